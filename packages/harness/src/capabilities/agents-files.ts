@@ -11,20 +11,21 @@ import { pathSegments } from '@x/core/store';
 import * as z from 'zod';
 
 export const agentsFilesConfigSchema = z.strictObject({
-  /** Names of the files. */
+  /** Name of the files. */
   fileName: z.string().min(1).default('AGENTS.md'),
-  /** Arguments of tools that name a file or a folder. */
+  /** Names of tool arguments that contain a file or folder path. */
   pathArguments: z.array(z.string().min(1)).default(['path', 'file_path', 'filePath']),
-  /** Characters of one file that the model is given. */
+  /** Maximum number of characters of one file that the model receives. */
   maxChars: z.int().min(1).default(8_000),
 });
 
 export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
 
 /**
- * Shows AGENTS.md files below the root of the workspace. When a tool touches a file, the AGENTS.md of each folder above it is
- * added to the tool's result, the outermost first, each once. After a compaction removed one from view, the next touch below
- * its folder adds it again. A symbolic link has to lead to a file with the same ending. Leaves out the file in the root, which belongs into the system prompt.
+ * Shows the model the AGENTS.md files below the root of the workspace. When a tool touches a file, its result also
+ * contains the AGENTS.md of each parent folder, outermost first and each only once. If compaction removes one, the next
+ * call below its folder adds it again. A symbolic link must lead to a file with the same extension. The file in the
+ * root is left out, because it belongs in the system prompt.
  *
  * @example
  * ```ts
@@ -38,7 +39,7 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
     config,
     'agentsFiles configuration',
   );
-  /** Files that calls under way add to their results, until the conversation has these. */
+  /** Files that running calls add to their results, until the conversation contains these results. */
   const adding = new WeakMap<AgentState, { readonly length: number; readonly paths: Set<string> }>();
   return {
     name: 'agents_files',
@@ -63,7 +64,10 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
   };
 }
 
-/** Lists the folders from below the root down to the path of a call. The last may be a file, which has no AGENTS.md. */
+/**
+ * Lists the folders from below the root down to the path of a call. The last entry may be a file, which has no
+ * AGENTS.md.
+ */
 function foldersOf(input: unknown, names: readonly string[]): readonly string[] {
   if (typeof input !== 'object' || input === null) return [];
   const path = names
@@ -74,18 +78,18 @@ function foldersOf(input: unknown, names: readonly string[]): readonly string[] 
     const segments = pathSegments(path);
     return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
   } catch {
-    // The tool made something of it that is no path of the workspace.
+    // The tool uses this argument in another way: it is not a valid workspace path.
     return [];
   }
 }
 
 async function textOfFile(workspace: Workspace, path: string, maxChars: number): Promise<string | undefined> {
   try {
-    // No letter has more than three bytes, and the last may be cut.
+    // A UTF-16 unit takes at most three bytes in UTF-8, and the last character may be cut.
     const bytes = await keepingKinds(workspace).read(path, { length: 3 * maxChars + 3 });
     const text = new TextDecoder().decode(bytes).trim();
     if (text === '') return undefined;
-    // It must not be able to end its own quotation, or to begin another one.
+    // Escape the tags, so that the content cannot end its own block or begin another one.
     const shown = escapeTags(headOf(text, maxChars), TAG);
     return text.length <= maxChars ? shown : `${shown}\n[cut here; ${path} has more]`;
   } catch {
@@ -95,7 +99,7 @@ async function textOfFile(workspace: Workspace, path: string, maxChars: number):
 
 const TAG = 'agents_file';
 
-/** Only by all of it: a result of a foreign tool may begin like one of these. */
+/** Tests if the context contains exactly this text. A result of another tool may begin with the same text. */
 function isShown(context: readonly Message[], text: string): boolean {
   return context.some((message) =>
     toolResultsOf(message).some(({ output }) =>

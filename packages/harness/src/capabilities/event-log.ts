@@ -16,7 +16,7 @@ import * as z from 'zod';
 import type { HarnessAgent } from '../agent/harness-agent.js';
 import type { KeptEvent } from '../view/request-at.js';
 
-/** Events that are not kept: a later event has all that they say. */
+/** Events that are not stored, because a later event contains their information. */
 const PASSING: ReadonlySet<string> = new Set([
   'text.delta',
   'thinking.delta',
@@ -29,23 +29,24 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const optionsSchema = z.strictObject({
-  /** Words an error, as in `toClientEvent`. Default: the words that the error has for clients. */
+  /** Returns the text of an error for clients, as in `toClientEvent`. Default: the error's own client message. */
   onError: z.optional(callable<WordError>()),
 });
 
-/** Where the events of a session are: an agent, or what stands for one. */
+/** The source of a session's events: an agent, or an object with the same methods. */
 type Kept = Pick<HarnessAgent, 'log' | 'state' | 'storage'>;
 
-/** A capability that keeps the events of sessions. */
+/** A capability that stores the events of sessions. */
 export interface EventLog extends Capability {
-  /** Reads the events of all calls of a session, oldest first. Messages that the log alone has stand at the end. */
+  /** Reads the events of all calls of a session, oldest first. Messages that are only in the log come last. */
   read(agent: Kept, context: RuntimeContext): Promise<readonly KeptEvent[]>;
 }
 
 /**
- * Keeps the events of each session in a file beside its log, so that a page shows requests, compactions, durations and usage also after
- * a restart. The file has the ids of messages, whose content is in the log. No call waits until an event is written: what must not be
- * lost is in the log and in the session store. Errors are kept as a client may read them.
+ * Stores the events of each session in a file next to its log, so that a page can show requests, compactions, durations
+ * and usage after a restart. The file has only the ids of messages; their content is in the log. Calls do not wait for
+ * these writes, because everything essential is in the log and the session store. Errors are stored as clients may see
+ * them.
  *
  * @example
  * ```ts
@@ -64,12 +65,12 @@ export interface EventLog extends Capability {
  */
 export function eventLog(options: z.input<typeof optionsSchema> = {}): EventLog {
   const { onError } = parseWith(optionsSchema, options, 'eventLog options');
-  /** By path, what is being written. */
+  /** Pending writes by path. */
   const writing = new Map<string, Promise<void>>();
   const written = async () => void (await Promise.all(writing.values()));
   return {
     name: 'event_log',
-    // The harness passes events with their number, call and time.
+    // The harness passes complete events with number, call and time, so the cast is safe.
     observe(event, { log, storage, state }) {
       if (PASSING.has(event.type)) return;
       const path = pathOf(log);
@@ -94,12 +95,12 @@ export function eventLog(options: z.input<typeof optionsSchema> = {}): EventLog 
       for await (const message of log.read()) messages.set(message.id, message);
       const now = (await agent.state(context))?.context ?? [];
       for (const id of neverStored([...messages.values()], now)) messages.delete(id);
-      // A summary comes with its compaction.
+      // A summary is part of its compaction event.
       const alone = new Map([...messages].filter(([, { kind }]) => kind !== 'summary'));
       const text = (await agent.storage.stat(path)) ? await readText(agent.storage, path) : '';
       const events: KeptEvent[] = [];
       for (const line of text.split('\n')) {
-        // A crash may have cut off a line.
+        // A crash may have truncated a line.
         const kept = parsedJson(line) as (KeptEvent & { readonly messageId?: string }) | undefined;
         const { messageId } = kept ?? {};
         const message = messages.get(messageId ?? '');
@@ -119,7 +120,7 @@ function pathOf({ location }: SessionLog): string {
   return location.replace(/(?:\.log)?\.jsonl$/, '.events.jsonl');
 }
 
-/** Names the messages that the log has as they are, and keeps all others whole. */
+/** Returns a view in which messages that are unchanged in the log are replaced by their ids. */
 async function viewOf(context: readonly Message[], log: SessionLog): Promise<readonly (string | Message)[]> {
   const logged = new Map<string, Message>();
   for await (const message of log.read()) logged.set(message.id, message);
@@ -138,8 +139,9 @@ function withoutContent(event: ClientEvent): object {
 }
 
 /**
- * Finds the messages of a log that never became part of the conversation. A process logs a step before it stores it, and may die in
- * between. The next process makes another step, so the lost one would show up as calls without answers, or as a second answer.
+ * Finds logged messages that never became part of the conversation. A process logs a step before it stores it, and may
+ * crash in between. The next process repeats the step, so the lost one would appear as calls without results, or as a
+ * second answer.
  *
  * @param logged Every message of the log, in order.
  * @param context The conversation as it is now. Compactions removed other messages from it, but never a call without its results.
@@ -149,7 +151,7 @@ function neverStored(logged: readonly Message[], context: readonly Message[]): R
   const current = new Set(context.flatMap((message) => toolUsesOf(message)).map(({ id }) => id));
   const answered = new Set<string>();
   const lost = new Set<string>();
-  // From the end: the answer to a call stands behind it, and the last answer is the stored one.
+  // Go backwards: results come after their calls, and the last answer is the stored one.
   for (const message of logged.toReversed()) {
     const results = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
     const repeated = results.length > 0 && results.every((call) => answered.has(call) || current.has(call));

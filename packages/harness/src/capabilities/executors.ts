@@ -7,43 +7,44 @@ import * as z from 'zod';
 import { proxiedSandbox } from './internet-proxy.js';
 import { type KeptFiles, masksOf } from './masks.js';
 
-/** A program to start instead of a command line, and one that stops what killing it leaves behind. */
+/** A program that runs a command line, and optionally one that stops what remains after a kill. */
 export interface Execution {
   readonly file: string;
   readonly args: readonly string[];
   readonly stop?: { readonly file: string; readonly args: readonly string[] } | undefined;
 }
 
-/** A place in which `execute` runs commands. */
+/** An environment in which `execute` runs commands. */
 export interface Executor {
   readonly name: string;
   /**
-   * Tells that it keeps commands from the files that it is told of, whatever they run. Then rules that deny files hold for every
-   * command, and lines that are not understood need not be asked about because of them. Default false.
+   * True if the executor enforces `kept` for every program. Then rules that deny files hold for every command, and
+   * command lines that are not understood need no approval because of such rules. Default false.
    */
   readonly keepsFiles?: boolean;
   /**
-   * Says how to run a line for `sh -c` in `cwd`. The environment of the program is the command's own.
+   * Returns how to run a line with `sh -c` in `cwd`. The program runs with the command's environment.
    *
-   * @param kept Nor may a command rename a directory above one of these, or the next command is told of another path.
+   * @param kept Paths to protect. A command must not be able to rename their parent directories either, because the
+   * next command would use another path.
    */
   execution(line: string, cwd: string, kept?: KeptFiles): Execution;
 }
 
-/** What each command of a sandbox may use. `0` is no limit. */
+/** Resource limits of each sandboxed command. 0 means no limit. */
 export const sandboxLimitsSchema = z.strictObject({
-  /** Bytes of memory for data, in each process. */
+  /** Bytes of data memory per process. */
   memory: z
     .int()
     .min(0)
     .default(4 * 2 ** 30),
   processes: z.int().min(0).default(512),
-  /** Bytes of a file that is written. */
+  /** Maximum size in bytes of a written file. */
   fileSize: z
     .int()
     .min(0)
     .default(2 ** 30),
-  /** Bytes in `/tmp`. */
+  /** Maximum size in bytes of `/tmp`. */
   tmp: z
     .int()
     .min(0)
@@ -53,8 +54,8 @@ export const sandboxLimitsSchema = z.strictObject({
 export type SandboxLimits = z.input<typeof sandboxLimitsSchema>;
 
 /**
- * Keeps Git from taking a folder for a repository that is laid out as one without a `.git`, unless `--git-dir` names it: files of the
- * workspace would say what programs `git status` starts. Git knows it from 2.38 on.
+ * Prevents Git from using a bare repository unless `--git-dir` names it. Otherwise files of the workspace could choose
+ * the programs that `git status` starts. Git supports this setting since 2.38.
  */
 export const GIT_ENVIRONMENT = {
   GIT_CONFIG_COUNT: '1',
@@ -62,16 +63,19 @@ export const GIT_ENVIRONMENT = {
   GIT_CONFIG_VALUE_0: 'explicit',
 };
 
-/** Runs commands as the user of this process: they can do what it can, and read its environment. */
+/** Runs commands as the user of this process, with the same permissions. They can read its environment. */
 export const localExecutor: Executor = {
   name: 'local',
   execution: (line) => ({ file: 'sh', args: ['-c', line] }),
 };
 
-/** What programs need of a Linux system. Nothing else of it is there, home directories and `/run` least of all. */
+/**
+ * System directories that programs need. The sandbox contains no others, in particular no home directories and no
+ * `/run`.
+ */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 
-/** Configuration that an administrator put among the programs. */
+/** Configuration below the system directories, which may contain secrets. The sandbox hides it. */
 const LOCAL = ['/usr/local/etc'];
 
 const ETC =
@@ -80,19 +84,19 @@ const ETC =
 const ETC_NETWORK = ['hosts', 'resolv.conf'];
 
 /**
- * Runs each command in a sandbox of its own by bubblewrap (`bwrap`, Linux): it sees the working directory, which it may
- * change, the programs of the system, and nothing else; no other process, no user of the machine, and no environment but its own. What it starts ends
- * with it.
+ * Runs each command in its own sandbox with bubblewrap (`bwrap`, Linux). The command sees the working directory, which
+ * it may change, and the programs of the system. It sees no other files, processes, users or environment variables. Its
+ * background processes end with it.
  *
  * @example
  * ```ts
  * HarnessAgent.builder().use(shell({ executor: bubblewrap({ read: ['/opt/toolchain'] }) }));
  * ```
- * @param options.network What it reaches: `none`; by HTTP and HTTPS, `internet`, and neither this machine nor its networks; or, as `host`, all that this
- *   machine reaches. Default `none`.
- * @param options.read Further paths that it may read.
- * @param options.limits What it may use. Default: 4 GiB of memory in each process, 512 processes, files and `/tmp` of 1 GiB. The kernel does not
- *   limit the processes of root.
+ * @param options.network Network access: `none`; `internet` for public addresses over HTTP and HTTPS; or `host` for
+ *   everything that this machine reaches. Default `none`.
+ * @param options.read Additional paths that commands may read.
+ * @param options.limits Resource limits. Default: 4 GiB of memory per process, 512 processes, 1 GiB per file and for
+ *   `/tmp`. The kernel does not limit the number of processes of root.
  * @throws {InvalidInputError} for limits that are not numbers.
  */
 export function bubblewrap(
@@ -117,7 +121,7 @@ export function bubblewrap(
   ]);
   const isolated = [
     '--unshare-all',
-    // Root could take away what hides the harness's own files.
+    // Root could otherwise unmount what hides the harness's own files.
     ...['--cap-drop', 'ALL'],
     ...(network === 'host' ? ['--share-net'] : []),
     '--die-with-parent',
@@ -158,7 +162,7 @@ export function bubblewrap(
   };
 }
 
-/** A program that limits itself, makes up who it runs as, and then runs the line behind it. */
+/** Returns a program that sets its limits, writes a user entry for itself, and then runs the line that follows. */
 function startOf(
   { memory, processes, fileSize }: z.output<typeof sandboxLimitsSchema>,
   first: readonly string[],
@@ -172,7 +176,7 @@ function startOf(
     ...first,
     ...limit('d', Math.ceil(memory / 1024)),
     ...limit('f', Math.ceil(fileSize / 512)),
-    // Shells differ in the letter.
+    // Shells use different letters for this limit.
     ...limit('u', processes).map((most) => `${most} 2> /dev/null || ${most.replace('-u', '-p')}`),
     'exec sh -c "$1"',
   ];
@@ -181,7 +185,7 @@ function startOf(
 
 let sizesTmp: boolean | undefined;
 
-/** Bubblewrap limits the size of file systems from 0.7 on. */
+/** Tests if bubblewrap can limit the size of a tmpfs, which requires version 0.7. */
 function canSizeTmp(): boolean {
   sizesTmp ??= spawnSync('bwrap', ['--help'], { encoding: 'utf8' }).stdout?.includes('--size') ?? false;
   return sizesTmp;
@@ -194,9 +198,9 @@ function canSizeTmp(): boolean {
  * ```ts
  * const tool = shell({ executor: container({ image: 'node:22', limits: { memory: 2 ** 30 } }) });
  * ```
- * @param options.program A command line like Docker's. Default `docker`.
- * @param options.network `none` (default), or `host` for what containers reach by default.
- * @param options.limits As those of {@link bubblewrap}. `memory` counts all processes together.
+ * @param options.program A program with Docker's command line interface. Default `docker`.
+ * @param options.network `none` (default), or `host` for the default network access of containers.
+ * @param options.limits As in {@link bubblewrap}, but `memory` limits all processes together.
  * @throws {InvalidInputError} for limits that are not numbers.
  */
 export function container(options: {
@@ -239,7 +243,7 @@ export function container(options: {
   };
 }
 
-/** Makes the sandbox that this machine has: bubblewrap where it is installed and may be used, else `undefined`. */
+/** Returns the sandbox that this machine supports: bubblewrap if it is installed and permitted, or else `undefined`. */
 export function findSandbox(options: Parameters<typeof bubblewrap>[0] = {}): Executor | undefined {
   const sandbox = bubblewrap(options);
   const { file, args } = sandbox.execution('true', '/usr');

@@ -5,9 +5,9 @@ import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import { localExecutor } from './executors.js';
 
-/** Characters of a command's output that are read. */
+/** Maximum number of characters of a command's output that are read. */
 const MAX_OUTPUT_CHARS = 100_000;
-/** Characters of its errors that a warning quotes. */
+/** Maximum number of characters of a command's errors that a warning quotes. */
 const QUOTED_CHARS = 300;
 
 const command = z.string().trim().min(1).optional();
@@ -15,15 +15,15 @@ const command = z.string().trim().min(1).optional();
 const eventShape = {
   /** Runs before a call. */
   beforeCall: command,
-  /** Runs after a call: `text` is its answer, `error` says why it failed. */
+  /** Runs after a call: `text` is its answer, or `error` is the reason for its failure. */
   afterCall: command,
-  /** Runs before the model is asked: `step` counts from 1. */
+  /** Runs before a model request: `step` counts from 1. */
   beforeStep: command,
   /** Runs after the model's answer: `finish_reason`, or `error`. */
   afterStep: command,
-  /** Runs before a tool that may run: `tool`, `tool_use_id`, `input`. */
+  /** Runs before an allowed tool call: `tool`, `tool_use_id`, `input`. */
   beforeTool: command,
-  /** Runs after a tool: as above, with `output` and `is_error`, or `error`. */
+  /** Runs after a tool call: as above, with `output` and `is_error`, or `error`. */
   afterTool: command,
   /** Runs before a compaction, and may print `{"skip": true}` or `{"instructions": "…"}`. */
   beforeCompaction: command,
@@ -31,14 +31,14 @@ const eventShape = {
   afterCompaction: command,
 };
 
-/** The configuration of `hooks`: a command line for `sh -c` by event, and how commands run. */
+/** The configuration of `hooks`: a command line for `sh -c` per event, and options for running them. */
 export const hooksConfigSchema = z.strictObject({
   ...eventShape,
-  /** The directory in which the commands run, from where the agent's file lies; in code, from the current one. */
+  /** Working directory of the commands, relative to the agent's file or, in code, to the current directory. */
   cwd: z.string().min(1).default('.'),
-  /** Milliseconds that a command may take. */
+  /** Timeout of a command in milliseconds. */
   timeoutMs: z.int().min(1).default(60_000),
-  /** Names of further environment variables to pass on. */
+  /** Names of additional environment variables to pass on. */
   passEnvironment: z.array(z.string()).default([]),
 });
 
@@ -46,7 +46,7 @@ export type HooksConfig = z.input<typeof hooksConfigSchema>;
 
 const answerSchema = z.strictObject({ skip: z.boolean().optional(), instructions: z.string().optional() });
 
-/** The capability `hooks`, and the hooks that `compaction({ … })` takes. */
+/** The capability `hooks`, with the hooks that `compaction({ … })` accepts. */
 export interface Hooks extends Capability {
   beforeCompaction(input: object, scope: CallScope): Promise<z.output<typeof answerSchema> | undefined>;
   afterCompaction(result: { readonly outcome: object }, scope: CallScope): Promise<void>;
@@ -56,14 +56,15 @@ type Facts = Readonly<Record<string, unknown>>;
 type Part = 'Call' | 'Step' | 'Tool';
 
 /**
- * Runs your commands at events of an agent, as the user of this process, with a minimal environment. A command reads its event as
- * one JSON object on standard input. It only observes: if it fails or takes too long, the agent emits a warning.
+ * Runs your commands at events of an agent, as the user of this process and with a minimal environment. A command
+ * receives its event as a JSON object on standard input. If a command fails or times out, the agent emits a warning and
+ * continues.
  *
  * @example
  * ```ts
  * const builder = HarnessAgent.builder().use(hooks({ afterTool: 'cat >> /var/log/agent/tools.jsonl' }));
  * ```
- * @param directory The base of `cwd`.
+ * @param directory The directory that `cwd` is relative to.
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function hooks(config: HooksConfig = {}, directory: string = process.cwd()): Hooks {
@@ -76,7 +77,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
   const warn = (event: keyof typeof commands, scope: CallScope, message: string) =>
     scope.emit({ type: 'warning', source: 'hooks', message: `The hook ${toSnakeCase(event)} ${message}` });
 
-  /** Runs the command of an event, and answers what it printed. */
+  /** Runs the command of an event and returns its output. */
   async function tell(event: keyof typeof commands, scope: CallScope, facts: Facts): Promise<string> {
     const line = commands[event];
     if (line === undefined) return '';

@@ -6,10 +6,10 @@ import { BlockList, connect, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Addresses that lead to this machine, to its network, to a cloud's metadata, or to nobody. */
+/** IPv4 networks that are not public: this machine, its network, cloud metadata, and reserved addresses. */
 const PRIVATE_4 =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3';
-/** All that is public is within `2000::/3`, but for documentation and for what carries an address of IPv4. */
+/** All public IPv6 addresses are within `2000::/3`. `PRIVATE_6` excludes documentation and addresses that embed IPv4. */
 const PUBLIC_6 = '2000::/3';
 const PRIVATE_6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
 
@@ -25,7 +25,7 @@ function blockList(networks: string): BlockList {
   return list;
 }
 
-/** Returns whether an address belongs to the internet: neither to this machine, nor to a network of its own. */
+/** Tests if an address is on the public internet: neither this machine nor a private network. */
 export function isPublic(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   if (own.some((each) => each.address === address)) return false;
@@ -33,7 +33,7 @@ export function isPublic(address: string): boolean {
   return publicAddresses.check(address, 'ipv6') && !privateAddresses.check(address, 'ipv6');
 }
 
-/** Finds a public address of a host, to connect to that very one: a name may lead elsewhere the next time. */
+/** Resolves a host to a public address. Connect to that address, because the name may resolve differently next time. */
 async function publicAddress(host: string): Promise<string> {
   const addresses = await lookup(host.replace(/^\[|\]$/g, ''), { all: true });
   const [first] = addresses;
@@ -45,8 +45,8 @@ async function publicAddress(host: string): Promise<string> {
 let socket: string | undefined;
 
 /**
- * Starts the proxy through which commands in a sandbox reach the internet, and nothing else: once for this process, which it does not
- * keep alive.
+ * Starts the proxy that gives sandboxed commands access to the internet only. Starts it once per process and does not
+ * keep the process alive.
  *
  * @returns the path of its socket.
  */
@@ -101,11 +101,11 @@ async function tunnel(authority: string, client: Socket, head: Buffer): Promise<
   });
 }
 
-/** The port of the sandbox's own loopback on which programs find the proxy. */
+/** Port of the proxy on the sandbox's own loopback interface. */
 const PORT = 8118;
 const INSIDE = '/run/x-proxy';
 
-/** Leads connections on loopback to the socket: programs know no proxies on sockets. */
+/** Script that forwards loopback connections to the socket, because programs do not support proxies on sockets. */
 const RELAY = `const net = require('net');
 net.createServer((client) => {
   const proxy = net.connect('${INSIDE}');
@@ -114,7 +114,7 @@ net.createServer((client) => {
   client.pipe(proxy).pipe(client);
 }).listen(${PORT}, '127.0.0.1', () => console.log());`;
 
-/** What gives a sandbox with a network of its own the proxy: options of bubblewrap, and lines of a shell to run first. */
+/** Returns what connects an isolated sandbox to the proxy: options for bubblewrap, and shell lines to run first. */
 export function proxiedSandbox(): {
   readonly options: readonly string[];
   readonly script: readonly string[];
@@ -126,7 +126,7 @@ export function proxiedSandbox(): {
     options: [
       ...['--ro-bind', internetProxy(), INSIDE],
       ...names.flatMap((name) => ['--setenv', name, url]),
-      // From Node 24 on, fetch looks at these.
+      // Makes `fetch` of Node 24 and later use the proxy variables.
       ...['--setenv', 'NODE_USE_ENV_PROXY', '1'],
     ],
     script: ['mkfifo /run/x-ready', `${relay} > /run/x-ready 2> /dev/null &`, 'read _ < /run/x-ready'],

@@ -5,7 +5,7 @@ import type { FileRule, FileUse } from '@x/core/internal';
 import { isDenied, type KeptFiles, STORAGE } from './masks.js';
 import { folded, matchPath, pathPattern, plainPath } from './permissions/path-pattern.js';
 
-/** Folders without sources, in which a storage is not looked for. */
+/** Folders without sources. They are not searched for storage directories. */
 const SKIPPED = ['.git', 'node_modules'];
 
 /** A name in a folder. */
@@ -14,26 +14,29 @@ interface Entry {
   readonly kind: 'file' | 'directory' | 'link';
 }
 
-/** The names in folders that were read, and what of each folder changes with them. */
+/** Cache of directory listings by path, with the metadata that changes when a listing does. */
 export type Folders = Map<
   string,
   { readonly dev: bigint; readonly ino: bigint; readonly ctimeNs: bigint; readonly entries: readonly Entry[] }
 >;
 
-/** Milliseconds for which a change may leave a folder's time as it is: systems write times in ticks. */
+/**
+ * Milliseconds within which two changes of a folder may have the same timestamp, because file systems update times in
+ * ticks.
+ */
 const TICK_MS = 2_000;
 
 interface Search {
   readonly folders: Folders;
   readonly signal: AbortSignal;
-  /** The rules that deny files, and the directory from which they name them. */
+  /** Rules that deny files, and the directory that their paths are relative to. */
   readonly rules: readonly FileRule[];
   readonly root: string;
 }
 
 /**
- * Finds what a command in a sandbox is kept from below its directory: what any agent keeps there, since nobody knows whose it is, and
- * the files that rules deny, by all their names. A rule for all that is in a folder, such as `secrets/**`, keeps the folder.
+ * Finds the paths below a directory that a sandbox protects from a command: the storage of any agent, and all names of
+ * the files that rules deny. A rule for everything in a folder, such as `secrets/**`, protects the folder.
  */
 export async function keptBelow(cwd: string, search: Search): Promise<Required<KeptFiles>> {
   const fits = { read: fitsOf(search, 'read'), write: fitsOf(search, 'write') };
@@ -57,7 +60,10 @@ export async function keptBelow(cwd: string, search: Search): Promise<Required<K
   return { hidden: [...hidden], readOnly: [...readOnly] };
 }
 
-/** Tells which files rules about a use are about. Of a folder, all that is in it has to be. */
+/**
+ * Returns a function that tests if a rule about this use covers a path. A folder matches only if a rule covers
+ * everything in it.
+ */
 function fitsOf({ rules, root }: Search, use: FileUse): (path: string, kind: Entry['kind']) => boolean {
   const patterns = rules.filter((rule) => rule.use === use).map(({ match }) => pathPattern(folded(match)));
   if (patterns.length === 0) return () => false;
@@ -68,7 +74,7 @@ function fitsOf({ rules, root }: Search, use: FileUse): (path: string, kind: Ent
   };
 }
 
-/** The file that a symbolic link leads to, if it is below a directory: a program finds it there. */
+/** Returns the target of a symbolic link if it is below a directory, where a program could reach it directly. */
 function targetIn(directory: string, link: string): string | undefined {
   try {
     const target = realpathSync(link);
@@ -78,7 +84,7 @@ function targetIn(directory: string, link: string): string | undefined {
   }
 }
 
-/** Finds the other names of files. */
+/** Finds all hard links to the given files. */
 async function hardLinksOf(
   places: ReadonlySet<string>,
   files: readonly string[],
@@ -97,11 +103,11 @@ async function statsOf(files: readonly string[]): Promise<readonly (readonly [st
 }
 
 /**
- * Finds what any agent keeps below a directory. A folder that this process may not look into is taken for such.
- * A folder is read again when its device, its inode or the time of its last change is another; a command cannot set that time, as it
- * can that of the contents.
+ * Finds the storage of any agent below a directory. Treats a folder that this process may not read as storage. Reads a
+ * folder again if its device, inode or change time differ; unlike the modification time, a command cannot set the
+ * change time.
  *
- * @param visit Is called for everything else.
+ * @param visit Called for every other entry.
  */
 async function storagesBelow(
   directory: string,
@@ -109,7 +115,7 @@ async function storagesBelow(
   visit: (path: string, kind: Entry['kind']) => void,
 ): Promise<readonly string[]> {
   search.signal.throwIfAborted();
-  // If this is denied, the folder above is one into which nobody may look.
+  // If `stat` is denied, the parent folder is the unreadable one.
   const now = await stat(directory, { bigint: true }).catch(gone);
   if (now === undefined) return [];
   try {
@@ -123,7 +129,7 @@ async function storagesBelow(
     });
     return (await Promise.all(found)).flat();
   } catch (error) {
-    // To read a folder, or to look at one in it, takes a right that its owner can give back to a command.
+    // A folder without read permission is hidden, because its owner could grant a command access again.
     if (!isDenied(error)) throw error;
     return [directory];
   }
@@ -146,7 +152,7 @@ async function entriesOf(
   return entries;
 }
 
-/** Takes a folder for empty that is gone. Any other failure would show what it holds. */
+/** Treats a missing folder as empty. Ignoring any other error would expose its content. */
 function gone(error: NodeJS.ErrnoException): undefined {
   if (!['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) throw error;
 }

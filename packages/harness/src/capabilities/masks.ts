@@ -2,48 +2,51 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { WorkspaceError } from '@x/core';
 
-/** The directory of a workspace that holds what the harness keeps. */
+/** Name of the workspace directory for the harness's own data. */
 export const STORAGE = '.x';
 
-/** The directory of a workspace that holds its locks. */
+/** Name of the workspace directory for its locks. */
 export const LOCKS = '.locks';
 
-/** Mounts that hide folders. Each slows the start of a command, the more the more there are: these by half a second. */
+/**
+ * Maximum number of mounts that hide or pin paths. Each mount slows the start of a command; this many take half a
+ * second.
+ */
 const MAX_MOUNTS = 500;
 
-/** Files below a working directory that a command is kept from. */
+/** Files below a working directory that a sandbox protects from a command. */
 export interface KeptFiles {
-  /** Directories and files that it must not see. They may not exist. */
+  /** Directories and files that the command must not see. They may not exist. */
   readonly hidden?: readonly string[];
-  /** Directories and files that it may read, and not change. */
+  /** Directories and files that the command may read but not change. */
   readonly readOnly?: readonly string[];
 }
 
-/** What a sandbox mounts over its working directory, in this order, so that nothing kept in it is seen or changed. */
+/** Mounts over the working directory of a sandbox, in this order, that protect the kept files. */
 interface Masks {
   /**
-   * Directories to mount on themselves. The kernel renames and removes no mount point, so what is below keeps the path by which
-   * it is kept, also from the next command.
+   * Directories to mount on themselves. The kernel does not rename or remove a mount point, so the paths of protected
+   * files stay valid for the next command.
    */
   readonly pinned: readonly string[];
-  /** Directories and files to mount on themselves for reading alone. */
+  /** Directories and files to mount on themselves read-only. */
   readonly fixed: readonly string[];
-  /** Directories over which an empty one is laid. */
+  /** Directories to cover with an empty directory. */
   readonly covered: readonly string[];
-  /** Files over which nothing is laid. */
+  /** Files to cover with an empty file. */
   readonly emptied: readonly string[];
 }
 
 /**
- * Says what hides the harness's own directory and others below `cwd`, and what keeps files from being changed. A folder that this process
- * may not look into is hidden whole: whose it is can open it again.
+ * Computes the mounts that hide the harness's own directories and other paths below `cwd`, and that protect files from
+ * changes. A folder that this process may not read is hidden as a whole, because its owner can make it readable again.
  *
- * @throws {WorkspaceError} where hiding would not last: below a symbolic link, in a directory that cannot be read, or for too
+ * @throws {WorkspaceError} if a path cannot be hidden reliably: below a symbolic link, in an unreadable directory, or among too
  * many places.
  */
 export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles = {}): Masks {
   const places = new Map(hidden.flatMap((place) => coveredBy(cwd, place)));
-  // Links of these names are no storage, and no locks.
+  // Symbolic links with these names are neither storage nor locks.
   for (const own of [STORAGE, LOCKS].map((name) => join(cwd, name)))
     if (lstatSync(own, { throwIfNoEntry: false })?.isDirectory()) places.set(own, 'directory');
   const isCovered = (place: string) =>
@@ -65,7 +68,10 @@ export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles =
   return { pinned, fixed, covered: found.filter((place) => !isFile(place)), emptied: found.filter(isFile) };
 }
 
-/** What to cover for a place: itself, or a folder above that nobody here may look into. Nothing if there is nothing. */
+/**
+ * Returns the path to cover in order to hide a place: the place itself, or a parent folder that this process cannot
+ * read. Returns an empty list if the place does not exist.
+ */
 function coveredBy(cwd: string, place: string): readonly (readonly [string, 'file' | 'directory'])[] {
   let above = cwd;
   for (const path of [...parentsOf(cwd, place), place]) {
@@ -87,13 +93,13 @@ function coveredBy(cwd: string, place: string): readonly (readonly [string, 'fil
   return [[place === cwd ? unreadable(cwd) : place, 'directory']];
 }
 
-/** The directories between `cwd` and a place, from above. */
+/** Returns the directories between `cwd` and a place, outermost first. */
 function parentsOf(cwd: string, place: string): readonly string[] {
   const names = relative(cwd, place).split(sep).slice(0, -1);
   return names.map((_, index) => join(cwd, ...names.slice(0, index + 1)));
 }
 
-/** Returns whether a folder could not be looked at for want of a right. */
+/** Tests if an error means that a permission is missing. */
 export function isDenied(error: unknown): boolean {
   return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -21,18 +21,22 @@ const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
-  /** Requires a human to approve each plan before plan mode ends. Without it, only one whose turn has read text of a server. */
+  /**
+   * Requires a human to approve each plan before plan mode ends. If false, approval is needed only if the turn has read
+   * text from a server.
+   */
   approval: z.boolean().default(true),
-  /** Calls allowed while planning beside reading, as permission rules: for example `execute(git log *)`. */
+  /** Additional calls that are allowed while planning, as permission rules: for example `execute(git log *)`. */
   allow: z.array(z.string()).default([]),
 });
 
 export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 
 /**
- * Brings plan mode: `plan_enter`, `plan_write` and `plan_exit`. While it is on, tools that may change something are denied
- * against every rule. The plan is one file per session below `plans/` of the storage; leaving plan mode takes a human's
- * approval. `state.planModeContext` says whether it is on, and names the plan's file; a reminder tells the model in every step.
+ * Adds plan mode: `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something
+ * are denied, even if a rule allows them. The plan is one file per session below `plans/` of the storage. Leaving plan
+ * mode requires a human's approval. `state.planModeContext` says whether plan mode is on and names the plan's file;
+ * every step reminds the model.
  *
  * @example
  * ```ts
@@ -78,7 +82,10 @@ export function planMode(config: PlanModeConfig = {}): Capability {
   };
 }
 
-/** Asks about a plan. One that text of a stranger may have suggested is always asked about; without a plan the tool tells the model. */
+/**
+ * Asks for approval of a plan, always if untrusted text may have influenced it. If there is no plan, the tool itself
+ * answers the model.
+ */
 async function askToLeave({ state, storage }: ToolScope, approval: boolean): Promise<Objection | undefined> {
   const { planFile } = state.planModeContext;
   const strangers = textOfStrangers(state);
@@ -95,7 +102,7 @@ function reminder(planFile: string | undefined): string {
   );
 }
 
-/** Returns the path of a session's plan in the storage: below `plans/`, apart from every other session's. */
+/** Returns the path of a session's plan in the storage. Each session has its own file below `plans/`. */
 function planFileOf(agentId: string, { tenantId, userId, sessionId }: AgentState): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `plans/${sessionPrefix(key)}${fileSegment(sessionId)}.md`;

@@ -19,7 +19,8 @@ export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
   /**
-   * Directories and files to hide from commands in a sandbox, beside each `.x/` below the working directory and what rules deny.
+   * Directories and files to hide from commands in a sandbox, in addition to each `.x/` below the working directory and
+   * the files that rules deny.
    */
   hidden: z
     .array(
@@ -29,23 +30,26 @@ export const shellConfigSchema = z.strictObject({
         .regex(/^[^*?]*$/, 'must be a path, without wildcards'),
     )
     .default([]),
-  /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
+  /** Default timeout of a command in milliseconds. The model may request another one, up to `maxTimeoutMs`. */
   timeoutMs: z.int().min(1).default(60_000),
   maxTimeoutMs: z.int().min(1).default(600_000),
-  /** Characters of output that are kept: half from the beginning, half from the end. */
+  /** Maximum number of output characters to keep: half from the beginning, half from the end. */
   maxOutputChars: z.int().min(1_000).default(1_000_000),
-  /** Names of further environment variables to pass on. */
+  /** Names of additional environment variables to pass on. */
   passEnvironment: z.array(z.string()).default([]),
-  /** Runs commands in a sandbox (bubblewrap): always, if the machine has one, or never. */
+  /**
+   * Runs commands in a sandbox (bubblewrap): always (`required`), if the machine supports it (`auto`), or never
+   * (`none`).
+   */
   sandbox: z.enum(['required', 'auto', 'none']).default('none'),
   /**
-   * What commands in the sandbox reach: nothing (`none`), public addresses by HTTP and HTTPS (`internet`), or all that this
-   * machine reaches, including its own servers (`host`).
+   * Network access of commands in the sandbox: nothing (`none`), public addresses over HTTP and HTTPS (`internet`), or
+   * everything that this machine reaches, including its own servers (`host`).
    */
   network: z.enum(['none', 'internet', 'host']).default('none'),
-  /** What a command in the sandbox may use, in bytes and numbers; 0 for no limit. */
+  /** Resource limits of a command in the sandbox, in bytes and counts. 0 means no limit. */
   limits: sandboxLimitsSchema.prefault({}),
-  /** The place in which commands run, instead of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
+  /** Executor that runs commands, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or your own. */
   executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
 });
 
@@ -54,10 +58,12 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
 }
 
 /**
- * `execute`: runs shell commands, as the user of this process unless `sandbox` or `executor` says otherwise. Commands are
- * given a minimal environment, in which Git takes a bare repository only where `--git-dir` names it; without a sandbox they can still read that of this process. A time-out or an interruption
- * kills the whole process group, but no daemon that left it by `setsid`. A command that ends is answered at once; what it
- * leaves in the background continues, but in a sandbox.
+ * Adds `execute`, which runs shell commands as the user of this process unless `sandbox` or `executor` is set. Commands
+ * get a minimal environment, in which Git uses a bare repository only if `--git-dir` names it. Without a sandbox,
+ * commands can still read the environment of this process.
+ *
+ * A timeout or an interruption kills the whole process group, except for daemons that left it with `setsid`. `execute`
+ * returns as soon as the command exits. Its background processes continue, except in a sandbox.
  *
  * @example
  * ```ts
@@ -93,7 +99,7 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
     name: 'execute',
     description:
       'Runs a shell command and returns its exit code and output (stdout and stderr together). Commands must not wait for input.',
-    // The limit below is the command's own; the harness's would only hide its message.
+    // The tool applies its own timeout below. The harness's timeout would hide its message.
     timeoutMs: 0,
     ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),
     ...(executor.keepsFiles === undefined ? {} : { keepsFiles: executor.keepsFiles }),
@@ -111,10 +117,10 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
           'This workspace has no local directory; configure shell({ cwd }).',
         );
       }
-      // That of a user who has no files yet.
+      // The directory does not exist while a user has no files.
       if (settings.cwd === undefined) await mkdir(cwd, { recursive: true, mode: 0o700 });
       const isOpen = executor === localExecutor;
-      // Or a command could make it, with what agents take for their own.
+      // Create the storage first. Otherwise a command could create it and plant files that agents trust.
       if (!isOpen && typeof root === 'string') await makeStorage(root);
       const hidden = hiddenFrom(cwd, settings, root);
       const search = { folders, signal, rules: deniedFiles, root: typeof root === 'string' ? root : cwd };
@@ -137,9 +143,9 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
 }
 
 /**
- * Finds the directories below the working directory that commands are not to see.
+ * Returns the paths below the working directory to hide from commands.
  *
- * @throws {WorkspaceError} `outside_workspace` for a configured working directory within a storage.
+ * @throws {WorkspaceError} `outside_workspace` if the configured working directory is inside a storage directory.
  */
 function hiddenFrom(
   cwd: string,
@@ -152,7 +158,7 @@ function hiddenFrom(
     throw new WorkspaceError('outside_workspace', cwd, message);
   }
   const storages = typeof root === 'string' ? ownIn(root).map(realOf) : [];
-  // A link in the directory that leads to one of these is for the sandbox to refuse: it is not resolved.
+  // Do not resolve links in the directory: the sandbox rejects them.
   const configured = settings.hidden.map((place) => resolve(cwd, place));
   const tops = [cwd, realOf(cwd)].map((top) => join(top, sep));
   return [...storages, ...configured].flatMap((place) => {
@@ -164,7 +170,7 @@ function hiddenFrom(
   });
 }
 
-/** The directories in which an agent keeps what is its own and of all its users, and the locks of its workspace. */
+/** Returns the directories for the agent's own data, which belongs to all users, and for the locks of its workspace. */
 function ownIn(root: string): readonly string[] {
   const workspace = root.split(`${sep}${STORAGE}${sep}`)[0] ?? root;
   return [STORAGE, LOCKS].map((name) => join(workspace, name));
@@ -174,7 +180,7 @@ async function makeStorage(root: string): Promise<void> {
   try {
     for (const own of ownIn(root)) await mkdir(own, { recursive: true, mode: 0o700 });
   } catch (error) {
-    // Where this process may not, a command may not.
+    // If this process lacks the permission, a command lacks it as well.
     if (!isDenied(error) && (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
 }

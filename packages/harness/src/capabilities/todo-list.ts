@@ -34,8 +34,8 @@ const todoWrite = defineTool({
 });
 
 /**
- * Brings `todo_write`, by which the model keeps a todo list in `state.tasksContext`. Every step's view ends with the list;
- * that reminder enters neither the state nor the log.
+ * Adds `todo_write`, with which the model keeps a todo list in `state.tasksContext`. Every model request ends with a
+ * reminder that shows the list. The reminder itself is stored in neither the state nor the log.
  *
  * @example
  * ```ts

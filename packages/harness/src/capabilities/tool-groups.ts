@@ -9,11 +9,11 @@ const NAME = 'tool_groups';
 
 /** Tools that are offered together. */
 export interface ToolGroup {
-  /** The use of the group, by which the model chooses. */
+  /** Purpose of the group. The model chooses groups by it. */
   readonly description: string;
-  /** Tools, or names of tools that others bring, in which `*` stands for any characters. */
+  /** Tools, or names of tools from other capabilities. `*` matches any characters. */
   readonly tools: readonly (Tool | string)[];
-  /** Active from the start, until the model deactivates it. Default false. */
+  /** True if the group is active until the model deactivates it. Default false. */
   readonly active?: boolean | undefined;
 }
 
@@ -31,10 +31,12 @@ export const groupsSchema = z
   .refine((groups) => Object.keys(groups).length > 0, 'has no groups; leave toolGroups out');
 
 /**
- * Offers tools in groups. The model sees only tools of active groups, and switches groups with `tool_groups`; the active ones
- * are in `state.toolContext`. A tool in several groups is offered while one of them is active; a tool in none, always.
+ * Offers tools in groups. The model sees only the tools of active groups, and switches groups with `tool_groups`.
+ * `state.toolContext` stores the active groups. A tool in several groups is offered if any of them is active; a tool in
+ * no group is always offered.
  *
- * A name that no tool has is a warning in the agent's first call. A name close to that of a tool refuses the build.
+ * A name without a tool causes a warning in the agent's first call. If it is close to the name of an existing tool, the
+ * build fails.
  *
  * @example
  * ```ts
@@ -108,7 +110,7 @@ function isTool(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'definition' in value && 'run' in value;
 }
 
-/** `tool_groups`, by which the model activates and deactivates groups. */
+/** Creates `tool_groups`, with which the model activates and deactivates groups. */
 function switchTool(
   groups: readonly (readonly [name: string, group: Pick<ToolGroup, 'description' | 'active'>])[],
   activeGroups: (state: AgentState) => readonly string[],

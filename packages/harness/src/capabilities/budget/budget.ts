@@ -16,23 +16,23 @@ const EXTENSION = 'budget';
 const MILLION = 1_000_000;
 
 const priceSchema = z.strictObject({
-  /** For a million input tokens. */
+  /** Price per million input tokens. */
   input: z.number().min(0),
-  /** For a million output tokens. */
+  /** Price per million output tokens. */
   output: z.number().min(0),
-  /** For a million input tokens read from the provider's cache. Default: the price of input. */
+  /** Price per million input tokens read from the provider's cache. Default: the price of input. */
   cachedInput: z.number().min(0).optional(),
-  /** For a million input tokens written to the provider's cache. Default: the price of input. */
+  /** Price per million input tokens written to the provider's cache. Default: the price of input. */
   cacheWrite: z.number().min(0).optional(),
 });
 
 type Price = z.output<typeof priceSchema>;
 
-/** Tokens and cost used up. */
+/** Tokens and cost that were used. */
 export interface Spending {
-  /** Input and output together. */
+  /** Input and output tokens. */
   readonly tokens: number;
-  /** In the currency of the prices; 0 for models that have none. */
+  /** Cost in the currency of the prices. Models without a price add 0. */
   readonly cost: number;
 }
 
@@ -43,7 +43,7 @@ function plus(left: Spending, right: Spending): Spending {
 }
 
 /**
- * Returns the spending of a session over all its calls and processes: 0 without the `budget` capability.
+ * Returns the spending of a session across all calls and processes. Returns 0 without the `budget` capability.
  *
  * @example
  * ```ts
@@ -60,15 +60,15 @@ export function spendingOf(state: AgentState): Spending {
   };
 }
 
-/** Adds to what the session has used up. */
+/** Adds to the spending of the session. */
 function spend(state: AgentState, spent: Spending): void {
-  // Counters: of two writers whose turns are merged, neither's spending is lost.
+  // Counters are summed when the states of two writers are merged, so no spending is lost.
   state.extensions[EXTENSION] = { counters: { ...plus(spendingOf(state), spent) } };
 }
 
 /** Computes the spending of one model call. `inputTokens` includes tokens read from and written to the cache. */
 function spendingFor(usage: Usage, price: Price | undefined): Spending {
-  // Usage that capabilities report has passed nothing: what is no count must not undo a limit.
+  // Capabilities report usage without validation. Ignore invalid counts, which could otherwise disable a limit.
   const of = (count = 0) => (count > 0 && count <= Number.MAX_SAFE_INTEGER ? count : 0);
   const [inputTokens, outputTokens] = [of(usage.inputTokens), of(usage.outputTokens)];
   const [cachedInputTokens, cacheWriteTokens] = [of(usage.cachedInputTokens), of(usage.cacheWriteTokens)];
@@ -83,12 +83,12 @@ function spendingFor(usage: Usage, price: Price | undefined): Spending {
   return { tokens, cost: cost / MILLION };
 }
 
-/** Ended calls and sessions that are remembered for what is reported late. */
+/** Maximum number of ended calls and sessions that are kept for late usage reports. */
 const MAX_REMEMBERED = 1_000;
 
 /**
- * Keeps account of running calls, and of their sessions in their state. What is reported when a call has ended, by work
- * in the background, is added to its session when that is called next.
+ * Tracks the spending of running calls, and of their sessions in the session state. Background work may report usage
+ * after its call has ended; that usage is added when the session is called next.
  */
 class SessionSpending {
   readonly #running = new Map<string, Spending>();
@@ -147,13 +147,13 @@ const LIMITS = ['maxTokensPerCall', 'maxTokensPerSession', 'maxCostPerCall', 'ma
 
 export const budgetConfigSchema = z
   .strictObject({
-    /** Tokens, input and output together, cached ones included. */
+    /** Input and output tokens, including cached tokens. */
     maxTokensPerCall: limitSchema,
     maxTokensPerSession: limitSchema,
     /** In the currency of `prices`. */
     maxCostPerCall: limitSchema,
     maxCostPerSession: limitSchema,
-    /** By model id; `*` stands for every other model. */
+    /** Prices by model id. `*` is the price of every other model. */
     prices: z.record(z.string(), priceSchema).default({}),
   })
   .superRefine((config, context) => {
@@ -171,10 +171,10 @@ export type BudgetConfig = z.input<typeof budgetConfigSchema>;
 type Limits = z.output<typeof budgetConfigSchema>;
 
 /**
- * Limits the tokens and the cost of a call and of a session. Checks before each model call, so that a round of tools is never
- * cut in half: at a limit the call ends with `budget_exceeded`, and one answer may overrun the limit. Counts the usage that
- * providers report (an estimate where one reports nothing, or zeros), compactions included. A session's spending is in its state, over
- * calls and processes; a resumed call begins again.
+ * Limits the tokens and the cost of a call and of a session. The check runs before each model call, so a round of tools
+ * is never interrupted. At the limit, the call ends with `budget_exceeded`; the last answer may exceed the limit.
+ * Counts the usage that providers report, including compactions, and estimates it if a provider reports none or zeros.
+ * A session's spending is kept in its state across calls and processes; a resumed call starts at 0.
  *
  * @example
  * ```ts
@@ -185,12 +185,12 @@ type Limits = z.output<typeof budgetConfigSchema>;
  *   .use(budget({ maxCostPerSession: 5, prices: { '*': { input: 1.25, output: 10 } } }))
  *   .build();
  * ```
- * @throws {InvalidInputError} naming every unknown key; without any limit; for a limit of 0, and a cost without prices.
+ * @throws {InvalidInputError} for unknown keys, no limit at all, a limit of 0, or a cost limit without prices.
  */
 export function budget(config: BudgetConfig): Capability {
   const limits = parseWith(budgetConfigSchema, config, 'budget configuration');
   const spending = new SessionSpending();
-  /** Tokens of the request under way, by call: what is counted when the provider reports nothing. */
+  /** Tokens of the current request, by call. Used as the estimate if the provider reports no usage. */
   const requested = new Map<string, number>();
   const unpriced = new Set<string>();
 
@@ -204,7 +204,7 @@ export function budget(config: BudgetConfig): Capability {
     );
   }
 
-  /** Returns the usage of a call whose provider reported none. */
+  /** Estimates the usage of a model call whose provider reported none. */
   function estimated(event: AgentEventBody & { readonly type: 'model.completed' }, callId: string): Usage {
     const outputTokens = countMessage(estimateCounter, event.message);
     return { inputTokens: requested.get(callId) ?? 0, outputTokens };
@@ -244,7 +244,7 @@ export function budget(config: BudgetConfig): Capability {
       return next();
     },
     async aroundModel(request, scope, next) {
-      // Once more: a compaction may have used up the rest.
+      // Check again: a compaction may have used up the rest.
       check(scope);
       refuseUnpriced(limits, scope.model.id);
       return next(request);
@@ -274,7 +274,7 @@ function priceOf({ prices }: Limits, modelId: string): Price | undefined {
   return Object.hasOwn(prices, modelId) ? prices[modelId] : prices['*'];
 }
 
-/** Refuses a model without a price when cost is limited: its cost could not be counted. */
+/** Rejects a model without a price if cost is limited, because its cost cannot be counted. */
 function refuseUnpriced(limits: Limits, modelId: string): void {
   if (!isCostLimited(limits) || priceOf(limits, modelId) !== undefined) return;
   const message =

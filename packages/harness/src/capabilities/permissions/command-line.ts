@@ -18,56 +18,56 @@ import {
   understood,
 } from './programs.js';
 
-/** Substitutions, and lines in words, that are read one within another. */
+/** Maximum nesting of substitutions and of command lines within words. */
 const MAX_DEPTH = 6;
-/** Programs that the words of one command may name. */
+/** Maximum number of programs that the words of one command may name. */
 const MAX_USES = 64;
-/** Signs with a meaning in a line, here-documents, and words. To read more would hold up every call. */
+/** Limits for special characters, here-documents and words of a line. Parsing more would delay every call. */
 const MAX_SIGNS = 10_000;
 const MAX_DOCUMENTS = 64;
 const MAX_WORDS = 4_000;
 
-/** A command of a line, in whatever part of it. */
+/** A command in any part of a line. */
 export interface Command {
-  /** Its words without quotes. What a shell puts in their place is as written. */
+  /** Its words without quotes. Expansions are kept as written. */
   readonly words: readonly string[];
-  /** Its program is understood. Another may run what its words say. */
+  /** True if its program is known. An unknown program may run its words. */
   readonly isUnderstood: boolean;
-  /** What it does with its words, or one that its words may name. */
+  /** Effects of its program or, if the program is unknown, of the programs that its words may name. */
   readonly uses: readonly Understood[];
-  /** Its words don't tell what it runs. */
+  /** True if its words do not determine what it runs. */
   readonly isOpaque: boolean;
-  /** It stands in a word of another command, which may run it. */
+  /** True if it was found in a word of another command, which may run it. */
   readonly isQuoted: boolean;
 }
 
-/** A command line, as far as it is understood. */
+/** A parsed command line. */
 export interface CommandLine {
-  /** Also those of lines within words. */
+  /** Commands, including those of command lines within words. */
   readonly commands: readonly Command[];
-  /** Files that a shell opens. */
+  /** Files that the shell itself opens, for redirections. */
   readonly targets: readonly string[];
-  /** Whether it consists of simple commands with literal words, each of which is understood. */
+  /** True if the line has only simple commands with literal words, all of them understood. */
   readonly isClear: boolean;
-  /** Whether it may run commands beside those. */
+  /** True if the line may run other commands than those listed. */
   readonly isOpaque: boolean;
 }
 
-/** Reads a line, also those that words hold for programs that are not understood. */
+/** Parses a command line, including command lines in words of programs that are not understood. */
 export function readLine(line: string): CommandLine {
   const reader = new LineReader();
   reader.read(line, 0);
   return reader;
 }
 
-/** A word that shells of every kind read alike. */
+/** Matches a word that all shells interpret in the same way. */
 export const RAW_WORD = /^(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+$/u;
 
-/** A word that is neither a line nor code, since nothing parts it: a pattern of names, a template. */
+/** Matches a word without separators, which cannot be a command line or code: a glob, a template. */
 const UNPARTED = /^[^\s'"\\;&|<>()$!`]*$/;
 const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
 
-/** What a program is fed, as a file. */
+/** Matches paths through which a program reads its standard input as a file. */
 const INPUT = /(?:^|\/)(?:dev\/(?:stdin|fd)|proc)(?:\/|$)/;
 
 export function baseName(word: string): string {
@@ -80,13 +80,13 @@ class LineReader implements CommandLine {
   isClear = true;
   isOpaque = false;
   #count = 0;
-  /** Names of files that the line writes. */
+  /** Base names of files that the line writes. */
   readonly #written = new Set<string>();
-  /** Whether the line that is read is a word of a command. */
+  /** True while the parsed line is a word of another command. */
   #isQuoted = false;
-  /** Whether the command before in a pipeline prints names of files alone. */
+  /** True if the previous command of the pipeline prints only file names. */
   #areNamesFed = false;
-  /** Whether names of programs may mean others. */
+  /** True if the line changes `PATH`, so that names may refer to other programs. */
   #isRenamed = false;
 
   read(line: string, depth: number): void {
@@ -104,7 +104,7 @@ class LineReader implements CommandLine {
     this.isClear = false;
   }
 
-  /** @param isFed Whether something else than a terminal is what a command reads. */
+  /** @param isFed True if the command reads its input from something other than a terminal. */
   #visit(node: SyntaxNode, isFed: boolean, depth: number): void {
     const visit = (child: SyntaxNode) => this.#visit(child, isFed, depth);
     switch (node.type) {
@@ -172,7 +172,7 @@ class LineReader implements CommandLine {
     const known = this.#isRenamed ? undefined : understood(words);
     if (given.some(({ isNumber }) => isNumber) && !known?.takesNumbers) this.isClear = false;
     const uses = known === undefined ? this.#named(words) : [known];
-    // A program that is not understood may run what its first argument names, and what it is fed.
+    // An unknown program may run its first argument or its input.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isRun =
       known === undefined &&
@@ -184,7 +184,7 @@ class LineReader implements CommandLine {
       uses.some((use) => use.isOpaque || (use.takesNames && (isRedirected || !this.#areNamesFed)));
     if (isOpaque) this.isClear = false;
     this.#add({ words, isUnderstood: known !== undefined && !known.runs, uses, isOpaque });
-    // It may write what others of its words name, as `cp` and `tee` do.
+    // It may write files that its other words name, as `cp` and `tee` do.
     if (words[0] === 'tee' || words.some((word) => this.#written.has(baseName(word))))
       for (const word of words.slice(1)) this.#written.add(baseName(word));
     if (known === undefined) for (const { text, isKnown } of given) if (isKnown) this.#mayRun(text, depth);
@@ -194,7 +194,7 @@ class LineReader implements CommandLine {
     this.commands.push({ uses: [], isOpaque: false, isQuoted: this.#isQuoted, ...command });
   }
 
-  /** The programs that words of another may name. */
+  /** Returns the programs that the words of an unknown program may name. */
   #named(words: readonly string[]): readonly Understood[] {
     const uses: Understood[] = [];
     for (let at = 1; at < words.length && uses.length < MAX_USES; at++) {
@@ -205,12 +205,12 @@ class LineReader implements CommandLine {
     return uses;
   }
 
-  /** Returns whether a word may hold what the line says: a file that it writes, what it is fed, a template. */
+  /** Tests if a word may refer to content from the line: a file that it writes, its input, or a template. */
   #mayHold(word: string): boolean {
     return this.#written.has(baseName(word)) || INPUT.test(word) || (word.includes('{}') && word !== '{}');
   }
 
-  /** What a program may take for a line has to be one, of words that every shell reads alike. */
+  /** Parses a word that a program may run as a command line. All its words must mean the same in every shell. */
   #mayRun(word: string, depth: number): void {
     if (isPlain(word) || UNPARTED.test(word) || onlyPrints(word)) return;
     const wasQuoted = this.#isQuoted;
@@ -235,12 +235,12 @@ class LineReader implements CommandLine {
     };
   }
 
-  /** Notes what is opened. Returns whether the command is fed with what may be code. */
+  /** Records the files that redirections open. Returns true if the command's input may be code. */
   #redirect(all: readonly Redirection[], depth: number): boolean {
     let isFed = false;
     for (const each of all) {
       const { descriptor } = each;
-      // Of two digits, or in braces, it is a word in some shells.
+      // Some shells read a descriptor with two digits or in braces as a word.
       if (descriptor?.type === 'FileDescriptorVariable') this.targets.push(descriptor.name);
       else if (descriptor !== undefined && descriptor.value > 9) this.targets.push(`${descriptor.value}`);
       if (each.type === 'HereDoc') {
@@ -262,7 +262,7 @@ class LineReader implements CommandLine {
     return isFed;
   }
 
-  /** `[[ … ]]`, of which other shells make commands. */
+  /** Reads `[[ … ]]`, which other shells run as a command. */
   #test(node: TestExpression, depth: number): void {
     const words: string[] = ['[['];
     const visit = (child: SyntaxNode) => {
@@ -279,13 +279,13 @@ class LineReader implements CommandLine {
   }
 }
 
-/** The text that a word stands for in every shell; `undefined` where one makes something else of it. */
+/** Returns the text that a word means in every shell, or `undefined` if shells may expand it. */
 function literalOf(word: Word): { readonly text: string; readonly isNumber: boolean } | undefined {
   const { text: raw, value, pos, end } = word;
   const parts: readonly WordPart[] = word.parts ?? [{ type: 'Literal', text: raw, value, pos, end }];
   let text = '';
   let isNumber = false;
-  /** The characters outside of quotes. */
+  /** The unquoted characters. */
   let bare = '';
   for (const part of parts) {
     const children = part.type === 'DoubleQuoted' ? part.parts : [part];
@@ -307,22 +307,22 @@ function literalOf(word: Word): { readonly text: string; readonly isNumber: bool
   return isPlainBare(bare) ? { text, isNumber } : undefined;
 }
 
-/** Returns whether shells agree that these characters outside of quotes stand for themselves. */
+/** Tests if every shell takes these unquoted characters literally. */
 function isPlainBare(bare: string): boolean {
   if (/^[[\]]{1,2}$/.test(bare)) return true;
   const open = bare.indexOf('{');
   const inBraces = open < 0 ? '' : bare.slice(open, bare.lastIndexOf('}') + 1);
-  // Braces with one of these become several words.
+  // A brace expansion with one of these produces several words.
   if (inBraces.includes(',') || inBraces.includes('..')) return false;
   return !/[*?[\\\p{Cc}]|\$(?!$)|(?<![\w.)^@])~/u.test(bare);
 }
 
-/** The same for those in double quotes. */
+/** Tests if every shell takes these double-quoted characters literally. */
 function isPlainText(quoted: string): boolean {
   return !/`|\$[\w({[*@#?$!-]/.test(quoted.replaceAll('\\\n', '').replaceAll(/\\[\s\S]/g, ' '));
 }
 
-/** The text of a here-document in `$(cat <<'E' … )`, which stands for itself. */
+/** Returns the literal text of a quoted here-document in `$(cat <<'E' … )`. */
 function documentOf(part: WordPart | undefined): string | undefined {
   if (part?.type !== 'CommandExpansion' || part.script?.commands.length !== 1 || part.script.errors?.length)
     return undefined;

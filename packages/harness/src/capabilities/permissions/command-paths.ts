@@ -3,54 +3,58 @@ import { baseName, readLine } from './command-line.js';
 import { plainPath } from './path-pattern.js';
 import { isStaging, type Understood } from './programs.js';
 
-/** Words before a directory, which may be made before it is gone to, and those that hold it. */
+/** Match words that precede or contain a directory, which an earlier command may create. */
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
 const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
-/** Home, or where it was before. */
+/** Matches changes to the home directory or to the previous directory. */
 const GOES_HOME = /^(?:cd|pushd)(?: (?:-\S*)?)*$/;
 const MAX_DIRECTORIES = 64;
-/** Names in one path: each may be where the workspace begins. */
+/** Maximum number of names in one path. The workspace may begin at any of them. */
 const MAX_STEPS = 64;
-/** Characters of a path that a system opens. */
+/** Maximum length in characters of a path that a system opens. */
 const MAX_PATH = 4_096;
-/** Paths of one line that are looked at. A step of one that leads upwards counts for more: each may begin where it leads. */
+/**
+ * Maximum number of paths that are checked for one line. Each step of a path with `..` counts `OUTWARD` times, because
+ * the workspace may begin at any of them.
+ */
 const MAX_PATHS = 20_000;
 const OUTWARD = 4;
 
-/** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
+/** Matches short options. The last one may have its value attached: `-hfpatterns`. */
 const OPTIONS = /^[-+]:?[A-Za-z\d]+/;
 const MAX_OPTIONS = 256;
-/** Signs between which a word may hold a name: `-F 'f=@name;type=x'`. */
+/** Matches characters that may enclose a path within a word: `-F 'f=@name;type=x'`. */
 const SIGN = /[=:,@;<>()!|&?#\s'"`$[\]{}]/g;
-/** So many of the signs behind the beginning of a name may be part of it. */
+/** Maximum number of these characters that may be part of a path. */
 const MAX_SIGNS = 4;
 
-/** Stands for all directories outside of a workspace: what is read there may lead back into it. */
+/** Represents all directories outside the workspace. A path from there may lead back into it. */
 const OUTSIDE = '..';
 
 const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
 
-/** The directory that paths of a line begin in, and what tells of a path whether it is one. */
+/** The working directory of a line, and access to the directories and files of the workspace. */
 export interface Surroundings {
   readonly directory: string;
   isDirectory(path: string): Promise<boolean>;
-  /** The files below a directory, or the file that is there; `undefined` for more than can be looked at. */
+  /** Returns the files below a directory, or the file at this path. Returns `undefined` if there are too many. */
   filesBelow(path: string): Promise<readonly string[] | undefined>;
 }
 
-/** What a line may open. */
+/** Files that a line may open. */
 export interface LinePaths {
-  /** Paths as words name them. */
+  /** Paths that words name. */
   readonly named: readonly string[];
-  /** Files that a command finds. */
+  /** Files that a command finds by walking a directory. */
   readonly found: readonly string[];
-  /** It can open no others. */
+  /** True if the line cannot open other files. */
   readonly isClear: boolean;
 }
 
 /**
- * The paths that a line may name: each word and what is glued into it, in the directories that words before it name, and the files
- * below directories that a command walks. `undefined` when the line is not understood, or leads to too many places: it may name any.
+ * Finds the paths that a line may open: each word and its parts, relative to every directory that earlier words name,
+ * and the files below directories that a command walks. Returns `undefined` if the line leads to too many places; then
+ * it may open any file.
  */
 export async function pathsOf(line: string, surroundings: Surroundings): Promise<LinePaths | undefined> {
   const { directory, isDirectory, filesBelow } = surroundings;
@@ -74,19 +78,19 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
     if (count * directories.size > MAX_PATHS) return undefined;
     const isLed = leads || LEADS_GLUED.test(word);
     for (const place of new Set(places(pieces))) {
-      // One that is none yet may be made before it is gone to.
+      // A directory that does not exist yet may be created before it is entered.
       if (isLed || (await isDirectory(place))) directories.add(place);
     }
     if (directories.size > MAX_DIRECTORIES) return undefined;
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
-  // A loop, or a function, comes to words again that stand before a directory, and continues from there.
+  // A loop or a function may repeat earlier words in a directory that a later word names.
   const below = words.flatMap(({ pieces = [] }) =>
     pieces.filter((piece) => !isOut(piece) && !piece.includes(OUTSIDE)),
   );
   for (const begin of directories) {
     if (directories.size > MAX_DIRECTORIES || count * directories.size > MAX_PATHS) return undefined;
-    // Below what is outside there may be any, and all of them are looked at anyway.
+    // Paths from outside the workspace are all checked anyway.
     for (const piece of isOut(begin) ? [] : new Set(below)) {
       const place = placeIn(begin, piece);
       if (place !== begin && !directories.has(place) && (await isDirectory(place))) directories.add(place);
@@ -100,7 +104,7 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
   for (const { use, given } of walks) {
     const isHere = use.walks === 'here' || (isStaged && use.showsStaged === true);
     if (!isHere && use.walks === undefined) continue;
-    // What is outside may be above the workspace.
+    // A directory outside may contain the workspace.
     const named = use.places ?? given;
     const begins = named.some(isOut) ? [''] : new Set(places(named));
     const below = [];
@@ -128,7 +132,10 @@ function placeIn(directory: string, path: string): string {
   return `${place.startsWith('/') ? '/' : ''}${steps.join('/')}`;
 }
 
-/** A word, and what a command may take for a path in it: behind options, between signs, without quotes of its own. */
+/**
+ * Returns a word and the parts of it that a command may use as a path: after options, between special characters,
+ * without quotes. Returns `undefined` if there are too many.
+ */
 function piecesOf(word: string): readonly string[] | undefined {
   const options = OPTIONS.exec(word)?.[0].length ?? 0;
   if (options > MAX_OPTIONS) return undefined;

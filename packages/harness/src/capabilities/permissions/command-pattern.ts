@@ -3,14 +3,14 @@ import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 import { baseName, type CommandLine, RAW_WORD, readLine } from './command-line.js';
 import { folded } from './path-pattern.js';
 
-/** What may stand between the words of a line that a rule allows. */
+/** Matches what may separate the words of a line that a rule allows. */
 const BETWEEN = /^(?:[ \t;|]|&&|time(?=[ \t]))*$/;
-/** Redirections that write no file. */
+/** Matches redirections that write no file. */
 const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
 
 /**
- * Returns whether every command of a line fits one of the patterns. A line that is more than simple commands of plain words, or
- * that may run something else, fits only a pattern without wildcards that is the very same text.
+ * Tests if every command of a line matches one of the patterns. A line with anything but simple commands and plain
+ * words, or a line that may run something else, matches only a pattern without wildcards and with the same text.
  */
 export function allowsCommand(patterns: readonly string[], given: string): boolean {
   const plain = trimmed(given);
@@ -24,7 +24,7 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   );
 }
 
-/** The commands of a line of plain words, as written; `undefined` for any other line. */
+/** Returns the commands of a line of plain words as written, or `undefined` for any other line. */
 function plainCommands(line: string): readonly string[] | undefined {
   const script = parse(line);
   if (script.errors?.length) return undefined;
@@ -44,14 +44,14 @@ function plainCommands(line: string): readonly string[] | undefined {
       between += gap;
       end = last;
     }
-    // An assignment changes what the command behind it does.
+    // An assignment changes the effect of the command that follows.
     if (words[0]?.includes('=')) return undefined;
     texts.push(words.join(' '));
   }
   return BETWEEN.test(between + line.slice(end)) ? texts : undefined;
 }
 
-/** The simple commands that `&&`, `||` and `|` join; `undefined` instead of any other. */
+/** Returns the simple commands that `&&`, `||` and `|` join, with `undefined` for any other node. */
 function simpleCommands(node: SyntaxNode): readonly (CommandNode | undefined)[] {
   if (node.type === 'Command') return [node];
   const isJoined =
@@ -63,24 +63,27 @@ function mayRunMore(line: CommandLine): boolean {
   return line.isOpaque || line.commands.some(({ isOpaque }) => isOpaque);
 }
 
-/** Without the blanks around it. An expression would look for the last ones at each. */
+/** Trims blanks. A regular expression would take quadratic time at the end of the line. */
 function trimmed(line: string): string {
   let end = line.length;
   while (end > 0 && ' \t\n'.includes(line[end - 1] as string)) end--;
   return line.slice(0, end).replace(/^[ \t\n]+/, '');
 }
 
-/** A command with more options than that may be any, and a line whose possible commands have more UTF-16 units together. */
+/**
+ * Limits for the options of one command, and for the UTF-16 units of all spellings of a line. Beyond them the result is
+ * `perhaps`.
+ */
 const MAX_OPTIONS = 256;
 const MAX_UNITS = 4_000_000;
 
-/** Whether a rule fits: `perhaps` when a line may run more than its words tell. */
+/** Result of a match. `perhaps` means that a line may run more than its words show. */
 export type Fit = 'yes' | 'perhaps' | 'no';
 
 /**
- * Returns whether a pattern fits any command of a line, also behind options and paths, and in substitutions. It perhaps does when a
- * word of a program that is not understood names the command, when a shell makes a command's name, or when a program is fed what
- * it may run.
+ * Tests if a pattern matches any command of a line, including commands in substitutions and after options and paths.
+ * Returns `perhaps` if an argument of an unknown program names the command, if the command's name is expanded by the
+ * shell, or if a program may run its input.
  */
 export function catchesCommand(rule: string, line: string): Fit {
   const pattern = folded(rule);
@@ -88,7 +91,7 @@ export function catchesCommand(rule: string, line: string): Fit {
   const read = readLine(line);
   let fit: Fit = mayRunMore(read) ? 'perhaps' : 'no';
   let units = 0;
-  // The name that a command has to have. A pattern that begins with `*` fits whole commands alone.
+  // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
   const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
   const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
   for (const { words, isUnderstood, isQuoted } of read.commands) {
@@ -103,13 +106,13 @@ export function catchesCommand(rule: string, line: string): Fit {
         if (at === 0 && !isQuoted) return 'yes';
         fit = 'perhaps';
       }
-    // Something is glued to it, or it stands in a text: `-crm`, `y=rm`.
+    // The name may be attached to other text: `-crm`, `y=rm`.
     if (!isUnderstood && words.slice(1).some((word) => piecesOf(word).some(isNamed))) fit = 'perhaps';
   }
   return fit;
 }
 
-/** What may be a command's name in a word of another, if that is no name itself. */
+/** Returns the parts of a word that may be a command's name. */
 function piecesOf(word: string): readonly string[] {
   const pieces = word.split(/[^\w./+-]+/);
   const letters = /^-[A-Za-z]{2,}/.exec(word)?.[0].slice(0, MAX_OPTIONS) ?? '';
@@ -117,13 +120,16 @@ function piecesOf(word: string): readonly string[] {
   return pieces.length > 1 ? [...pieces, ...glued] : glued;
 }
 
-/** `npm test *` fits `npm test` too. */
+/** Matches a command against a pattern. `npm test *` also matches `npm test`. */
 function matchCommand(pattern: string, command: string): boolean {
   if (matchWildcard(pattern, command)) return true;
   return pattern.endsWith(' *') && matchWildcard(pattern.slice(0, -2), command);
 }
 
-/** A command by its name alone, with and without the options that stand right behind it: `git -C x push` is `git push`. */
+/**
+ * Yields a command without its directory, with and without the options after its name: `git -C x push` is also `git
+ * push`.
+ */
 function* spellings([command = '', ...rest]: readonly string[]): Iterable<string> {
   const name = baseName(command);
   yield [name, ...rest].join(' ');

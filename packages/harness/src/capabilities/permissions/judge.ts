@@ -15,17 +15,17 @@ import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
 
-/** The rules that are in force, of the configuration and of the session. */
+/** The effective rules, from the configuration and the session. */
 export interface Policy {
   readonly mode: PermissionMode;
   readonly allow: readonly PermissionRule[];
   readonly deny: readonly PermissionRule[];
   readonly ask: readonly PermissionRule[];
-  /** Tools that `accept_edits` allows. */
+  /** Names of tools that `accept_edits` allows. */
   readonly editTools: readonly string[];
 }
 
-/** Judges a call by a policy: rules that deny come first, then those that ask, those that allow, then the mode. */
+/** Judges a call by a policy: deny rules come first, then ask rules, then allow rules, then the mode. */
 export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection | undefined {
   const { mode } = policy;
   const { call } = judged;
@@ -38,7 +38,8 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,
     );
   }
-  // What is kept from whatever runs is not in doubt: a file is there to be read, but one that is written may be new.
+  // If the sandbox hides the files of a read rule, no doubt remains. A write rule stays in doubt, because a file may not
+  // exist yet.
   const isKept = (rule: PermissionRule) => tool.keepsFiles && fileRuleOf(rule)?.use === 'read';
   const doubted = policy.deny.find((rule) => !isKept(rule) && concerns(rule, judged) === 'perhaps');
   if (doubted) return { type: 'ask', reason: `The rule ${formatRule(doubted)} may deny this. ${UNCLEAR}` };
@@ -55,13 +56,15 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   };
 }
 
-/** Says to a human whether servers, or tools of which nobody knows, may have suggested what the agent does in this turn. */
+/**
+ * Returns a warning for the approver if servers or tools of unknown origin may have influenced this turn; otherwise ''.
+ */
 export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
   const names = strangersIn(context, ({ origin }) => origin !== 'agent' && origin !== 'file');
   return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
 }
 
-/** Why a human decides on a line that a rule would deny if it were known to do that, and how to do without. */
+/** Explains why a command line needs approval, and how to avoid it. */
 const UNCLEAR =
   'What this command line runs and opens is not known before it runs. Use simple commands, and name each program and file as it is, without wildcards, variables, ~, code, or input that a program may run.';
 
@@ -70,8 +73,8 @@ function deny(reason: string): Objection {
 }
 
 /**
- * The narrowest rule that allows this call: this tool with this command, with these paths, or with these arguments. None if
- * none would: a rule for whatever the tool may be given is for a human to write.
+ * Returns the narrowest rule that allows this call: this tool with this command, these paths or these arguments.
+ * Returns `undefined` if no such rule exists; a broader rule must be written by a human.
  */
 function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   const { call, tool } = judged;
@@ -82,13 +85,14 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   const name = mainArgument(judged);
   const main = name === undefined ? undefined : only(name);
   const schema = tool?.definition.inputSchema ?? {};
-  // Declared paths say which files are used: what is left may change. Arguments that were left out may say anything the next time.
+  // If the main argument is a path, only declared paths matter. Otherwise fix all arguments, because an omitted one
+  // could have any value next time.
   const all =
     main !== undefined && name !== 'command' && tool?.paths !== undefined
       ? Object.keys(tool.paths)
       : [...new Set([...namedIn(schema), ...(isObject(call.input) ? Object.keys(call.input) : [])])];
   const declared: JsonObject = isObject(schema.properties) ? schema.properties : {};
-  // Beside a line, numbers only limit it; a text may say on which machine it runs.
+  // Next to a command, numeric arguments are only limits, but a text may choose the machine it runs on.
   const onlyLimits = (each: string) => main !== undefined && name === 'command' && isNumeric(declared[each]);
   const rest = all.filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
   const input = rest.flatMap((each) => {
@@ -96,7 +100,7 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
     return value === undefined ? [] : [[each, escapeWildcards(formatArgument(each, value, judged))] as const];
   });
   if (input.length < rest.length) return undefined;
-  // A call may have more arguments than an open schema names: the rule says that none is allowed.
+  // An open schema accepts additional arguments, so the rule excludes them.
   const isOpen = schema.additionalProperties !== false;
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
@@ -117,13 +121,13 @@ function formatArgument(name: string, value: string, { paths }: JudgedCall): str
   return paths.has(name) ? formatPath(value) : value;
 }
 
-/** Without the `/` at the end that would mean all that is in a directory. */
+/** Formats a path without a trailing `/`, which would match everything in the directory. */
 function formatPath(path: string): string {
   const { names, absolute } = plainPath(path);
   return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
 }
 
-/** Returns whether a tool is declared to change nothing beyond the agent's own notes, and to destroy nothing. */
+/** Tests if a tool is declared to change only the agent's own session data, and to destroy nothing. */
 export function isHarmless(
   { readOnly, sessionOnly, destructive, persists }: Tool,
   mayPersist: boolean,

@@ -8,17 +8,17 @@ import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
 import { folded, matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
-/** A call as rules judge it: its parsed input, and its paths by all their names. */
+/** A tool call prepared for matching: its parsed input, and every known name of each path. */
 export interface JudgedCall {
   readonly call: ToolUseBlock;
   readonly tool: Tool | undefined;
-  /** The arguments that the tool declares as paths, but those that cannot be read as such. */
+  /** Arguments that the tool declares as paths, without those that cannot be parsed. */
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
-  /** Files that a command line names. Empty where no rule against the call is about files. */
+  /** Files that a command line names. Empty if no rule against the call is about files. */
   readonly words: readonly PlainPath[];
-  /** A command line may open any other file, too. */
+  /** True if a command line may also open files that it does not name. */
   readonly isUnclear: boolean;
-  /** Where the workspace lies, if it is in a directory. */
+  /** Directory of the workspace, if it has one. */
   readonly root: string | undefined;
 }
 
@@ -31,20 +31,21 @@ const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
   read: ['read'],
   write: ['write'],
   edit: ['read', 'write'],
-  // What a search reads is decided file by file, when it opens them.
+  // A search is checked for each file when it opens that file.
   walk: [],
 };
 
 interface Condition {
-  /** `undefined` when the tool has no main argument. */
+  /** Name of the argument. `undefined` if the tool has no main argument. */
   readonly name: string | undefined;
   readonly pattern: string;
 }
 
 /**
- * Looks up what rules have to know of a call.
+ * Collects what rules need to know about a call.
  *
- * @param against The rules that deny or ask: words are looked up for those about files alone, because a line may name thousands.
+ * @param against The deny and ask rules. Words of a command line are looked up only if one of them is about files,
+ * because a line may have thousands of words.
  */
 export async function judgedCall(
   call: ToolUseBlock,
@@ -57,7 +58,7 @@ export async function judgedCall(
   for (const [name, role] of Object.entries(tool?.paths ?? {})) {
     const given = textsOf(call, name);
     if (given === undefined) continue;
-    // A search without a path begins at the root.
+    // A search without a path starts at the root.
     const texts = given.length === 0 && role === 'walk' ? [''] : given;
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
@@ -78,7 +79,7 @@ export async function judgedCall(
   const places = [...new Set(named.flatMap((line) => line?.named ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));
   const found = named.flatMap((line) => line?.found ?? []);
-  // Only links have names beside their own.
+  // Only links have more than one name.
   const reached = found.map((path) => (linked.has(path) ? real.namesOf(path) : [plainPath(path)]));
   return {
     call,
@@ -90,10 +91,13 @@ export async function judgedCall(
   };
 }
 
-/** Files that a walk of a directory comes to. More would hold up every call for seconds. */
+/** Maximum number of files that a directory walk visits. More would delay every call by seconds. */
 const MAX_BELOW = 20_000;
 
-/** The files below a directory, or the file itself; `undefined` for too many. Those that have other names are added to `linked`. */
+/**
+ * Returns the files below a directory, or the file itself. Returns `undefined` if there are too many. Adds files with
+ * other names to `linked`.
+ */
 async function filesBelow(
   path: string,
   workspace: Workspace,
@@ -101,7 +105,7 @@ async function filesBelow(
 ): Promise<readonly string[] | undefined> {
   const begin = plainPath(path).names.join('/');
   const found: string[] = [];
-  // A command may follow links to other directories.
+  // A command may follow symbolic links, so walk their targets as well.
   const places = [begin];
   try {
     if (begin !== '' && (await workspace.stat(begin))?.type === 'file') return [begin];
@@ -116,12 +120,12 @@ async function filesBelow(
         if (target !== undefined && !places.some(isKnown)) places.push(target);
       }
   } catch {
-    // What cannot be listed holds no file that a command could find, or is judged by its name.
+    // A directory that cannot be listed has no files for a command to find, or is judged by its name.
   }
   return found;
 }
 
-/** The directories of a workspace. A line may name thousands of words that are none: each directory is listed once. */
+/** Looks up directories of a workspace. Lists each directory once, because a line may have thousands of words. */
 class Directories {
   readonly #workspace: Workspace;
   readonly #inside = new Map<string, Promise<ReadonlySet<string>>>();
@@ -148,13 +152,13 @@ class Directories {
         if (entry.type === 'directory')
           found.add(folded(entry.path.slice(path === '' ? 0 : path.length + 1)));
     } catch {
-      // One that cannot be listed is none that a line can go on from.
+      // A command cannot continue from a directory that cannot be listed.
     }
     return found;
   }
 }
 
-/** Where command lines of a tool begin, as seen from the root of a workspace. */
+/** Returns the working directory of a tool's commands, relative to the root of the workspace. */
 async function directoryOf(tool: Tool | undefined, workspace: Workspace): Promise<string> {
   const root = rootOf(workspace);
   const { directory } = tool ?? {};
@@ -168,12 +172,15 @@ function rootOf(workspace: Workspace): string | undefined {
   return typeof root === 'string' ? root : undefined;
 }
 
-/** What is behind the root of a workspace, in a path or a pattern that begins with it. */
+/** Returns a path or pattern relative to the root of a workspace, if it starts with that root. */
 function behindRoot(path: string, root: string | undefined): string | undefined {
   return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : undefined;
 }
 
-/** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`. */
+/**
+ * Returns the paths that a word may mean. One that starts outside the workspace may lead back into it: `../x`,
+ * `/proc/self/cwd/x`.
+ */
 function placesOf(word: string): readonly string[] {
   const { names, absolute } = plainPath(word);
   if (!absolute && names[0] !== '..') return [word];
@@ -181,25 +188,28 @@ function placesOf(word: string): readonly string[] {
   return [word, ...steps.map((_, index) => steps.slice(index + 1).join('/')).filter((place) => place !== '')];
 }
 
-/** Whether a rule that allows is about a use of files. */
+/** Tests if an allow rule is about reading or writing files. */
 export function allowsFiles({ tool, match }: PermissionRule): boolean {
   return match !== undefined && (tool === 'read' || tool === 'write');
 }
 
-/** What a rule that denies or asks says of files, if it does: `Read` is `read`, and `read` alone is `read(**)`. */
+/** Returns the file part of a deny or ask rule, if it has one. `Read` means `read`, and `read` alone means `read(**)`. */
 export function fileRuleOf({ tool, match, input }: PermissionRule): FileRule | undefined {
   const use = tool.toLowerCase();
   if ((use !== 'read' && use !== 'write') || (match === undefined && input !== undefined)) return undefined;
   return { use, match: match ?? '**' };
 }
 
-/** A rule that denies or asks, and the same for the paths of a workspace where its pattern names the directory that this is in. */
+/**
+ * Returns a deny or ask rule. If its pattern starts with the workspace's directory, adds the same rule with a relative
+ * pattern.
+ */
 export function inWorkspace(rule: PermissionRule, workspace: Workspace): readonly PermissionRule[] {
   const match = behindRoot(rule.match ?? '', rootOf(workspace));
   return match === undefined ? [rule] : [rule, { ...rule, match }];
 }
 
-/** How well several conditions fit together, and the best of several. */
+/** Combine the fits of several conditions: `all` returns the worst fit, `any` the best. */
 const all = (fits: readonly Fit[]): Fit =>
   fits.includes('no') ? 'no' : fits.includes('perhaps') ? 'perhaps' : 'yes';
 const any = (fits: readonly Fit[]): Fit =>
@@ -207,9 +217,9 @@ const any = (fits: readonly Fit[]): Fit =>
 const fitOf = (fits: boolean): Fit => (fits ? 'yes' : 'no');
 
 /**
- * Returns whether a rule that denies or asks applies to a call; `perhaps` for a command line that is not understood. Otherwise, in
- * doubt it does: upper and lower case are the same, a search in a directory touches everything in it, a text may be a path, and an
- * argument that cannot be judged is taken to fit.
+ * Tests if a deny or ask rule applies to a call. Returns `perhaps` for a command line that is not understood. All other
+ * doubts count as a match: case is ignored, a search in a directory touches everything in it, any text may be a path,
+ * and an argument that cannot be parsed matches.
  */
 export function concerns(rule: PermissionRule, judged: JudgedCall): Fit {
   const files = fileRuleOf(rule);
@@ -235,13 +245,13 @@ function caught({ name, pattern }: Condition, { call, paths, root }: JudgedCall)
   );
 }
 
-/** Returns whether a file with these names is one that a rule about reading or writing files denies or asks for. */
+/** Tests if a deny or ask rule about files applies to a file with these names. */
 export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): boolean {
   const pattern = pathPattern(folded(match));
   return names.some((name) => matchPath(pattern, foldedPath(name)));
 }
 
-/** A tool that declares no paths may use any that its input names. */
+/** Tests if a call uses files that a rule is about. A tool without declared paths may use any path in its input. */
 function usesFile(rule: FileRule, { call, tool, paths, words, isUnclear, root }: JudgedCall): Fit {
   const { use, match } = rule;
   if (tool?.paths !== undefined) {
@@ -269,8 +279,8 @@ function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
 }
 
 /**
- * Returns whether rules that allow cover a call. In doubt they do not. Several rules together may cover the commands of one
- * command line; anything else needs one rule.
+ * Tests if allow rules cover a call. Any doubt counts as no match. Several rules together may cover the commands of one
+ * command line; every other call needs one rule that covers it.
  */
 export function covers(rules: readonly PermissionRule[], judged: JudgedCall): boolean {
   const { call, tool } = judged;
@@ -290,8 +300,8 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
 }
 
 /**
- * Returns whether a call has an argument that neither the tool's schema names nor a rule that is about arguments: who wrote that could
- * not know of it. `{}` stands for no argument beside those that the schema names.
+ * Tests if a call has an argument that neither the tool's schema nor the rule names. The author of the rule could not
+ * know about it. `{}` allows only arguments that the schema names.
  */
 function saysMore(
   { call, tool }: JudgedCall,
@@ -305,7 +315,7 @@ function saysMore(
   return names.some((name) => !known.has(name));
 }
 
-/** The arguments that a schema names, also in the parts that it is composed of. */
+/** Returns the arguments that a schema names, including those of its subschemas. */
 export function namedIn(
   schema: unknown,
   root = schema,
@@ -326,7 +336,7 @@ export function namedIn(
   return names;
 }
 
-/** `write(src/**)` covers a tool that does nothing but use files there. */
+/** Tests if a file rule such as `write(src/**)` covers a call, which must do nothing but use files there. */
 function coversFiles(rule: PermissionRule, { tool, paths }: JudgedCall): boolean {
   const used = [...paths.values()].flat();
   return (
@@ -355,7 +365,10 @@ function coversPath(pattern: string, { names }: JudgedPath): boolean {
   return names.every((name) => name.names[0] !== '..' && matchPath(wanted, name));
 }
 
-/** Arguments of tools that declare no paths, such as a server's, are paths by their names, or where a rule writes them so. */
+/**
+ * Names of arguments that are paths in tools that declare none, such as MCP tools. A rule can also mark a path by its
+ * pattern.
+ */
 const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
 
 function coversText(pattern: string, text: string): boolean {
@@ -376,8 +389,8 @@ function foldedPath({ names, absolute }: PlainPath): PlainPath {
 const MAIN = ['command', 'path', 'file_path'];
 
 /**
- * The argument that `tool(pattern)` is about: `command`, `path` or `file_path`, else the first that is declared a path. The
- * tool decides, by its paths and then by its schema: an argument that a call adds must not take its place.
+ * Returns the argument that `tool(pattern)` is about: `command`, `path` or `file_path`, or else the first declared
+ * path. The tool's paths and schema decide, so that a call cannot replace it with an extra argument.
  */
 export function mainArgument({ tool }: JudgedCall): string | undefined {
   const { properties } = tool?.definition.inputSchema ?? {};
@@ -390,8 +403,8 @@ export function mainArgument({ tool }: JudgedCall): string | undefined {
 }
 
 /**
- * The arguments that `tool(pattern)` may be about, for rules that deny: what the tool declares, and what the call adds. Of a
- * tool that declares none, all that a call with such an argument has.
+ * Returns the arguments that `tool(pattern)` in a deny rule may be about: the declared ones and those that the call
+ * adds. If the tool declares none but the call has one, returns all arguments of the call.
  */
 function mainArguments(judged: JudgedCall): readonly (string | undefined)[] {
   const { call, tool } = judged;
@@ -401,7 +414,10 @@ function mainArguments(judged: JudgedCall): readonly (string | undefined)[] {
   return given.length > 0 ? Object.keys(isObject(call.input) ? call.input : {}) : [undefined];
 }
 
-/** The texts that an argument consists of: of a list, all; none when it is left out; `undefined` for anything else. */
+/**
+ * Returns an argument as texts: every item of a list, and an empty list for a missing argument. Returns `undefined` for
+ * any other value.
+ */
 export function textsOf(call: ToolUseBlock, name: string): readonly string[] | undefined {
   const value = has(call.input, name) ? call.input[name] : undefined;
   if (value === undefined || value === null) return [];

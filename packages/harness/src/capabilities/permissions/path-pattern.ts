@@ -1,13 +1,13 @@
 import { matchSequence, matchWildcard } from '../../lib/wildcard.js';
 
-/** A path as names from a root; `..` stays only where it leads out of the root. */
+/** A path as a list of names. `..` remains only at the beginning, where it leads out of the root. */
 export interface PlainPath {
   readonly names: readonly string[];
   /** Begins with `/`. */
   readonly absolute: boolean;
 }
 
-/** Resolves `.`, `..` and doubled slashes by the text alone: symbolic links go by their own name. */
+/** Normalizes `.`, `..` and repeated slashes by the text alone, without following symbolic links. */
 export function plainPath(path: string): PlainPath {
   const absolute = path.startsWith('/');
   const names: string[] = [];
@@ -20,7 +20,7 @@ export function plainPath(path: string): PlainPath {
   return { names, absolute };
 }
 
-/** Returns whether a path fits a pattern: `**` stands for any number of names, `*` and `?` for characters within one. */
+/** Tests if a path matches a pattern: `**` matches any number of names, `*` and `?` match characters within one. */
 export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   return matchSequence(pattern.names, path.names, {
     isAny: (name) => name === '**',
@@ -28,10 +28,10 @@ export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   });
 }
 
-/** Returns whether a path in this directory, however deep, may fit a pattern. */
+/** Tests if any path below this directory could match a pattern. */
 export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
   const { names } = pattern;
-  // The rests of the pattern that may come next, after each name of the directory.
+  // Positions in the pattern that may match next, after each name of the directory.
   let places = withSkipped([0]);
   for (const name of directory.names) {
     const next = [...places].flatMap((place) => {
@@ -50,12 +50,15 @@ export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
   }
 }
 
-/** A pattern of paths: one that ends in `/` means all that is in the directory. */
+/** Parses a path pattern. A pattern that ends in `/` matches everything in the directory. */
 export function pathPattern(pattern: string): PlainPath {
   return plainPath(pattern.endsWith('/') ? `${pattern}**` : pattern);
 }
 
-/** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
+/**
+ * Normalizes a name for deny rules: some file systems ignore case and Unicode composition, so these must not bypass a
+ * rule.
+ */
 export function folded(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }

@@ -27,12 +27,12 @@ const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';
 
 /**
- * Files that say which programs run: Git starts what its configuration and its hooks name, whoever wrote them. A folder of any name
- * is a repository to it once there is a `HEAD` in it.
+ * Files that determine which programs Git starts, through its configuration and hooks. Git treats any folder with a
+ * `HEAD` file as a possible repository.
  */
 const RUN_BY_GIT = ['**/.git', '**/.git/**', '**/HEAD'];
 
-/** Rules as configurations write them. */
+/** Rules as they are written in a configuration. */
 const rulesSchema = z
   .array(
     z.union([
@@ -47,7 +47,7 @@ const rulesSchema = z
   .default([]);
 
 export const permissionsConfigSchema = z.strictObject({
-  /** The mode for calls that no rule is about. A session's own mode outranks it. */
+  /** Mode for calls that no rule matches. A session's own mode overrides it. */
   mode: z.enum(PERMISSION_MODES).default('default'),
   allow: rulesSchema,
   deny: rulesSchema,
@@ -55,8 +55,8 @@ export const permissionsConfigSchema = z.strictObject({
   /** Names of the tools that `accept_edits` allows. */
   editTools: z.array(z.string().min(1)).default(['write_file', 'edit_file']),
   /**
-   * Paths that `editTools` change only with approval, against every rule that allows it. Default: Git's own files, which say
-   * what programs Git starts.
+   * Paths that `editTools` may change only with approval, even if a rule allows it. Default: Git's own files, which
+   * determine which programs Git starts.
    */
   protect: z.array(z.string().min(1)).default(RUN_BY_GIT),
 });
@@ -64,12 +64,13 @@ export const permissionsConfigSchema = z.strictObject({
 export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
 
 /**
- * Judges tool calls by rules. `deny` comes before `ask` before `allow`. Calls that no rule is about go by the mode:
- * `default` asks a human for everything but reading, `accept_edits` allows editing files too, `explore` denies all but
- * reading, `bypass` allows all, `dont_ask` denies each call that would be asked. The session's own rules and mode in
- * `state.permissionContext` count as well; an approval for always adds a rule there.
+ * Judges tool calls by rules: `deny` before `ask` before `allow`. If no rule matches a call, the mode decides:
+ * `default` asks a human for everything but reading, `accept_edits` also allows editing files, `explore` denies
+ * everything but reading, `bypass` allows everything, `dont_ask` denies every call that would need approval. Rules and
+ * mode in the session's `state.permissionContext` apply as well; an approval for always adds a rule there.
  *
- * A rule for a tool that the agent lacks is a warning in its first call. A name close to that of a tool refuses the build.
+ * A rule for a tool that the agent lacks causes a warning in the first call. If its name is close to that of an
+ * existing tool, the build fails.
  *
  * @example
  * ```ts
@@ -94,7 +95,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
     ...referencesOf('allow', allowed),
     ...referencesOf('deny', denied),
     ...referencesOf('ask', wanted),
-    // The default names tools that an agent need not have.
+    // The default lists tools that an agent may not have.
     ...(config.editTools ?? []).map((tool, index) => ({ path: `editTools[${index}]`, tool })),
   ]);
 
@@ -116,7 +117,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
         .flatMap((rule) => fileRuleOf(rule) ?? []),
     unattended: ({ state }) => (state.permissionContext.mode ?? settings.mode) === 'dont_ask',
     async authorize(call, { state, tool, workspace }) {
-      // A tool that does not exist does no harm; the loop answers that there is none.
+      // The loop itself answers a call of an unknown tool.
       if (tool === undefined) return undefined;
       const { mode = settings.mode, allow, deny, ask } = state.permissionContext;
       const policy = {
@@ -126,7 +127,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
         ask: [...asked, ...ask].flatMap((rule) => inWorkspace(rule, workspace)),
         editTools,
       };
-      // No mode objects to reading, and to find all names of a file may take long.
+      // No mode objects to reading, and finding all names of a file may take long.
       const rules = [...denied, ...deny, ...wanted, ...ask];
       if (isHarmless(tool, false) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
       const real = new RealPaths(workspace);
@@ -142,30 +143,31 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   };
 }
 
-/** The capability that {@link narrowing} makes. */
+/** Name of the capability that {@link narrowing} creates. */
 export const NARROWING = 'narrowing';
 
-/** What an agent goes without, of all that its capabilities and the program bring. */
+/** Restrictions of an agent, on top of its capabilities and its program. */
 export const narrowingShape = {
-  /** Names of the tools that it has; a name may end in `*`. Default: all. */
+  /** Names of the tools to keep; a name may end in `*`. Default: all. */
   tools: z.array(z.string().min(1)).readonly().optional(),
-  /** Rules that deny calls, whatever permissions allow: `execute(rm *)`. */
+  /** Rules that deny calls even if permissions allow them: `execute(rm *)`. */
   deny: rulesSchema.readonly(),
 };
 
 export type Narrowing = z.input<z.ZodObject<typeof narrowingShape>>;
 
-/** Tells which tools a list of names keeps. */
+/** Returns a function that tests if a list of names keeps a tool. */
 export function keptBy(names: Narrowing['tools']): (tool: string) => boolean {
   return (tool) => names === undefined || names.some((name) => matchWildcard(name, tool));
 }
 
 /**
- * Makes the capability that denies calls by rules, beside what `permissions` says, and tells of names that no tool has; none where
- * nothing is taken away.
+ * Creates the capability that denies calls by rules in addition to `permissions`, and reports names of unknown tools.
+ * Returns an empty list if nothing is restricted.
  *
- * @param at The beginning of the paths in errors.
- * @param left Tools that the agent would have without it, beside those of capabilities: names may be slips for these.
+ * @param at Prefix of the paths in errors.
+ * @param left Tools that the agent would have without the restriction, besides those of capabilities. Typos are checked
+ * against them.
  * @throws {InvalidInputError} naming every malformed rule.
  */
 export function narrowing(
@@ -186,8 +188,8 @@ export function narrowing(
 }
 
 /**
- * Keeps whoever opens files from those that rules deny. A search opens none that it would have to ask for, nor does a capability,
- * which has no call that could wait.
+ * Returns a check that refuses to open files that rules deny. Searches and capabilities cannot wait for approval, so
+ * for them ask rules deny as well.
  */
 function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
@@ -207,11 +209,11 @@ function confineBy(
   };
 }
 
-/** Keeps a tool from files that took the place of those that were judged. */
+/** Returns a check that refuses files that replaced the judged ones since. */
 function asJudged({ paths }: JudgedCall, real: RealPaths): WorkspaceConfine | undefined {
   const judged = new Map<string, ReadonlySet<string>>();
   for (const { role, names } of [...paths.values()].flat()) {
-    // Which files a search opens is found out as it goes.
+    // A search does not know its files in advance.
     if (role !== 'walk' && names[0]) judged.set(formatPath(names[0]), new Set(names.map(formatPath)));
   }
   if (judged.size === 0) return undefined;
@@ -229,10 +231,10 @@ function formatPath({ names }: PlainPath): string {
   return names.join('/');
 }
 
-/** Agents about whose commands this process was warned. */
+/** Names of agents for which this process has printed the warning about commands. */
 const warned = new Set<string>();
 
-/** Warns of rules that deny files beside a tool that runs any program, which opens any file. */
+/** Warns if rules deny files but a tool can run any program, which may open those files. */
 function warnOfCommands(agent: AgentComposition, denied: readonly PermissionRule[]): void {
   const rule = denied.find((each) => fileRuleOf(each) !== undefined);
   const tools = [...agent.tools, ...agent.capabilities.flatMap((each) => each.tools ?? [])];

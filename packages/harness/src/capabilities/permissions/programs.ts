@@ -1,21 +1,24 @@
-/** What a program does with its words, beside opening the files that they name. */
+/** Effects of a program on its arguments, in addition to opening the files that they name. */
 export interface Understood {
-  /** It opens all files below the directories among its words; with `here`, without any, below the one in which it runs. */
+  /**
+   * Opens all files below the directories in its arguments. With `here` and no directory, opens those below the current
+   * directory.
+   */
   readonly walks?: 'named' | 'here' | undefined;
-  /** The words that may be such directories. Default: all. */
+  /** The arguments that may be such directories. Default: all. */
   readonly places?: readonly string[] | undefined;
-  /** Of those only files with a name that fits this. */
+  /** Opens only files whose name matches this pattern. */
   readonly name?: string | undefined;
   readonly skipsHidden?: boolean;
-  /** It prints what Git was given before. */
+  /** Prints content that was added to Git before. */
   readonly showsStaged?: boolean;
-  /** It runs a program that is understood. */
+  /** Runs another program that is understood. */
   readonly runs?: boolean;
-  /** What it is fed have to be names: an option among them could print a file. */
+  /** Its input must be file names only, because an option among them could print a file. */
   readonly takesNames?: boolean;
-  /** It may run any program, or open files that no word names. */
+  /** May run any program, or open files that no argument names. */
   readonly isOpaque?: boolean;
-  /** Its words may be numbers that a shell knows, such as `$?`. */
+  /** Accepts numeric shell variables such as `$?`. */
   readonly takesNumbers?: boolean;
 }
 
@@ -23,15 +26,15 @@ type Reader = (words: readonly string[]) => Understood | undefined;
 
 const OPAQUE: Understood = { isOpaque: true };
 
-/** Options with which a program runs another, or takes names from a file. */
+/** Matches options with which a program runs another, or reads names from a file. */
 const INDIRECT = /-from\b|^--(?:co(?:m|=|$)|pre(?:-glob)?\b|hostname-bin)/;
-/** `--files0-from` and what stands for it. */
+/** Matches `--files0-from` and its abbreviations. */
 const LISTS = /^--f(?:i|il|ile|iles|iles0.*)?(?:=|$)/;
-/** A word that is a name, an option, an address or a number, and no text that a program could read as a line or as code. */
+/** Matches a name, option, address or number, but no text that a program could interpret as a command line or code. */
 const PLAIN = /^[\w./:@%+,=~^-]*$/;
 /**
- * Code that only prints, as Python or JavaScript; for a shell it is a syntax error. Bounded because no letter of `sys.version` stands
- * alone, and longer code is not read.
+ * Matches Python or JavaScript code that only prints; as shell code it is a syntax error. Cannot backtrack badly,
+ * because no single letter of `sys.version` is a word and longer code is not matched.
  */
 const PRINTS =
   /^(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
@@ -41,7 +44,7 @@ const SED = new RegExp(
   String.raw`^(?:(?:(?:${ADDRESS}(?:,${ADDRESS})?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:[; ]+|$))*$`,
 );
 const SED_OPTION = /^-(?:[nEru]+|n?i(?:\.\w+)?)$/;
-/** Bounded because longer scripts are not read. */
+/** Backtracking is bounded, because scripts over `MAX_SCRIPT` characters are not matched. */
 const AWK =
   /^(?:\/[^/\\]*\/ *|N[RF] *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+(?:\$(?:\d+|NF)|N[RF]|"[^"\\]*"))* *;? *\})?$|^1$/;
 const MAX_SCRIPT = 1_000;
@@ -52,29 +55,29 @@ const CURL_PLAIN = /^(?!-K|--conf|-[a-zA-Z]*K)[\w./:@+,=~-]*$|^https?:\/\/[\w./:
 
 const GIT =
   /^(?:add|blame|branch|checkout|cherry-pick|clean|clone|commit|config|describe|diff|fetch|for-each-ref|grep|init|log|ls-files|ls-tree|merge|merge-base|mv|pull|push|rebase|reflog|remote|reset|restore|rev-list|rev-parse|revert|rm|shortlog|show|stash|status|switch|tag|worktree)$/;
-/** What it does with words that may be lines to run, now or later. */
+/** Matches Git commands whose arguments may be command lines to run now or later. */
 const GIT_KEEPS = /^(?:clone|config|fetch|init|pull|push|rebase|remote|worktree)$/;
-/** Options with which Git runs a program or takes names from elsewhere. */
+/** Matches options with which Git runs a program or reads names from elsewhere. */
 const GIT_RUNS =
   /^(?:--(?:exec|upload-p|receive-p|open-f|ext-d|textc|pathspec-f|stdin|batch|output|template)|-i?x.*|-\w*O.*|ext::.*)|^-u.*\/$/;
-/** Options with which it reads files that it was not given before, or is given them. */
+/** Match options with which Git reads untracked files, or adds files. */
 const GIT_WALKS = /^--(?:no-i|untr)/;
 const GIT_TAKES = /^(?:add$|-[^-]*[au]|--(?:all|inc))/;
 const GIT_SETS = /^(?:user|color|advice)\.|^(?:core\.quotepath|commit\.gpgsign|init\.defaultbranch)=/i;
 
-/** Programs that print names, counts and dates of files, and none of what these hold. */
+/** Matches programs that print names, counts and dates of files, but not their content. */
 const NAMES_ALONE = /^(?:wc|ls|echo|basename|dirname|stat|du)$/;
 
 const text: Reader = () => ({});
 const numbers: Reader = () => ({ takesNumbers: true });
 const files: Reader = (words) =>
   words.some((word) => INDIRECT.test(word) || LISTS.test(word)) ? OPAQUE : {};
-/** Opens what is below directories with such an option. */
+/** Returns a reader of a program that opens everything below a directory if it has a matching option. */
 const recursive =
   (option: RegExp): Reader =>
   (words) => ({ ...files(words), walks: words.some((word) => option.test(word)) ? 'named' : undefined });
 
-/** Searches below the directories behind the pattern. What may be the value of an option is none of them. */
+/** Reads a search whose directories follow the pattern. Values of options are not directories. */
 const searching = (words: readonly string[], valued: RegExp): Understood => {
   const isValue = (at: number) => valued.test(words[at - 1] ?? '');
   const given = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
@@ -82,7 +85,7 @@ const searching = (words: readonly string[], valued: RegExp): Understood => {
   return { walks: 'here', places: hasPattern ? given : given.slice(1) };
 };
 
-/** Programs whose words are understood, by name. All others are taken to run what their words may be. */
+/** Known programs by name. All others may run their arguments. */
 const PROGRAMS = new Map<string, Reader>([
   ...each('true false : which pwd whoami uname basename dirname seq tr type', text),
   ...each('exit return sleep kill wait test [', (words) =>
@@ -136,7 +139,7 @@ function each(names: string, reader: Reader): readonly (readonly [string, Reader
   return names.split(' ').map((name) => [name, reader]);
 }
 
-/** What is known of a command whose name is the word at this index; `undefined` for programs that are not understood. */
+/** Returns the effects of the command whose name is the word at index `at`, or `undefined` for an unknown program. */
 export function understood(words: readonly string[], at = 0): Understood | undefined {
   return PROGRAMS.get(words[at]?.replace(/^(?:\/usr)?\/bin\//, '').toLowerCase() ?? '')?.(
     words.slice(at + 1),
@@ -151,12 +154,12 @@ export function onlyPrints(code: string): boolean {
   return code.length <= MAX_SCRIPT && PRINTS.test(code);
 }
 
-/** What a shell does itself, and what changes how it reads the words behind. */
+/** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =
   /^(?:eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|exec|coproc|logout|suspend)$/;
 const DECLARES = /^(?:declare|typeset|local|readonly|export|integer)$/;
 
-/** Whether a command is one of the shell's own that is not understood. */
+/** Tests if a command is a shell builtin that is not understood. */
 export function isUnclearBuiltin([name = '', ...words]: readonly string[]): boolean {
   if (name === 'set')
     return !words.every((word) => /^[-+][eux]*o?$|^(?:pipefail|errexit|nounset)$/.test(word));
@@ -188,13 +191,13 @@ function git(words: readonly string[]): Understood | undefined {
   };
 }
 
-/** Whether a command gives Git files that nobody names. */
+/** Tests if a command adds files to Git without naming each of them. */
 export function isStaging([program, ...words]: readonly string[]): boolean {
   const isAction = words.includes('add') || words.includes('stash');
   return program === 'git' && isAction && words.some((word) => GIT_TAKES.test(word));
 }
 
-/** What `find` runs has to be understood, too: it is given any file below. */
+/** Reads `find`. The program that it runs must be understood as well, because it may receive any file below. */
 function find(words: readonly string[]): Understood {
   const at = words.findIndex((word) => /^-(?:exec|ok|delete|fprint|fls|files0)/.test(word));
   if (at < 0) return {};
@@ -216,7 +219,7 @@ function find(words: readonly string[]): Understood {
   return { ...(NAMES_ALONE.test(run[0] ?? '') ? {} : below), runs: true };
 }
 
-/** The pattern that all files have to fit which `find` finds. */
+/** Returns the name pattern that all files found by `find` match, if there is one. */
 function nameWanted(words: readonly string[]): string | undefined {
   const at = words.indexOf('-name') + 1;
   const isEither =
@@ -224,7 +227,7 @@ function nameWanted(words: readonly string[]): string | undefined {
   return at > 0 && !isEither && !/[[\\]/.test(words[at] ?? '') ? words[at] : undefined;
 }
 
-/** Whatever comes in may be a name: only what tells nothing of a file's text is understood. */
+/** Reads `xargs`. Its input may be any file name, so only programs that do not print file content are understood. */
 function xargs(words: readonly string[]): Understood {
   const at = words.findIndex((word) => !/^-(?:I\{\}|n\d+|P\d+|[0r])$/.test(word));
   const [run = 'echo', ...rest] = at < 0 ? [] : words.slice(at);
@@ -232,7 +235,7 @@ function xargs(words: readonly string[]): Understood {
   return isKnown ? { runs: true, takesNames: /^(?:wc|du)$/.test(run) } : OPAQUE;
 }
 
-/** Whether a command prints names of files alone, so that none can be an option of the program that is given them. */
+/** Tests if a command prints only file names, so that no output line can be an option of the next program. */
 export function printsNames([program = '', ...words]: readonly string[]): boolean {
   if (words.some((word) => /^-printf$|^--(?:format|label)/.test(word))) return false;
   if (program === 'git') return words[0] === 'ls-files' || words.includes('--name-only');

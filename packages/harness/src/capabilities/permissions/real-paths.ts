@@ -3,19 +3,19 @@ import type { FileIdentity } from '@x/core/internal';
 import { pathSegments } from '@x/core/store';
 import { type PlainPath, plainPath } from './path-pattern.js';
 
-/** By how much the times of files may lag behind the clock. */
+/** Milliseconds by which file times may lag behind the clock. */
 const CLOCK_TICK_MS = 20;
 
-/** The names of the ends of one path: each is looked up once, since an end that begins with `..` leads to those behind it again. */
+/** Names found for each end of one path. A cache, because ends with `..` lead to the same ends again. */
 type KnownEnds = Map<string, Promise<readonly PlainPath[] | undefined>>;
 
 /**
- * Finds all names of a file in a workspace: as it was given, with its symbolic links followed, and those of its hard links.
- * One serves one judgment: it lists the files, among which hard links are, once.
+ * Finds all names of a file in a workspace: the given path, its target after symbolic links, and its hard links. Use
+ * one instance per judgment, because the listing of hard links is cached.
  */
 export class RealPaths {
   readonly #workspace: Workspace;
-  /** The paths of the files that have hard links, by their ids, and since when they were listed. */
+  /** Paths of hard-linked files by file id, and the time of the listing. */
   #listing:
     | { readonly since: number; readonly names: Promise<ReadonlyMap<string, readonly string[]>> }
     | undefined;
@@ -25,12 +25,12 @@ export class RealPaths {
   }
 
   /**
-   * @param file What the path leads to, if it is open. Default: what it leads to now.
-   * @throws {WorkspaceError} when the file cannot be looked at, which a judge takes for a denial.
+   * @param file Identity of the open file. Default: the file that the path leads to now.
+   * @throws {WorkspaceError} if the file cannot be inspected, which counts as a denial.
    */
   async namesOf(path: string, file?: FileIdentity): Promise<readonly PlainPath[]> {
     const given = plainPath(path);
-    // A tool refuses these itself; where they would lead is nobody's to know.
+    // The tool itself rejects such a path, so its target does not matter.
     if (!isInside(path)) return [given, plainPath(path.replaceAll('\\', '/'))];
     const found = file ?? (await this.#workspace.identify?.(path));
     if (found === undefined) return [given];
@@ -39,9 +39,9 @@ export class RealPaths {
   }
 
   /**
-   * The names of a file as a program finds it, for which `..` leads out of where a symbolic link before it has led, and as a shell
-   * does after `cd`, for which it leads out of the link's name.
-   * `undefined` for what may be any file: what is there and cannot be looked at, such as a link that leads elsewhere.
+   * Returns the names of a file as commands see it. For a program, `..` leaves the target of a symbolic link; for a
+   * shell after `cd`, `..` leaves the link's own directory. Returns `undefined` if the path may mean any file, such as
+   * a link that leads out of the workspace.
    */
   async namesInShell(word: string, known: KnownEnds = new Map()): Promise<readonly PlainPath[] | undefined> {
     const given = plainPath(word);
@@ -50,7 +50,7 @@ export class RealPaths {
     try {
       for (const [index, name] of steps.entries()) {
         if (name === '..') {
-          // Out of the workspace, and perhaps into it again.
+          // The path leaves the workspace and may lead back into it.
           if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1), known);
           const found = await this.#workspace.identify?.(at.join('/'));
           at = plainPath(found?.path ?? '').names;
@@ -69,7 +69,7 @@ export class RealPaths {
     }
   }
 
-  /** The names of a file in the workspace that the end of a path names, wherever the workspace begins in it. */
+  /** Returns the names of a file if the workspace may begin at any step of the path. */
   async #namesOfAny(
     given: PlainPath,
     steps: readonly string[],
@@ -87,7 +87,7 @@ export class RealPaths {
       : [...new Set([given, ...names.flatMap((each) => each ?? [])])];
   }
 
-  /** Tests for a name that the workspace takes for none of its own. */
+  /** Tests if a directory lists a name that is not a valid workspace path. */
   async #holds(directory: readonly string[], name: string): Promise<boolean> {
     for await (const { path } of this.#workspace.list(directory.join('/')))
       if (path === [...directory, name].join('/')) return true;
@@ -95,13 +95,13 @@ export class RealPaths {
   }
 
   async #hardLinksOf(file: FileIdentity): Promise<readonly string[]> {
-    // Names of a file that changed since may have come after the listing.
+    // A file that changed after the listing may have new names.
     if (this.#listing === undefined || !hasNotChanged(file, this.#listing.since))
       this.#listing = { since: Date.now(), names: this.#listHardLinks() };
     const { since, names } = this.#listing;
     const found = (await names).get(file.id) ?? [];
     if (found.length >= file.links) return found;
-    // Names that are missing lie outside of the workspace (a package manager's store), or moved while they were looked for.
+    // Missing names are outside the workspace (a package manager's store), or files moved during the listing.
     const now = await this.#workspace.identify?.(file.path);
     if (now?.id === file.id && hasNotChanged(now, since)) return found;
     throw new WorkspaceError(

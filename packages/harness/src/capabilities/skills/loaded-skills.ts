@@ -13,24 +13,24 @@ import {
 export const SKILLS = 'skills';
 export const LOAD_SKILL = 'load_skill';
 
-/** One loading of a skill. */
+/** Record of one call that loaded a skill. */
 interface Loading {
   readonly name: string;
   /** Hash of the whole text. */
   readonly hash: string;
-  /** True once the model had the whole text; absent until that was checked. */
+  /** True if the model saw the whole text. Absent until that was checked. */
   readonly whole?: boolean;
 }
 
-/** Remembers by block whether it holds a whole skill: blocks never change. */
+/** Caches by block whether it contains a whole skill. Blocks never change. */
 const compared = new WeakMap<ToolResultBlock, boolean>();
 
-/** Remembers that a call loaded a skill, so that the whole text can be told apart from a part of it. */
+/** Records that a call loaded a skill, so that its whole text can be distinguished from a part. */
 export function rememberLoading(state: AgentState, toolUseId: string, name: string, text: string): void {
   store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
 }
 
-/** Returns whether the whole text of a skill is in these messages. */
+/** Tests if these messages contain the whole text of a skill. */
 export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
   const loadings = loadingsIn(state);
   return messages.flatMap(toolResultsOf).some((block) => {
@@ -40,8 +40,8 @@ export function isInView(state: AgentState, messages: readonly Message[], name: 
 }
 
 /**
- * Makes a view in which every loaded skill is whole or a pointer: the rest that a reduction left of one is no instruction any
- * more. A message at the end names loaded skills that are gone. Returns the same list when nothing changes.
+ * Replaces each partial skill with a pointer, because a fragment that a reduction left is no longer a usable
+ * instruction. Appends a message that names loaded skills that are missing. Returns the same list if nothing changes.
  */
 export function wholeOrPointer(state: AgentState, messages: readonly Message[]): readonly Message[] {
   const loadings = loadingsIn(state);
@@ -53,7 +53,8 @@ export function wholeOrPointer(state: AgentState, messages: readonly Message[]):
     const whole = isWhole(block, loading);
     if (loading.whole === undefined)
       store(state, { ...loadingsIn(state), [block.toolUseId]: { ...loading, whole } });
-    // One that was whole once, and is not now. One that never was, as when it was written to a file at once, says where it is.
+    // Replace only a skill that was whole before. One that never was, because its result was saved to a file, already
+    // names that file.
     if (!whole && loading.whole) return { ...block, output: [{ type: 'text', text: pointer(loading.name) }] };
     absent.delete(loading.name);
     return block;
@@ -89,7 +90,7 @@ function isWhole(block: ToolResultBlock, { hash }: Loading): boolean {
   return whole;
 }
 
-/** Reads the stored state. Its form is trusted: only this module writes it. */
+/** Reads the stored state. It needs no validation, because only this module writes it. */
 function loadingsIn(state: AgentState): Readonly<Record<string, Loading>> {
   return (state.extensions[SKILLS]?.loaded ?? {}) as unknown as Readonly<Record<string, Loading>>;
 }

@@ -8,22 +8,24 @@ import { promptList } from '../../lib/prompt-list.js';
 import { isInView, LOAD_SKILL, rememberLoading, SKILLS, wholeOrPointer } from './loaded-skills.js';
 
 export const skillsConfigSchema = z.strictObject({
-  /** Folders of the workspace whose subfolders with a SKILL.md are skills; the first has precedence. */
+  /** Folders of the workspace whose subfolders with a SKILL.md are skills. Earlier folders take precedence. */
   folders: z.array(z.string().min(1)).min(1).default(['skills']),
-  /** Characters of names and descriptions in the system prompt; skills beyond are named without description. */
+  /**
+   * Maximum number of characters of the skill list in the system prompt. Skills beyond it appear without a description.
+   */
   maxListChars: z.int().min(0).default(8_000),
-  /** Characters that the instructions of one skill may have. */
+  /** Maximum number of characters of one skill's instructions. */
   maxSkillChars: z.int().min(1).default(60_000),
-  /** Characters that one reading of a skill's file returns at most. */
+  /** Maximum number of characters that one read of a skill's file returns. */
   maxFileChars: z.int().min(200).default(20_000),
 });
 
 export type SkillsConfig = z.input<typeof skillsConfigSchema>;
 
 /**
- * Brings skills: folders with a SKILL.md. The system prompt lists their names and descriptions; `load_skill` reads one,
- * `read_skill_file` reads its files. In every view a loaded skill is either whole, or
- * reduced to a pointer that says how to load it again: no compaction leaves half of it.
+ * Adds skills: folders with a SKILL.md. The system prompt lists their names and descriptions; `load_skill` reads a
+ * skill and `read_skill_file` reads its files. In every model request, a loaded skill is either complete or replaced by
+ * a pointer that says how to load it again. Compaction never leaves a part of it.
  *
  * @example
  * ```ts
@@ -73,11 +75,13 @@ interface SkillLimits {
   readonly maxFileChars: number;
 }
 
-/** The skills of the call in which a tool runs. */
+/** Returns the skills of the call in which a tool runs. */
 type Skills = (state: AgentState, workspace: Workspace) => Promise<ReadonlyMap<string, Skill>>;
 
 const MAX_LISTED_FILES = 100;
-/** Bytes of a SKILL.md, which every call reads, and of another file of a skill, which is read whole for each of its parts. */
+/**
+ * Maximum size in bytes of a SKILL.md, which every call reads, and of other files, which are read whole for each part.
+ */
 const MAX_BYTES = 1_000_000;
 const MAX_FILE_BYTES = 10 * MAX_BYTES;
 
@@ -119,7 +123,7 @@ function readSkillFileTool(skillsOf: Skills, { maxFileChars }: SkillLimits): Too
     }),
     async execute({ name, path, offset }, { state, workspace }) {
       const { folder } = pick(await skillsOf(state, workspace), name);
-      // A path that leads out of the folder by `..` is refused by every workspace.
+      // Every workspace rejects a path that leaves the folder through `..`.
       const text = await readText(workspace, `${folder}/${path.replace(/^\/+/, '')}`, MAX_FILE_BYTES);
       const part = headOf(text.slice(offset), maxFileChars);
       const end = offset + part.length;
@@ -146,18 +150,18 @@ async function filesOf(workspace: Workspace, folder: string): Promise<readonly s
   return files;
 }
 
-/** The fields of a SKILL.md that the agent reads; others of the ecosystem are ignored. */
+/** The fields of a SKILL.md that the agent reads. All other fields are ignored. */
 const frontMatterSchema = z.looseObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most'),
   description: z.string().trim().min(1).max(2_000),
 });
 
-/** A folder with a SKILL.md: instructions for one kind of work, and files that they refer to. */
+/** A folder with a SKILL.md: instructions for one kind of work, and the files that they refer to. */
 interface Skill {
   readonly name: string;
   /** When to use it. */
   readonly description: string;
-  /** In the workspace. */
+  /** Path in the workspace. */
   readonly folder: string;
 }
 
@@ -169,10 +173,10 @@ interface FoundSkills {
 
 const FILE = 'SKILL.md';
 
-/** Folders in which a SKILL.md is looked for, again in every call. */
+/** Maximum number of folders that each call searches for a SKILL.md. */
 const MAX_SKILLS = 200;
 
-/** Finds the skills in folders of a workspace. The first of several skills with one name wins. */
+/** Finds the skills in folders of a workspace. If several skills have the same name, the first wins. */
 async function findSkills(workspace: Workspace, folders: readonly string[]): Promise<FoundSkills> {
   const found = new Map<string, Skill>();
   const problems: string[] = [];

@@ -25,49 +25,55 @@ import { NAME, type TaskRunner } from './tasks.js';
 const modelSchema = z.union([z.string().min(1), having<Model>('generate', 'a Model or the name of one')]);
 
 export const definitionSchema = subagentFileSchema.extend({
-  /** A model, or a name in `models`. Default: the parent's. */
+  /** A model, or a name in `models`. Default: the parent's model. */
   model: modelSchema.optional(),
-  /** Models, or names in `models`, that take over when its own fails for good. Default: those of the parent. */
+  /** Fallback models, or names in `models`, for when its own model fails permanently. Default: the parent's. */
   fallback: z.array(modelSchema).readonly().optional(),
-  /** Settings such as `checkpoint`, ahead of those that all subagents have. */
+  /** Settings such as `checkpoint`. They override the settings that apply to all subagents. */
   settings: ownSettingsSchema.optional(),
-  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
+  /** Names of the parent's capabilities to leave out. Their objections to calls still apply. */
   without: z.array(z.string()).readonly().default([]),
-  /** Capabilities, with their tools, that it has beside the parent's, or instead of those of the same names. They are closed with the parent. */
+  /**
+   * Additional capabilities with their tools. They replace the parent's capabilities of the same name and close with
+   * the parent.
+   */
   capabilities: z.array(having<Capability>('name', 'a Capability')).readonly().default([]),
 });
 
-/** A subagent, as code declares it. */
+/** A subagent that is defined in code. */
 export type SubagentDefinition = Readonly<z.input<typeof definitionSchema>>;
 
 export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
-  /** The text of the file that defines it; none for one of the program. */
+  /** Text of the file that defines the subagent. Omitted for a subagent that is defined in code. */
   readonly source?: string;
 };
 
 /** The configuration of `subagents()`. */
 export const subagentsConfigSchema = z.strictObject({
-  /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
+  /** A folder of the workspace with one Markdown file per subagent. An empty string reads none. */
   folder: z.string().default('subagents'),
-  /** Adds a subagent for any task, named `general-purpose`. */
+  /** Adds `general-purpose`, a subagent for any task. */
   generalPurpose: z.boolean().default(true),
-  /** Levels of subagents below the agent; 1: subagents have none of their own. */
+  /** Levels of subagents below the agent. With 1, subagents cannot have subagents. */
   maxDepth: z.int().min(1).max(5).default(2),
-  /** Tasks of one session that may run at a time. */
+  /** Maximum number of tasks of one session that run at the same time. */
   maxRunning: z.int().min(1).default(8),
-  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it continues in the background. */
+  /**
+   * Milliseconds that a tool waits for a subagent before the task continues in the background. The model can override
+   * it.
+   */
   timeoutMs: z.int().min(0).default(120_000),
-  /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
+  /** Milliseconds that a task may wait in the queue before it counts as failed. */
   pendingMs: z.int().min(1).default(300_000),
-  /** Milliseconds between looks at a task that another process runs. */
+  /** Milliseconds between polls of a task that runs in another process. */
   pollMs: z.int().min(1).default(500),
-  /** Tasks that a session remembers; the oldest whose end the model knows are forgotten first. */
+  /** Maximum number of tasks that a session keeps. The oldest tasks whose end the model has seen are removed first. */
   maxRecords: z.int().min(1).default(100),
-  /** The queue that carries tasks to other processes. Default: subagents run in this process. */
+  /** Queue that delivers tasks to other processes. Default: subagents run in this process. */
   runner: z.custom<TaskRunner>().optional(),
-  /** Models that definitions name. */
+  /** Models that definitions can refer to, by name. */
   models: z.record(z.string(), z.custom<Model>()).default({}),
-  /** Settings of every subagent, such as `limits`, which are else those of the agent. */
+  /** Settings for every subagent, such as `limits`. Default: the agent's settings. */
   settings: z.custom<Partial<AgentSettings>>().default({}),
   clock: z.custom<Clock>().optional(),
 });
@@ -75,12 +81,12 @@ export const subagentsConfigSchema = z.strictObject({
 export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
 export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
-/** Capabilities that no subagent gets: what a parent remembers is its own. */
+/** Capabilities that no subagent inherits, because a parent's memory is its own. */
 const WITHHELD = ['memory', 'session_history'];
-/** Tools of the parent that no subagent gets: leaving plan mode is between the parent and its user. */
+/** Tools of the parent that no subagent inherits, because plan mode is between the parent and its user. */
 const NEVER_HANDED_DOWN = ['plan_enter', 'plan_write', 'plan_exit'];
 
-/** Everything its parent has, and a window of its own. */
+/** The built-in subagent: the parent's tools and capabilities with a separate context window. */
 export const GENERAL_PURPOSE: Subagent = {
   name: 'general-purpose',
   description:
@@ -92,36 +98,36 @@ export const GENERAL_PURPOSE: Subagent = {
   ...{ deny: [], hidden: false, without: [], capabilities: [] },
 };
 
-/** What the subagents of one agent are made of. */
+/** Configuration of the subagents of one agent. */
 export interface MembersOptions {
   readonly parent: ComposedAgent;
   readonly declared: readonly Subagent[];
   readonly settings: SubagentsSettings;
-  /** Levels below the agent itself. Those at 1, its own, install and close the capabilities in definitions. */
+  /** Nesting level, from 1. Only subagents at level 1 install and close the capabilities in definitions. */
   readonly depth: number;
-  /** Makes the subagents of a subagent, where it may have some. */
+  /** Creates the `subagents` capability of a subagent. `undefined` at the deepest level. */
   readonly nest: (() => Capability) | undefined;
 }
 
-/** The subagents of one agent, and the agents that work as such. */
+/** The subagent definitions of one agent, and the agents built from them. */
 export class Members {
   readonly #options: MembersOptions;
-  /** By name and source: a file may have changed, and tasks still run by what it said before. */
+  /** By name and source: running tasks keep the old definition when a file changes. */
   readonly #agents = new Map<string, HarnessAgent>();
-  /** The parent's tools that no capability brings. */
+  /** The parent's tools that do not come from a capability. */
   readonly #tools: readonly Tool[];
 
-  /** @throws {HarnessConfigError} when a definition in code names what does not exist. */
+  /** @throws {HarnessConfigError} if a definition in code refers to a name that does not exist. */
   constructor(options: MembersOptions) {
     this.#options = options;
     const { tools, capabilities } = options.parent;
     const brought = capabilities.flatMap((capability) => capability.tools ?? []);
     this.#tools = tools.filter((tool) => !brought.includes(tool));
-    // A mistake in code should show when the agent is built.
+    // Report mistakes in code when the agent is built.
     if (options.depth === 1) for (const subagent of options.declared) this.agentOf(subagent);
   }
 
-  /** Finds out which subagents there are, by name; what code declares stands before what files do. */
+  /** Reads the available subagents, by name. Definitions in code take precedence over files. */
   async read(files: Workspace) {
     const { declared, settings, depth, parent } = this.#options;
     const { folder, generalPurpose, models, settings: limits } = settings;
@@ -132,16 +138,16 @@ export class Members {
     if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name)) {
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
     }
-    // A subagent's own team may lack what its definition left out.
+    // Check only at the top level: a nested team may lack tools that its definition left out.
     const unknown = [...subagents.values()].flatMap(({ name, tools = [] }) =>
       depth > 1 ? [] : unknownTools(tools, parent).map((problem) => `${name}.tools: ${problem}`),
     );
-    // Their names stay taken: no file may pass for one that the program hides.
+    // Delete hidden subagents last, so that no file can reuse their names.
     for (const { name, hidden } of [...subagents.values()]) if (hidden) subagents.delete(name);
     return { subagents, problems: [...loaded.problems, ...unknown] };
   }
 
-  /** @throws {HarnessConfigError} when the definition names a model that does not exist. */
+  /** @throws {HarnessConfigError} if the definition names an unknown model. */
   agentOf(subagent: Subagent): HarnessAgent {
     const key = JSON.stringify([subagent.name, subagent.source]);
     const agent = this.#agents.get(key) ?? memberAgent(subagent, this.#tools, this.#options);
@@ -155,15 +161,15 @@ export class Members {
 }
 
 /**
- * Makes the agent of a subagent: what its parent is made of, less what its definition leaves out. What its parent may not do
- * it may not do either, whatever the definition says: see {@link inheritance}.
+ * Creates the agent of a subagent from the parts of its parent, without those that its definition leaves out. A
+ * subagent may never do what its parent may not do; see {@link inheritance}.
  */
 function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersOptions): HarnessAgent {
   const { parent, settings, nest, depth } = options;
   const { name, capabilities, tools } = subagent;
   const find = (given: Subagent['model'], path: string) => modelOf(given, `${name}.${path}`, options);
   const model = find(subagent.model, 'model');
-  // An outage hits both alike.
+  // An outage of the parent's provider affects the subagent as well, so reuse the parent's fallback models.
   const others = subagent.fallback?.map((each, n) => find(each, `fallback[${n}]`)) ?? parent.fallback?.models;
   const fallback = others?.filter((other) => other !== model);
   const known = [...parent.capabilities.map(({ name }) => name), ...WITHHELD];
@@ -176,7 +182,7 @@ function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersO
   const without = [NAME, INHERITANCE, NARROWING, ...WITHHELD, ...subagent.without, ...replaced];
   const shared = parent.capabilities.filter(({ name }) => !without.includes(name));
   const brought = capabilities.flatMap((each) => each.tools ?? []);
-  // Its own before its parent's: a subagent of its own kind would be handed down what it has itself.
+  // The subagent's own tools and capabilities replace inherited ones of the same name.
   const taken = [...brought.map(({ definition }) => definition.name), ...NEVER_HANDED_DOWN];
   const isNamed = keptBy(tools);
   const mayUse = ({ definition: { name } }: Tool) => isNamed(name) && !taken.includes(name);
@@ -199,7 +205,10 @@ function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersO
     .build();
 }
 
-/** Denies what a definition says. A slip is refused, since its own subagents alone could have such a tool. */
+/**
+ * Creates the capability that applies a definition's deny rules. Ignores nested teams when it checks tool names, so
+ * that a typo fails.
+ */
 function denial({ name, deny }: Subagent): readonly Capability[] {
   return narrowing({ deny }, `subagents.${name}.`).map((rules) => ({
     ...rules,
@@ -208,7 +217,7 @@ function denial({ name, deny }: Subagent): readonly Capability[] {
   }));
 }
 
-/** @throws {HarnessConfigError} when a definition names a model that does not exist. */
+/** @throws {HarnessConfigError} if a definition names an unknown model. */
 function modelOf(
   model: Subagent['model'] = 'inherit',
   path: string,
@@ -221,15 +230,15 @@ function modelOf(
   throw new HarnessConfigError([{ path: `subagents.${path}`, message }]);
 }
 
-/** Takes a subagent's settings instead of those for all. */
+/** Returns the settings of one subagent, which override those for all. */
 function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: Subagent) {
   const own = Object.entries({ maxIterations, maxOutputTokens, temperature });
   return { ...settings, ...Object.fromEntries(own.filter(([, value]) => Number.isFinite(value))) };
 }
 
-/** What a team above does for a definition's capability. */
+/** Hooks of a definition's capability that the top-level team runs. */
 const OWNED_ABOVE: readonly PropertyKey[] = ['install', 'close'] satisfies (keyof Capability)[];
-/** What the parent does for its own: its judgment is asked for by {@link inheritance}. */
+/** Hooks of the parent's capabilities that the parent runs. {@link inheritance} calls those that judge. */
 const FROM_PARENT: readonly PropertyKey[] = [
   ...OWNED_ABOVE,
   'authorize',
@@ -240,10 +249,10 @@ const FROM_PARENT: readonly PropertyKey[] = [
 
 const INHERITANCE = 'subagent_inheritance';
 
-/** The parent of a subagent's call; a key of the runtime context. */
+/** The parent of a subagent's call. Also its key in the runtime context. */
 export class Parent {
   readonly above: Parent | undefined;
-  /** The states of the parent that judge, the present one first: of the others only what they deny counts. */
+  /** Returns the parent states that judge a call, the current one first. From the others, only denials count. */
   readonly states: () => Promise<readonly AgentState[]>;
   /** Receives the usage of each model call. */
   readonly used: (modelId: string, usage: Usage) => void;
@@ -256,12 +265,12 @@ export class Parent {
 }
 
 /**
- * Judges every call of a subagent as if its parent made it, by all capabilities of the parent and in the parent's state of
- * that moment: the subagent's own parts can only object to more. Also tells the parent what the subagent uses up, and the
- * subagent that plan mode is on.
+ * Judges every call of a subagent as if the parent made it, with all capabilities of the parent and in the parent's
+ * current state. The subagent's own capabilities can only add objections. Also reports the subagent's usage to the
+ * parent, and passes the parent's plan mode on to the subagent.
  */
 function inheritance({ name, capabilities }: ComposedAgent): Capability {
-  /** A scope as that of the parent's own call, in each of its states that judge. */
+  /** Returns the scope of the parent's own call, once for each parent state that judges. */
   const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
     const parent = scope.runtime.get(Parent);
     const states = (await parent?.states()) ?? [];
@@ -275,7 +284,7 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       const state = AgentState.fromParts(head, scope.state.context);
       return { name, authorize: () => authorize(capabilities, call, { ...above, state }) };
     });
-    // What capabilities keep of a session counts for both: a call that either of them had may rule out another.
+    // The extensions of both sessions count: an earlier call of either may rule out this one.
     return authorize(judges, call, scope);
   };
   return {
@@ -320,7 +329,7 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
   };
 }
 
-/** The runtime context of a parent's own call, in which its parent is the one above it. */
+/** Returns the runtime context of the parent's own call, which refers to the parent's parent. */
 function runtimeOf(parent: Parent | undefined, { runtime }: CallScope): RuntimeContext {
   const builder = RuntimeContext.builder(runtime);
   return (parent?.above === undefined ? builder : builder.put(Parent, parent.above)).build();

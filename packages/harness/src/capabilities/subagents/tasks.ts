@@ -21,52 +21,55 @@ import {
 import type { StoredSession } from '@x/core/store';
 import { RemoteControl } from '../../agent/remote-control.js';
 
-/** The capability's name, and that of the extension in which a state keeps the tasks that it gave. */
+/** Name of the capability, and of the state extension that keeps the tasks of a session. */
 export const NAME = 'subagents';
 
-/** Work for a subagent, in a form that can travel to another process. One that is delivered twice is carried out once. */
+/** A serializable task for a subagent. An order that is delivered twice runs only once. */
 export interface TaskOrder extends Pick<GivenTask, 'taskId' | 'subagent' | 'callId'> {
-  /** The session that gave it: `SessionKey.toString()`. */
+  /** The session that created the order, as `SessionKey.toString()`. */
   readonly owner: string;
   readonly message: string;
-  /** Decisions on calls of the subagent, by approval id: the order continues with these. */
+  /** Decisions on pending calls of the subagent, by approval id. The order continues with these. */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
-/** The end of an order: final, or to be carried out again by another process because this one stops. */
+/** Outcome of an order: `ended` is final, `again` asks for another process because this one stops. */
 export type TaskEnd = 'ended' | 'again';
 
-/** Carries out an order in this process. Never rejects. */
+/** Runs an order in this process. Never rejects. */
 export type ExecuteTask = (order: TaskOrder) => Promise<TaskEnd>;
 
-/** A queue that carries orders to any free process with the same agent, and keeps them when one dies. */
+/** A queue that delivers orders to any free process with the same agent, and redelivers them if that process dies. */
 export interface TaskRunner {
-  /** Told once how this agent carries out orders, before any is submitted. */
+  /** Registers the function that runs an agent's orders. Called once, before any order is submitted. */
   attach(agentName: string, execute: ExecuteTask): void;
-  /** Resolves once the order will be carried out. */
+  /** Resolves once the queue guarantees delivery of the order. */
   submit(order: TaskOrder): Promise<void>;
-  /** Takes no more orders, has those that run here stopped, and waits for their end: none that is given back comes here again. */
+  /**
+   * Stops accepting orders, stops the running ones and waits for their end. Orders that go back to the queue are not
+   * redelivered here.
+   */
   close(stopRunning: () => Promise<void>): Promise<void>;
 }
 
 export type TaskStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
 
-/** One piece of work as its parent's state keeps it. What became of it is in the subagent's own session. */
+/** A task as the parent's state keeps it. The subagent's own session stores the outcome. */
 export interface GivenTask {
-  /** The subagent's session, as tools name it: `explorer-1a2b3c4d`. */
+  /** Id of the task and of the subagent's session in tool calls: `explorer-1a2b3c4d`. */
   readonly taskId: string;
   readonly subagent: string;
-  /** The beginning of the message that the subagent was given. */
+  /** The beginning of the task's message. */
   readonly task: string;
-  /** Names the subagent's call, and its message: a later call to the same subagent is other work. */
+  /** Id of the subagent's call and of its message. A later call to the same subagent has another id. */
   readonly callId: string;
-  /** When it was given last. ISO 8601, UTC. */
+  /** Time of the most recent submission. ISO 8601, UTC. */
   readonly createdAt: string;
-  /** Its status until a process works on it: `pending` in a queue. */
+  /** Status before a process starts the task: `pending` if the task is in a queue. */
   readonly begins: 'pending' | 'running';
-  /** Milliseconds that this may take. */
+  /** Milliseconds without a process working on the task before it counts as failed. */
   readonly pendingMs: number;
-  /** The end that the model was told of. */
+  /** Status that was reported to the model. */
   readonly told?: TaskStatus;
 }
 
@@ -74,18 +77,18 @@ export interface GivenTask {
 export interface TaskEnding {
   readonly status: TaskStatus;
   readonly result?: string | undefined;
-  /** Why it failed, and what can be done. */
+  /** Reason for the failure, and what to do next. */
   readonly error?: string | undefined;
-  /** The calls that wait for approval, of the subagent or of its own subagents. */
+  /** Calls of the subagent, or of its own subagents, that wait for approval. */
   readonly waitsFor?: readonly PendingCall[] | undefined;
   /** ISO 8601, UTC. */
   readonly endedAt?: string | undefined;
 }
 
-/** A task of a session, and what became of it. */
+/** A task of a session with its current status and result. */
 export interface SubagentTask extends GivenTask, TaskEnding {}
 
-/** The extension of a subagent's state that tells how its work ended. */
+/** Name of the extension in a subagent's state that stores how its task ended. */
 const ENDING = 'subagent_task';
 const UNCLAIMED = 'No process took it in time. Give it again if it is still needed.';
 
@@ -93,17 +96,17 @@ export const LOST =
   'The process that ran it shut down or died before it was done. What it had done by then is in its session: agent_spawn ' +
   'with its id lets it go on.';
 
-/** Returns whether a task is worked on, or will be without more being done. */
+/** Tests if a task is running, or will run without further action. */
 export function isOpen({ status }: TaskEnding): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** Returns whether a task has ended for good: not while it waits for approval. */
+/** Tests if a task has ended. A task that waits for approval has not. */
 export function isEnded(task: TaskEnding): boolean {
   return !isOpen(task) && task.status !== 'waiting';
 }
 
-/** Makes the key of a subagent's session, below that of its parent. */
+/** Returns the key of a subagent's session, nested below its parent's key. */
 export function taskKey(owner: SessionKey, { subagent, taskId }: Pick<GivenTask, 'subagent' | 'taskId'>) {
   const { agentId, sessionId } = owner.parts;
   return SessionKey.of({
@@ -113,20 +116,20 @@ export function taskKey(owner: SessionKey, { subagent, taskId }: Pick<GivenTask,
   });
 }
 
-/** Reads the tasks that a session gave, oldest first. */
+/** Returns the tasks of a session from its state, oldest first. */
 export function givenTasks(state: { readonly extensions?: unknown } | undefined): readonly GivenTask[] {
   const { tasks } = extensionOf(state, NAME);
   return Array.isArray(tasks) ? (tasks.filter((task) => isObject(task)) as unknown as GivenTask[]) : [];
 }
 
-/** Keeps the tasks that a session gave in its state. */
+/** Stores the tasks of a session in its state. */
 export function keepTasks({ extensions }: AgentState, tasks: readonly GivenTask[]): void {
   extensions[NAME] = { ...extensions[NAME], tasks: tasks as unknown as JsonValue };
 }
 
 /**
- * Reads the tasks that a session gave to subagents, oldest first: `subagentTasks(agent.session, agent.keyOf(context))`. One in a
- * queue is `pending` until a process works on it, or its parent has given it up.
+ * Reads the subagent tasks of a session with their status, oldest first: `subagentTasks(agent.session,
+ * agent.keyOf(context))`. A queued task is `pending` until a process starts it or its parent gives up on it.
  */
 export async function subagentTasks(
   store: SessionStore,
@@ -143,8 +146,9 @@ export async function subagentTasks(
 }
 
 /**
- * Finds out what became of a task: its end is in the subagent's session. Without one it runs while some process has the turn of
- * that session. Where none has, `left` tells whether one had begun, and when something was stored last.
+ * Reads the status of a task from the subagent's session. Without a stored end, the task runs while a process holds the
+ * lease of that session. If no process holds it, `left` says whether the task had started and when its session was last
+ * stored.
  */
 async function readTask(
   store: SessionStore,
@@ -155,7 +159,7 @@ async function readTask(
   const { callId, createdAt, begins } = given;
   const first = endingIn(await store.load(key, { last: 1 }), callId);
   if (first === undefined && (await isSessionHeld(store, key))) return { ...given, status: 'running' };
-  // Its process may have ended meanwhile: it stores the session before it gives up the turn.
+  // The process may have ended in between: it stores the session before it releases the lease.
   const stored = first ? undefined : await store.load(key, { last: 1 });
   const ending = first ?? endingIn(stored, callId);
   if (ending !== undefined) return { ...given, ...ending };
@@ -172,12 +176,12 @@ export async function writeEnding(
 ): Promise<void> {
   const session = await openSession(store, key);
   const kept = { ...ending, callId, endedAt: new Date().toISOString() };
-  // What is undefined has no place in JSON.
+  // Drop `undefined`, which JSON cannot represent.
   session.state.extensions[ENDING] = JSON.parse(JSON.stringify(kept)) as JsonObject;
   await session.commit();
 }
 
-/** Finds the end of a call in the subagent's session. */
+/** Returns the stored end of a call from the subagent's session. */
 export function endingIn(stored: StoredSession | undefined, callId: string): TaskEnding | undefined {
   const { callId: ended, ...ending } = extensionOf(stored?.head, ENDING);
   return ended === callId ? (ending as unknown as TaskEnding) : undefined;
@@ -196,33 +200,33 @@ interface LiveTask {
 }
 
 /**
- * The tasks below an agent, whichever subagent gave them: a task's children are those of its session. What became of a task is
- * in the subagent's session, so any process with the same store can tell.
+ * All tasks below an agent, including those of nested subagents: a task's children are the tasks of its session. Any
+ * process with the same store can read their status.
  */
 export class Tasks {
   readonly store: SessionStore;
-  /** Those that run in this process, by the key of the subagent's session. */
+  /** Tasks that run in this process, by the key of the subagent's session. */
   readonly live = new Map<string, LiveTask>();
   readonly #pollMs: number;
   readonly #clock: Clock;
-  /** When an order in a queue was first found without a process that works on it, by call. */
+  /** Time at which a queued order was first seen without a process, by call id. */
   readonly #leftAt = new Map<string, number>();
-  /** Gives and stops the tasks of a session one after the other here. */
+  /** Serializes starting and stopping the tasks of a session in this process. */
   readonly turns = new KeyedMutex();
 
-  /** @param pollMs Milliseconds between looks at a task that another process runs. */
+  /** @param pollMs Milliseconds between polls of a task that runs in another process. */
   constructor(store: SessionStore, pollMs: number, clock: Clock = systemClock) {
     this.store = store;
     this.#pollMs = pollMs;
     this.#clock = clock;
   }
 
-  /** Finds out what became of tasks of a session. */
+  /** Reads the current status of tasks of a session. */
   look(owner: SessionKey, tasks: readonly GivenTask[]): Promise<readonly SubagentTask[]> {
     return Promise.all(tasks.map((given) => this.#lookAt(owner, given)));
   }
 
-  /** Waits until these tasks have ended or the time is up. Resolves to what became of them. */
+  /** Waits until these tasks have ended or the timeout expires. Resolves to their status. */
   async wait(
     owner: SessionKey,
     tasks: readonly GivenTask[],
@@ -234,14 +238,14 @@ export class Tasks {
       const left = deadline - this.#clock.now();
       if (left <= 0 || !found.some(isOpen)) return found;
       const live = found.flatMap((task) => this.#liveOf(owner, task)?.done ?? []);
-      // Woken by the first that ends here.
+      // Wake up when the first task in this process ends.
       await Promise.race([this.#clock.sleep(Math.min(this.#pollMs, left), { signal }), ...live]);
     }
   }
 
   /**
-   * Stops a task, in any process, and all tasks that its subagent gave to others, even when it has ended itself. Resolves to
-   * false when it had ended already.
+   * Stops a task in any process, and all tasks that its subagent started, even if the task itself has ended. Resolves
+   * to false if the task had already ended.
    */
   async cancel(owner: SessionKey, given: GivenTask): Promise<boolean> {
     const key = taskKey(owner, given);
@@ -252,7 +256,7 @@ export class Tasks {
     const isLeft = task !== undefined && !isEnded(task);
     const control = new RemoteControl(this.store);
     const isElsewhere = task?.status === 'running' && (await control.send(key, { type: 'interrupt' }));
-    // No process has begun it, so none has to stop it.
+    // No process runs the task, so write its end here.
     if (isLeft && !isElsewhere) {
       await writeEnding(this.store, key, given.callId, { status: 'cancelled' });
     }
@@ -260,7 +264,7 @@ export class Tasks {
     return isLeft || live !== undefined;
   }
 
-  /** Stops the tasks that a subagent's session gave. */
+  /** Stops the tasks that a subagent's session started. */
   cancelBelow(owner: SessionKey): Promise<void> {
     return this.turns.run(owner.toString(), async () => {
       const stored = await this.store.load(owner, { last: 1 });
@@ -276,7 +280,7 @@ export class Tasks {
     this.#leftAt.delete(callId);
     if (left === undefined) return task;
     const now = this.#clock.now();
-    // The last save may be older than the death of the process: the queue has its time to pass the order on.
+    // The process may have died long after the last save, so give the queue its time to redeliver the order.
     const leftAt =
       begins === 'pending' && left.hasBegun ? Math.max(foundAt ?? now, left.seenAt) : left.seenAt;
     if (now - leftAt <= pendingMs) {
@@ -285,7 +289,8 @@ export class Tasks {
     }
     const ending = { status: 'failed', error: left.hasBegun ? LOST : UNCLAIMED } as const;
     try {
-      // A process that takes the order from now on must not begin it: its parent gives it again.
+      // Store the end, so that a process that receives the order later does not start it. The parent can submit it
+      // again.
       await writeEnding(this.store, taskKey(owner, given), callId, ending);
       return { ...task, ...ending };
     } catch (failure) {
@@ -299,13 +304,16 @@ export class Tasks {
   }
 }
 
-/** Characters of each result in a reminder: it names results, tools hand them out. */
+/** Characters of each result in a reminder. Tools return the full result. */
 const REMINDER_CHARS = 1_500;
-/** Characters of all results together: no compaction could make room for a reminder. Each keeps a few words at least. */
+/**
+ * Characters of all results in a reminder together, because compaction cannot shrink a reminder. Each result keeps at
+ * least `FEWEST_CHARS`.
+ */
 const REMINDERS_CHARS = 6_000;
 const FEWEST_CHARS = 100;
 
-/** A task with its result, as a tool hands it out. */
+/** Renders a task and its result for a tool result. */
 export function taskReport(task: SubagentTask): string {
   const { taskId, status, result = '', error = '', waitsFor = [] } = task;
   const names = waitsFor.map(({ name }) => name).join(', ');
@@ -315,7 +323,7 @@ export function taskReport(task: SubagentTask): string {
   return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
 }
 
-/** Words the reminder that tasks have ended; what they give back is quoted, since it may be someone else's words. */
+/** Renders the reminder about ended tasks. Results are quoted and escaped, because they may contain untrusted text. */
 export function tasksReminder(tasks: readonly SubagentTask[]): string {
   const chars = Math.max(FEWEST_CHARS, Math.min(REMINDER_CHARS, Math.floor(REMINDERS_CHARS / tasks.length)));
   const reports = tasks.map((task) => {

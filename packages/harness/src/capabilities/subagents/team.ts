@@ -55,24 +55,27 @@ import {
   writeEnding,
 } from './tasks.js';
 
-/** Characters of names and descriptions in the system prompt. Any file of the workspace may be a subagent. */
+/** Limit in characters for the list of subagents in the system prompt. Any file of the workspace can add one. */
 const MAX_LIST_CHARS = 20_000;
-/** Characters of a message that a parent remembers. */
+/** Characters of each task's message that the parent's state keeps. */
 const TASK_CHARS = 300;
-/** Milliseconds in which this process begins, or stores the end of, what it runs itself. */
+/**
+ * Milliseconds that this process has to start its own task, or to store the task's end, before the task counts as lost.
+ */
 const HANDOVER_MS = 10_000;
-/** The most milliseconds that the model may have a tool wait. */
+/** Longest wait in milliseconds that the model may request. */
 const MOST_MS = 600_000;
 
 const SUBJECT = 'subagents configuration';
 
 /**
- * Lets the agent give work to subagents. They are made of its own parts, each with a window, a compaction and a session of
- * its own, and keep to its permissions and plan mode. They come from `definitions` and from Markdown files in `subagents/`
- * of the workspace; one is built in (`general-purpose`).
+ * Lets the agent delegate tasks to subagents. A subagent inherits the agent's tools and capabilities, but has its own
+ * context window, compaction and session. The agent's permissions and plan mode apply to every call of a subagent.
+ * Subagents come from `definitions` and from Markdown files in `subagents/` of the workspace; `general-purpose` is
+ * built in.
  *
- * The model waits for the work, or lets it go on in the background. What became of a task is in the subagent's session, and
- * the model hears of the end of each task exactly once.
+ * The model waits for a task or lets it continue in the background. The subagent's session stores the outcome, and the
+ * model is notified exactly once when a task ends.
  *
  * @example
  * ```ts
@@ -95,28 +98,28 @@ export function subagents(
   return new Team({ declared, settings: parseWith(subagentsConfigSchema, config, SUBJECT), depth: 1 });
 }
 
-/** One call of the parent: its subagents, and the session whose state holds the tasks that it gave. */
+/** One call of the parent, with its subagents and the session whose state holds its tasks. */
 interface TeamCall {
   readonly scope: CallScope;
   readonly owner: SessionKey;
   readonly subagents: ReadonlyMap<string, Subagent>;
-  /** The ends that the view of the present step tells. */
+  /** Ended tasks that the reminder of the current step reports. */
   showing: readonly SubagentTask[];
   isRunning: boolean;
 }
 
 interface TeamOptions extends Omit<MembersOptions, 'parent' | 'nest'> {
-  /** The tasks of the tree that it is part of; none for the team of the agent itself, whose tree begins here. */
+  /** The tasks of the enclosing tree. Omitted for the team of the top-level agent, which starts a new tree. */
   readonly tasks?: Tasks | undefined;
 }
 
-/** The capability of an agent that gives tasks to subagents, which it runs. */
+/** Capability that gives tasks to subagents and runs them. */
 class Team implements Capability {
   readonly name = NAME;
   readonly settings: SubagentsSettings;
   readonly #options: TeamOptions;
   readonly #tools: readonly Tool[];
-  /** The running call of each session, or the last one where tasks of it still run here. */
+  /** By session: the running call, or the last call while any of its tasks still run in this process. */
   readonly #calls = new Map<string, TeamCall>();
   readonly #opened = new WeakMap<AgentState, Promise<TeamCall>>();
   #installed: { readonly agent: ComposedAgent; readonly members: Members; readonly tasks: Tasks } | undefined;
@@ -127,7 +130,7 @@ class Team implements Capability {
     this.#tools = teamTools(this);
   }
 
-  /** A getter, as of a list that grows: subagents are held to rules for tools that only they have. */
+  /** Returns the tools. A getter marks the list as growing, so a rule may name tools that only subagents have. */
   get tools(): readonly Tool[] {
     return this.#tools;
   }
@@ -139,7 +142,7 @@ class Team implements Capability {
     }
     const { declared, settings, depth } = this.#options;
     const { tasks = new Tasks(agent.session, settings.pollMs, settings.clock) } = this.#options;
-    // A subagent's own subagents run in its process.
+    // Nested subagents run in the same process as their parent.
     const below = { declared, settings: { ...settings, runner: undefined }, depth: depth + 1, tasks };
     const nest = depth < settings.maxDepth ? () => new Team(below) : undefined;
     const members = new Members({ parent: agent, declared, settings, depth, nest });
@@ -147,7 +150,7 @@ class Team implements Capability {
     settings.runner?.attach(agent.name, (order) => this.#execute(order));
   }
 
-  /** Runs a call of the agent, which its subagents are judged by while it runs. */
+  /** Runs a call of the agent. While the call runs, its state judges the subagents' calls. */
   async aroundCall(scope: CallScope, next: () => Promise<void>): Promise<void> {
     const call = await this.#open(scope);
     const owner = call.owner.toString();
@@ -169,7 +172,7 @@ class Team implements Capability {
 
   async remind(scope: CallScope): Promise<readonly Message[]> {
     const call = await this.#open(scope);
-    // The model hears of each end once: the commit that stores its answer stores that it was told.
+    // Report each end once: the commit that stores the model's answer also marks the end as reported.
     call.showing = (await this.news(call)).filter((task) => !isOpen(task) && task.status !== task.told);
     if (call.showing.length === 0) return [];
     return [userMessage(tasksReminder(call.showing), { id: 'finished-tasks', kind: 'synthetic' })];
@@ -183,7 +186,7 @@ class Team implements Capability {
     return response;
   }
 
-  /** Stops running tasks so that they can be resumed, and waits until that is stored. */
+  /** Stops running tasks in a resumable state and waits until that state is stored. */
   async close(options: CloseOptions): Promise<void> {
     if (this.#installed === undefined) return;
     const { agent, members, tasks } = this.#installed;
@@ -197,17 +200,17 @@ class Team implements Capability {
     return this.#parts.tasks;
   }
 
-  /** Returns the call that a tool's is part of. */
+  /** Returns the agent call that a tool call belongs to. */
   async callOf(state: AgentState): Promise<TeamCall> {
     const call = await this.#opened.get(state);
     if (call === undefined) throw new Error('Subagents work only within a call.');
     return call;
   }
 
-  /** Gives work to a subagent by its name, or lets one that has worked go on by the id of its task. */
+  /** Starts a task by the name of a subagent, or sends a follow-up message to an earlier task by its id. */
   begin(call: TeamCall, agent: string, message: string): Promise<GivenTask> {
     const { scope, owner, subagents } = call;
-    // One after the other, or calls of one step would all find room for one more.
+    // Serialize: otherwise parallel calls of one step would all pass the limit check.
     return this.tasks.turns.run(owner.toString(), async () => {
       const earlier = givenTasks(scope.state).find((task) => task.taskId === agent);
       const name = earlier?.subagent ?? agent;
@@ -226,20 +229,20 @@ class Team implements Capability {
           `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
         );
       }
-      // A message instead of a decision: what waited is denied in the subagent's session.
+      // A message in place of a decision denies the calls that wait in the subagent's session.
       const waiting = news.find((task) => task.taskId === taskId && task.status === 'waiting');
       if (waiting !== undefined) await this.tasks.cancel(owner, waiting);
       this.#parts.members.agentOf(subagent);
-      // A stop of this session also stops its tasks, so no task may begin after it.
+      // Stopping this session stops its tasks, so no task may start afterwards.
       scope.signal.throwIfAborted();
       return this.#submit(call, { taskId, subagent: name, message });
     });
   }
 
   /**
-   * Lets subagents continue with what a human decided about their calls. Resolves to their tasks.
+   * Resumes the subagents whose calls a human decided on. Resolves to their tasks.
    *
-   * @throws {Error} when none of them waits any more.
+   * @throws {Error} if none of these calls is pending any more.
    */
   async decide(
     call: TeamCall,
@@ -257,13 +260,13 @@ class Team implements Capability {
     return submitted;
   }
 
-  /** Finds out what became of the tasks whose final end the model does not know. */
+  /** Reads the current status of all tasks whose final status the model has not seen. */
   news({ scope, owner }: TeamCall): Promise<readonly SubagentTask[]> {
     const unknown = givenTasks(scope.state).filter((task) => !isSettled(task));
     return this.tasks.look(owner, unknown);
   }
 
-  /** Remembers that the model was told of these ends: the step that stores its answer stores that, too. */
+  /** Marks these ends as reported to the model. The step that stores the model's answer also stores the mark. */
   told({ scope: { state } }: TeamCall, ended: readonly SubagentTask[]): void {
     if (ended.length === 0) return;
     const news = new Map(ended.map(({ callId, status }) => [callId, { told: status }]));
@@ -276,7 +279,7 @@ class Team implements Capability {
     return this.#installed;
   }
 
-  /** Reads the subagents of a call, once. */
+  /** Reads the subagents of a call once and caches the result. */
   #open(scope: CallScope): Promise<TeamCall> {
     const opened = this.#opened.get(scope.state) ?? this.#read(scope);
     this.#opened.set(scope.state, opened);
@@ -307,7 +310,7 @@ class Team implements Capability {
     const others = givenTasks(scope.state).filter((task) => task.taskId !== taskId);
     let excess = others.length + 1 - maxRecords;
     const kept = others.filter((task) => excess <= 0 || !isSettled(task) || excess-- <= 0);
-    // The parent remembers the task before it begins, also where its process dies right then.
+    // Store the task in the parent before it starts, so that it survives a crash of this process.
     keepTasks(scope.state, [...kept, given]);
     await scope.checkpoint(true);
     const order = { ...work, owner: owner.toString(), callId };
@@ -323,7 +326,7 @@ class Team implements Capability {
     return given;
   }
 
-  /** Carries out an order in this process, once, however often it is given. Never rejects. */
+  /** Runs an order in this process. Runs it only once, even if it is delivered several times. Never rejects. */
   #execute(order: TaskOrder): Promise<TaskEnd> {
     const { live } = this.tasks;
     const owner = SessionKey.parse(order.owner);
@@ -348,7 +351,7 @@ class Team implements Capability {
       if (endingIn(await store.load(key, { last: 1 }), callId)) return 'ended';
       ending = await this.#work(order, key, signal);
     } catch (error) {
-      // Another process works on it: only that one may store an end.
+      // Another process holds the lease, and only the lease holder may store an end.
       if (SessionLeaseError.isInstance(error) && error.sessionKey === key.toString()) return 'again';
       const isClosed = HarnessError.isInstance(error) && error.code === 'agent_closed';
       if (!isClosed) ending = { status: 'failed', error: errorText(error) };
@@ -360,14 +363,17 @@ class Team implements Capability {
       if (status === 'cancelled') await this.tasks.cancelBelow(key);
       await writeEnding(store, key, callId, ending);
     } catch (error) {
-      // Nobody has the turn of its session any more, so the next reader takes it for failed.
+      // No process holds the lease of the session any more, so the next reader treats the task as failed.
       process.emitWarning(`The end of task ${taskId} could not be stored: ${errorText(error)}`);
     }
     this.#calls.get(owner)?.scope.emit({ type: 'task.changed', taskId, subagent, status });
     return 'ended';
   }
 
-  /** Has a subagent do the work, or continue with what an earlier process began. Resolves to nothing when its agent closes first. */
+  /**
+   * Runs a task in a subagent, or continues what an earlier process began. Resolves to `undefined` if the agent closes
+   * first.
+   */
   async #work(order: TaskOrder, key: SessionKey, signal: AbortSignal): Promise<TaskEnding | undefined> {
     const { members } = this.#parts;
     const owner = SessionKey.parse(order.owner);
@@ -392,7 +398,7 @@ class Team implements Capability {
       .build();
     const agent = members.agentOf(subagent);
     const open = (await agent.state(context))?.permissionContext.pending?.map(({ id }) => id);
-    // Of an order that is carried out again, the decisions may have been taken in.
+    // If an order runs again, some of its decisions may have been applied already.
     const given = Object.entries(decisions ?? {}).filter(([id]) => open?.includes(id));
     const taken = given.map(([id, decision]) => {
       const { type } = decision;
@@ -414,8 +420,9 @@ class Team implements Capability {
   }
 
   /**
-   * Returns the states of the parent that judge a subagent's call, the present one first: that of the running call, else the
-   * stored one. Between calls the last one known here counts too, since what it denies may not be stored yet.
+   * Returns the states of the parent that judge a subagent's call, the current one first: the state of the running
+   * call, or else the stored state. Between calls, the last state known in this process also counts, because its deny
+   * rules may not be stored yet.
    */
   async #statesOf(owner: SessionKey): Promise<readonly AgentState[]> {
     const { scope, isRunning } = this.#calls.get(owner.toString()) ?? {};
@@ -425,14 +432,14 @@ class Team implements Capability {
     return scope === undefined ? present : [...present, scope.state];
   }
 
-  /** Forgets the last call of a session of which no task runs here. */
+  /** Removes the last call of a session if none of the session's tasks run here. */
   #forget(owner: string): void {
     const isBusy = [...this.tasks.live.values()].some((live) => live.owner.toString() === owner);
     if (!isBusy && !this.#calls.get(owner)?.isRunning) this.#calls.delete(owner);
   }
 }
 
-/** Returns whether the model knows the final end of a task. */
+/** Tests if the final status of a task was reported to the model. */
 function isSettled({ told }: GivenTask): boolean {
   return told !== undefined && told !== 'waiting';
 }
@@ -446,13 +453,13 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
   return { status: 'failed', result, error };
 }
 
-/** Makes the tools by which an agent directs its subagents. */
+/** Creates the tools with which an agent controls its subagents. */
 function teamTools(team: Team): readonly Tool[] {
   // Long because it is a list of three tools with what a model reads of them.
   const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
 
-  /** Waits for tasks to end. Longer work continues in the background. */
+  /** Waits for tasks to end. Tasks that take longer continue in the background. */
   async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
     const found = await team.tasks.wait(call.owner, tasks, wait);
     raiseApprovals(found);
@@ -468,7 +475,7 @@ function teamTools(team: Team): readonly Tool[] {
         'returns its final answer; or says something more to one that is not working now and remembers what it did. Several ' +
         'calls in one step run side by side. One that takes longer than timeoutMs goes on in the background, as one with ' +
         'background does from the start: you are told when it ends.',
-      // Giving work changes nothing by itself: the parent's permissions and plan mode hold for each call of the subagent.
+      // Spawning changes nothing by itself: the parent's permissions and plan mode apply to each call of the subagent.
       readOnly: true,
       timeoutMs: 0,
       input: z.strictObject({
@@ -489,7 +496,7 @@ function teamTools(team: Team): readonly Tool[] {
           if (found.some(({ status }) => status === 'failed')) throw new Error(report);
           return report;
         } catch (error) {
-          // An interruption of the wait interrupts the work. After a shutdown of the agent it can be resumed.
+          // Interrupting the wait interrupts the task. After a shutdown of the agent, the task can be resumed.
           const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
           if (signal.aborted && !isShutdown) {
             for (const each of given) await team.tasks.cancel(call.owner, each);
@@ -537,7 +544,7 @@ function teamTools(team: Team): readonly Tool[] {
   ];
 }
 
-/** @throws {Error} when the session has given no such task. */
+/** @throws {Error} if the session has no task with this id. */
 function taskOf({ scope }: TeamCall, taskId: string): GivenTask {
   const tasks = givenTasks(scope.state);
   const task = tasks.find((candidate) => candidate.taskId === taskId);
@@ -546,7 +553,7 @@ function taskOf({ scope }: TeamCall, taskId: string): GivenTask {
   throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
 }
 
-/** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
+/** @throws {ApprovalRequiredError} if one of these tasks waits for approval, so that the tool call waits as well. */
 function raiseApprovals(tasks: readonly SubagentTask[]): void {
   const calls = tasks.flatMap(({ taskId, status, waitsFor = [] }) =>
     status !== 'waiting'

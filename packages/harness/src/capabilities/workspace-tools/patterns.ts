@@ -2,19 +2,21 @@ import { InvalidInputError } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { RE2JS, RE2JSException } from 're2js';
 
-/** Instructions of a compiled pattern. */
+/** Maximum number of instructions of a compiled pattern. */
 const MAX_INSTRUCTIONS = 2_000;
-/** Characters times instructions that one match may try: about 0.1 s if nothing shortens the way. */
+/** Maximum of characters times instructions for one match: about 0.1 s in the worst case. */
 const MAX_STEPS = 5_000_000;
 
-/** A pattern that a stranger wrote. The engine never backtracks: a match takes at most length of text times size of pattern. */
+/**
+ * An untrusted pattern. The engine never backtracks: a match takes time proportional to text length times pattern size.
+ */
 export interface Pattern {
-  /** How much of a text is searched. */
+  /** Number of characters of a text that are searched. */
   readonly maxChars: number;
   matches(text: string): boolean;
 }
 
-/** @throws {InvalidInputError} naming the argument, when the engine cannot read the pattern or the pattern is too large. */
+/** @throws {InvalidInputError} naming the argument, if the pattern is invalid or too large. */
 export function compilePattern(source: string, argument: string, ignoreCase = false): Pattern {
   const refuse = (message: string) =>
     new InvalidInputError('input of the tool', [{ path: argument, message }]);
@@ -34,7 +36,7 @@ export function compilePattern(source: string, argument: string, ignoreCase = fa
   };
 }
 
-/** Meanings of the wildcards of a glob; `**` stands for any number of directories. */
+/** Regular expressions for the wildcards of a glob. `**` matches any number of directories. */
 const WILDCARDS: Readonly<Record<string, string>> = {
   '**/': '(?:.*/)?',
   '**': '.*',
@@ -49,7 +51,9 @@ const WILDCARDS: Readonly<Record<string, string>> = {
 };
 const GLOB_TOKEN = /\\.|\*\*\/|\*\*|\[!|./gsu;
 
-/** Compiles a glob with `**`, `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`. Names that begin with a dot are names as others. */
+/**
+ * Compiles a glob with `**`, `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`. Wildcards also match names that begin with a dot.
+ */
 export function compileGlob(glob: string, argument: string): Pattern {
   let source = '';
   let depth = 0;

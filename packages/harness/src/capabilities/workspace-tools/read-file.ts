@@ -3,7 +3,10 @@ import { headOf } from '@x/core/internal';
 import * as z from 'zod';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
-/** Pages by lines, and by characters within a line, so that also a file of one endless line can be read in parts. */
+/**
+ * Creates `read_file`. It pages by lines and by characters within a line, so that a file with one endless line can be
+ * read in parts.
+ */
 export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSettings): Tool {
   return defineTool({
     name: 'read_file',
@@ -47,12 +50,12 @@ export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSetti
   });
 }
 
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const CHUNK = 2 ** 20;
-/** Characters up to which the lines of a file are counted to its end, also behind the page. */
+/** Limit in characters for counting the lines of a file beyond the requested page. */
 const COUNTED = 8 * CHUNK;
 
-/** Reads a file as text, a chunk at a time. */
+/** Reads a file as text in chunks. */
 async function* decodedChunks(
   workspace: Workspace,
   path: string,
@@ -69,18 +72,18 @@ async function* decodedChunks(
 }
 
 interface PartOptions {
-  /** The first line, from 1, and the characters of it to skip. */
+  /** The first line, from 1, and the number of its characters to skip. */
   readonly offset: number;
   readonly charOffset: number;
-  /** Lines and characters that are enough. */
+  /** Maximum number of lines and characters. */
   readonly limit: number;
   readonly maxChars: number;
 }
 
 /**
- * Reads the text from a line on, and a little more than is asked for. Holds one chunk and that text at a time.
+ * Reads text from a given line, slightly more than requested. Holds one chunk and that text in memory.
  *
- * @returns the text; the lines that were seen; how many lines there are, where the end was reached.
+ * @returns the text, the number of lines seen, and the total number of lines if the end was reached.
  */
 async function readPart(
   chunks: AsyncIterable<string>,
@@ -114,7 +117,7 @@ async function readPart(
   return { text, seen: total, total };
 }
 
-/** As many whole lines as fit; of the first line, if it alone is too long, its beginning. */
+/** Returns as many whole lines as fit. If the first line alone is too long, returns its beginning. */
 function takeLines(
   lines: readonly string[],
   maxChars: number,

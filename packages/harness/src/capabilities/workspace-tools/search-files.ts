@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { compileGlob, compilePattern, type Pattern } from './patterns.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
-/** The paths that fit a glob of a model's; from a place on, where all begin alike. */
+/** Yields the paths that match a glob, ignoring the part of each path before `startOf`. */
 async function* fitting(
   paths: AsyncIterable<string>,
   glob: Pattern,
@@ -19,12 +19,12 @@ interface Search {
   readonly workspace: Workspace;
   readonly ignore: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** What cannot be read, and links to what is walked elsewhere, of which the answer tells. */
+  /** Paths that cannot be read, and links to directories that were already walked. The answer lists both. */
   readonly passedOver: string[];
   readonly linked: string[];
-  /** Files with lines of which only the start was searched. */
+  /** Files with lines so long that only their beginning was searched. */
   readonly cut: string[];
-  /** Directories that a link has led to, or that were walked, by the paths where they really lie. */
+  /** Real paths of the directories that were walked. */
   readonly seen: Set<string>;
   readonly giveWay: ReturnType<typeof turnTaker>;
 }
@@ -42,17 +42,17 @@ function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[])
   };
 }
 
-/** The files below a directory. */
+/** Yields the files below a directory. */
 async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
   for await (const entry of walk(search, path)) if (entry.type === 'file') yield entry.path;
 }
 
 /**
- * All entries below `path`, depth first and sorted, stepping over directories with an ignored name. A link to a directory is
- * followed unless that was walked: it may lead back, and links to links lead to any number of ways. What has a name that no path
- * may have, or cannot be read, is passed over.
+ * Yields all entries below `path`, depth first and sorted. Skips directories with an ignored name. A link to a
+ * directory is followed once only, because it may form a cycle. Skips entries that cannot be read or whose name is not
+ * a valid path.
  *
- * @param expected Where it really lies unless it is a link.
+ * @param expected The real path of `path`, unless it is a link.
  */
 async function* walk(search: Search, path: string, expected?: string): AsyncGenerator<WorkspaceEntry> {
   const { workspace, ignore, signal, seen, giveWay } = search;
@@ -88,14 +88,14 @@ async function* orPassOver<Value>(
   }
 }
 
-/** Tells what one file or directory is at fault for from what ends every search, such as a server that is gone. */
+/** Tests if an error concerns a single file or directory, rather than the whole search, such as a lost server. */
 function isUnreadable(error: unknown): boolean {
   return WorkspaceError.isInstance(error) && error.code !== 'workspace_io';
 }
 
 const MAX_NAMED = 10;
 
-/** Lines that name what was passed over. */
+/** Renders lines that list the skipped paths. */
 function passedOverLines({ passedOver, linked, cut }: Search): readonly string[] {
   const line = (what: string, named: readonly string[]) => {
     const more = named.length > MAX_NAMED ? ` and ${named.length - MAX_NAMED} more` : '';
@@ -215,7 +215,7 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
   });
 }
 
-/** A search passes over what it cannot read, unless that is all it was asked for. */
+/** Reads a file. Skips it if it cannot be read, unless it is the only file of the search. */
 async function readIfAllowed(
   { workspace, passedOver }: Search,
   file: string,
@@ -242,7 +242,7 @@ async function* files(search: Search, path: string): AsyncGenerator<string> {
   }
 }
 
-/** Searches of one session run one after the other, so that a step of many calls is no heavier than a step of one. */
+/** Serializes the searches of one session, so that a step with many calls is no heavier than a step with one. */
 const SEARCHES = new KeyedMutex();
 
 /** Finds the indexes of matching lines. */

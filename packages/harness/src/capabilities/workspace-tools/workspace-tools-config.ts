@@ -1,15 +1,15 @@
 import * as z from 'zod';
 
 export const workspaceToolsConfigSchema = z.strictObject({
-  /** Lines that `read_file` returns unless asked for fewer or more. */
+  /** Default number of lines that `read_file` returns. */
   defaultLines: z.int().min(1).default(400),
-  /** Characters that one `read_file` returns at most, also of a single long line. */
+  /** Maximum number of characters that one `read_file` returns, even of a single long line. */
   maxReadChars: z.int().min(200).default(20_000),
-  /** Entries that `list_files` and `glob_files` return at most. */
+  /** Maximum number of entries that `list_files` and `glob_files` return. */
   maxEntries: z.int().min(1).default(500),
-  /** Matches that `grep_files` returns at most. */
+  /** Maximum number of matches that `grep_files` returns. */
   maxMatches: z.int().min(1).default(200),
-  /** Names of directories that listing and searching step over unless the path names them. */
+  /** Names of directories that listing and searching skip, unless the path names them. */
   ignore: z.array(z.string()).default(['node_modules', '.git']),
 });
 

@@ -6,8 +6,8 @@ import { type WorkspaceToolsConfig, workspaceToolsConfigSchema } from './workspa
 import { editFileTool, writeFileTool } from './write-file.js';
 
 /**
- * `read_file`, `write_file`, `edit_file`, `list_files`, `glob_files` and `grep_files`, confined to the workspace. What
- * they return is bounded and can be paged, so that a large file never blows the window.
+ * Adds `read_file`, `write_file`, `edit_file`, `list_files`, `glob_files` and `grep_files`, confined to the workspace.
+ * Their results are bounded and paged, so a large file never fills the context window.
  *
  * @example
  * ```ts
