@@ -11,28 +11,31 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { withinLimit } from '@x/core/internal';
 
-/** The server does not know the connection's session: it refused the request before it did anything. */
+/** The server does not know the session. It rejected the request before it had any effect. */
 export class UnknownSessionError extends Error {}
 
-/** What a server answers that does not know a session: 404 by the specification, the others by what many do. */
+/** HTTP status codes for an unknown session: 404 by the specification, the others by common practice. */
 const UNKNOWN_SESSION = [400, 404, 410];
-/** Milliseconds that a server has to take note of the end of its session. */
+/** Timeout in milliseconds for ending the session on the server. */
 const MAX_GOODBYE_MS = 1_000;
 
 type Fetch = NonNullable<StreamableHTTPClientTransportOptions['fetch']>;
 
 /**
- * Streamable HTTP of the SDK, with what it lacks: it detects a server that lost the session, fails requests whose stream of events
- * broke off, and ends its session at the server.
+ * Extends the SDK's streamable HTTP transport: detects that the server lost the session, fails requests whose event
+ * stream broke, and ends the session on the server.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
-  /** Requests without an answer, and whether their stream can be resumed, or waits for it. */
+  /**
+   * Unanswered requests. Their stream cannot be resumed (`once`), can be resumed (`resumable`), or was cut and waits to
+   * be resumed (`cut`).
+   */
   readonly #open = new Map<RequestId, 'once' | 'resumable' | 'cut'>();
   #closing: Promise<void> | undefined;
 
   constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
     super(url, { ...options, fetch: (...request) => this.#fetched(...request) });
-    // The SDK keeps these listeners beside its own.
+    // The SDK calls these listeners in addition to its own.
     this.onmessage = (message) => {
       if ('id' in message && !('method' in message) && message.id !== undefined)
         this.#open.delete(message.id);
@@ -75,7 +78,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   async #fetched(...[url, init]: Parameters<Fetch>): Promise<Response> {
     const response = await fetch(url, init);
-    // A server that offers no streams beside its answers resumes none.
+    // A server without separate event streams cannot resume one.
     if (init?.method === 'GET' && response.status === 405) this.#giveUp();
     const { body, headers } = response;
     const isAnswer = init?.method === 'POST' && response.ok && typeof init.body === 'string';
@@ -85,7 +88,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     return new Response(ReadableStream.from(this.#whole(id, body)), response);
   }
 
-  /** A stream of events, with an error for the request at its end where that has no answer by then, nor will get one. */
+  /**
+   * Yields an event stream. If the request has no answer at the end and its stream cannot be resumed, adds an error for
+   * the request.
+   */
   async *#whole(id: RequestId, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       yield* body;
@@ -94,7 +100,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     } finally {
       if (this.#open.get(id) === 'resumable') this.#open.set(id, 'cut');
     }
-    // Behind what came last, which may be read only now.
+    // Append the error to the stream, because the last events may not have been read yet.
     if (this.#open.get(id) === 'once')
       yield new TextEncoder().encode(`\n\ndata: ${JSON.stringify(closed(id))}\n\n`);
   }
@@ -104,7 +110,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** What the SDK says to a request whose connection was closed. */
+/** Returns the SDK's error for a request whose connection was closed. */
 function closed(id: RequestId) {
   return {
     jsonrpc: '2.0' as const,

@@ -16,7 +16,7 @@ import { HttpTransport } from './http-transport.js';
 import { failureKind } from './mcp-server-error.js';
 import { ProgramTransport } from './program-transport.js';
 
-/** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
+/** A tool as a server lists it. Only the name is validated. */
 export interface McpTool {
   readonly name: string;
   readonly title?: unknown;
@@ -25,36 +25,36 @@ export interface McpTool {
   readonly annotations?: unknown;
 }
 
-/** The answer of a server's tool. */
+/** The result of a server's tool. */
 export interface McpResult {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
-  /** The answer in the first version of the protocol. */
+  /** The result in the first version of the protocol. */
   readonly toolResult?: unknown;
   readonly isError?: unknown;
 }
 
 export interface McpRequestOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds. */
+  /** Timeout in milliseconds. */
   readonly timeout?: number;
   readonly onprogress?: (progress: McpProgress) => void;
 }
 
-/** How far a call is, as the server counts it. */
+/** Progress of a call, in the server's own units. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** Anything that can list and call the tools of a server: the official SDK's `Client`, or one's own. */
+/** A client that can list and call a server's tools: the official SDK's `Client`, or your own. */
 export interface McpClient {
   listTools(
     request?: { readonly cursor?: string },
     options?: McpRequestOptions,
   ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | undefined }>;
-  /** The second argument is for the SDK, whose options come third. */
+  /** Calls a tool. The second argument exists for the SDK, which expects options as the third. */
   callTool(
     request: {
       readonly name: string;
@@ -67,21 +67,24 @@ export interface McpClient {
   close?(): Promise<void>;
 }
 
-/** What a server asks the user for. */
+/** A question from a server to the user. */
 export interface McpElicitation {
   readonly message: string;
-  /** JSON Schema of the answer's content: an object of texts, numbers, booleans and choices. */
+  /** JSON Schema of the answer: an object with strings, numbers, booleans and enums. */
   readonly requestedSchema: Readonly<Record<string, unknown>>;
-  /** Ends with the call that the question belongs to; with the last of the calls that ran when it came. */
+  /**
+   * Aborts when all calls have ended that were running when the question arrived, or when the server cancels the
+   * question.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Has the user answer, decline or cancel. Fields that an accepted answer leaves out get the defaults of the schema. */
+/** Asks the user to answer, decline or cancel. Fields that an accepted answer omits get the schema's defaults. */
 export type McpElicit = (request: McpElicitation) => Promise<ElicitResult> | ElicitResult;
 
-/** Servers send what they like; one odd tool must not cost all others. */
+/** Schema of a tool list. It is loose, so that one invalid tool does not hide all others. */
 const listSchema = z.looseObject({
-  // What has no name is left out, with a warning.
+  // Tools without a name are left out later, with a warning.
   tools: z.array(z.unknown()),
   nextCursor: z.string().optional(),
 });
@@ -89,7 +92,7 @@ const listSchema = z.looseObject({
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
 const resourcesSchema = z.looseObject({ contents: z.array(z.unknown()) });
 
-/** The tool by which the model reads the resources of a server, named after the protocol's method. */
+/** Tool with which the model reads a server's resources. Named after the protocol's method. */
 const READER: McpTool = {
   name: 'resources/read',
   description:
@@ -104,14 +107,14 @@ const READER: McpTool = {
   annotations: { readOnlyHint: true },
 };
 
-/** Characters kept of a program's standard error, to say why it did not start. */
+/** Characters of a program's standard error to keep, to explain why it did not start. */
 const STDERR_CHARS = 2_000;
-/** Pages of templates that are read: a server may never end its list. */
+/** Maximum number of pages of a template list, which a server may never end. */
 const MAX_TEMPLATE_PAGES = 50;
-/** No limit of the SDK's own: the connection keeps the limit. */
+/** Largest timeout of the SDK in milliseconds. The connection applies its own timeouts. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** The place of a server: a program to start, or an address. */
+/** How to reach a server: a program to start, or a URL. */
 interface McpServerAddress {
   readonly command?: string | undefined;
   readonly args?: string[] | undefined;
@@ -136,9 +139,10 @@ interface ClientListener {
 }
 
 /**
- * Starts or reaches a server, by the official SDK; one that knows no streamable HTTP by the protocol's earlier HTTP with SSE.
+ * Starts a server or connects to it, with the official SDK. If a server does not support streamable HTTP, falls back to
+ * the earlier HTTP with SSE.
  *
- * @throws the error, with the program's standard error.
+ * @throws the error, with the program's standard error in its message.
  */
 export async function openClient(
   server: McpServerAddress,
@@ -158,7 +162,7 @@ export async function openClient(
   } catch (error) {
     if (!knowsNoPost(error as Error)) throw error;
     const sse = new SSEClientTransport(new URL(url), options);
-    // It would go on by a stream of another session, without the answers of this one.
+    // Do not let the SDK reconnect: the new stream would be another session, without the answers of this one.
     sse.onerror = (cut) => {
       if (cut instanceof SseError) void sse.close();
     };
@@ -170,7 +174,7 @@ export async function openClient(
 
 interface Connection {
   readonly transport: Transport;
-  /** What the program said on its standard error. */
+  /** Returns the standard error of the program. */
   readonly stderr?: () => string;
 }
 
@@ -189,7 +193,7 @@ async function connected(
   if (elicit !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, ({ params: { message, ...params } }, extra) => {
       if (!('requestedSchema' in params)) return { action: 'decline' };
-      // Servers do not say to which call a question belongs.
+      // Servers do not say which call a question belongs to.
       if (running.size === 0) return { action: 'cancel' };
       const calls = new AbortController();
       void Promise.allSettled(running).then(() => calls.abort());
@@ -204,7 +208,7 @@ async function connected(
   // Without a listener, an error between calls would end the process.
   client.onerror = () => {};
   signal.throwIfAborted();
-  // A stream of events that never names its endpoint is beyond the signal of a request.
+  // The signal of a request does not cover an event stream that never names its endpoint.
   const stop = () => void client.close().catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -226,7 +230,7 @@ type Request = <T extends z.ZodType>(
   options?: McpRequestOptions,
 ) => Promise<z.output<T>>;
 
-/** The SDK's client as ours: resources are read by a tool. Requests are `running` until they are answered. */
+/** Wraps the SDK's client and adds a tool that reads resources. `running` contains the unanswered requests. */
 function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
@@ -263,12 +267,12 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
   };
 }
 
-/** The work of {@link READER}. */
+/** Returns the implementation of {@link READER}. */
 function readerBy(
   request: Request,
 ): (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult> {
   const anything = z.looseObject({});
-  /** One of a server's lists, which it may have or not. */
+  /** Requests a list. Returns an empty object if the server does not support the method. */
   const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
     request(method, params, anything, options).catch((error: unknown) => {
       if ((error as { readonly code?: unknown }).code === ErrorCode.MethodNotFound) return {};
@@ -291,13 +295,13 @@ function readerBy(
     }
     const page = cursor === undefined ? {} : { cursor };
     const resources = await list('resources/list', page, options);
-    // A cursor is one of the resources, and would be refused for the templates: they come whole with the first page.
+    // The cursor belongs to the resources and is invalid for the templates. Return all templates with the first page.
     const resourceTemplates = cursor === undefined ? await templates(options) : undefined;
     return { structuredContent: { resourceTemplates, ...resources } };
   };
 }
 
-/** Answers of servers of the protocol's first version to a POST. */
+/** Tests if an error is a typical answer of a server that supports only HTTP with SSE. */
 function knowsNoPost({ cause }: { readonly cause?: unknown }): boolean {
   return cause instanceof StreamableHTTPError && [400, 404, 405].includes(cause.code ?? 0);
 }
@@ -315,7 +319,7 @@ function programOf({ command = '', args, env, cwd }: McpServerAddress): Connecti
   };
   if (process.platform !== 'win32')
     return { transport: new ProgramTransport(server, hear), stderr: () => said };
-  // There a program's name needs the SDK's way to find it, and groups of processes there are none.
+  // Windows has no process groups, and the SDK knows how to find programs there.
   const transport = new StdioClientTransport({ ...server, stderr: 'pipe' });
   transport.stderr?.on('data', (chunk: Buffer) => hear(chunk.toString('utf8')));
   return { transport, stderr: () => said };

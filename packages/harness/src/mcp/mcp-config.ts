@@ -8,18 +8,18 @@ import type { McpClient, McpElicit } from './mcp-client.js';
 const strings = z.record(z.string(), z.string());
 
 const serverSchema = z.strictObject({
-  /** A program to start, which is spoken to over its standard input and output. */
+  /** A program to start. It communicates over standard input and output. */
   command: z.string().min(1).optional(),
   args: z.array(z.string()).optional(),
-  /** Variables for the program, beside a minimal environment. */
+  /** Environment variables for the program, in addition to a minimal environment. */
   env: strings.optional(),
   cwd: z.string().min(1).optional(),
-  /** A server to connect to by streamable HTTP. */
+  /** URL of a server to connect to over streamable HTTP. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   headers: strings.optional(),
   /**
-   * Authorizes requests to `url` by OAuth: the SDK's interface, which keeps tokens. Discovery, registration, PKCE and refresh are
-   * the SDK's work.
+   * Authorizes requests to `url` with OAuth. Implements the SDK's interface and stores the tokens; the SDK handles
+   * discovery, registration, PKCE and refresh.
    */
   authProvider: z
     .custom<OAuthClientProvider>(
@@ -27,24 +27,28 @@ const serverSchema = z.strictObject({
       'must be an OAuthClientProvider of the MCP SDK',
     )
     .optional(),
-  /** Answers what the server asks the user in the middle of a call; without it, servers learn that nobody answers. */
+  /**
+   * Answers questions that the server asks the user during a call. Without it, the client does not offer elicitation to
+   * servers.
+   */
   elicit: z.custom<McpElicit>((value) => typeof value === 'function', 'must be a function').optional(),
-  /** A connected client. It stays the caller's: it is never closed, and its tools are listed once. */
+  /** A connected client. The caller remains its owner: it is never closed, and its tools are listed once. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
-  /** Patterns of the tools to offer, by the server's own names. Default: all. */
+  /** Patterns for the names of tools to offer, as the server names them. Default: all. */
   tools: z.array(z.string().min(1)).optional(),
   /**
-   * Believes what the server says of its tools (`readOnlyHint`), now and after it changed them. Else only hints that make
-   * rules stricter count, and a tool that became another since this session used it takes approval.
+   * Trusts the server's tool annotations (`readOnlyHint`), including later changes. Otherwise only hints that make
+   * rules stricter count, and a tool that changed since this session used it requires approval.
    */
   trusted: z.boolean().default(false),
-  /** Lets `mcp()` fail when the server cannot be reached. */
+  /** Makes `mcp()` fail if the server cannot be reached. */
   required: z.boolean().default(true),
 });
 
 export const mcpConfigSchema = z.strictObject({
   servers: z.record(
-    // Of `mcp__server__tool` it must be plain where the server ends: another's tool would have the same name.
+    // The end of the server's name in `mcp__server__tool` must be unambiguous, or tools of two servers could have the
+    // same name.
     z
       .string()
       .regex(
@@ -53,23 +57,23 @@ export const mcpConfigSchema = z.strictObject({
       ),
     serverSchema,
   ),
-  /** Milliseconds that a server may take to begin; 0 for no limit. */
+  /** Timeout in milliseconds for connecting to a server and listing its tools. 0 means no limit. */
   connectTimeoutMs: z.int().min(0).default(20_000),
-  /** Milliseconds that a tool may take, from the call or its last progress; 0 for no limit. */
+  /** Timeout of a tool call in milliseconds, counted from the call or its last progress. 0 means no limit. */
   callTimeoutMs: z.int().min(0).default(60_000),
-  /** Milliseconds that a tool may take in all, whatever progress it reports; 0 for no limit. */
+  /** Timeout of a tool call in milliseconds, regardless of progress. 0 means no limit. */
   maxCallMs: z.int().min(0).default(600_000),
-  /** Characters of text that one result may have; the rest is left out, and the model told so. */
+  /** Maximum number of text characters of one result. The rest is left out, with a note for the model. */
   maxResultChars: z.int().min(1).default(200_000),
-  /** Bytes of an image or another file in a result; larger ones are left out. */
+  /** Maximum size in bytes of an image or other file in a result. Larger files are left out. */
   maxFileBytes: z.int().min(0).default(5_000_000),
-  /** Bytes of all images and other files of a result; those beyond are left out. */
+  /** Maximum total size in bytes of the files in a result. Files beyond it are left out. */
   maxResultBytes: z.int().min(0).default(20_000_000),
-  /** Characters of the schemas and descriptions of one server's tools; tools beyond are left out. */
+  /** Maximum number of characters of one server's tool schemas and descriptions. Tools beyond it are left out. */
   maxSchemaChars: z.int().min(1).default(300_000),
-  /** Tools that one server may have; those beyond are left out. */
+  /** Maximum number of tools of one server. Tools beyond it are left out. */
   maxTools: z.int().min(1).default(200),
-  /** Milliseconds until a server that went away is tried again; doubles up to `maxRetryDelayMs`. */
+  /** Delay in milliseconds before reconnecting to a lost server. Doubles with each failure up to `maxRetryDelayMs`. */
   retryDelayMs: z.int().min(0).default(500),
   maxRetryDelayMs: z.int().min(0).default(30_000),
 });
@@ -78,13 +82,13 @@ export type McpConfig = z.input<typeof mcpConfigSchema>;
 export type McpSettings = z.output<typeof mcpConfigSchema>;
 export type McpServerSettings = McpSettings['servers'][string];
 
-/** Replaces references to environment variables, and makes the function that hides their values in messages. */
+/** Replaces references to environment variables, and creates the function that hides their values in messages. */
 export function parseMcpConfig(
   config: McpConfig,
   environment: Readonly<Record<string, string | undefined>>,
 ): { readonly settings: McpSettings; readonly redact: Redact } {
   const subject = 'mcp configuration';
-  // What only code can give is carried past the substitution.
+  // Objects that only code can pass skip the substitution.
   if (!isObject(config)) throw new InvalidInputError(subject, [{ path: '', message: 'must be an object' }]);
   const given = Object.entries(config.servers ?? {}).map(
     ([name, { client, authProvider, elicit, ...plain }]) =>
@@ -123,19 +127,22 @@ function isClient(value: unknown): boolean {
   return typeof client?.listTools === 'function' && typeof client.callTool === 'function';
 }
 
-/** Hides secrets in a text for people or models. */
+/** Replaces secrets in a text that people or models read. */
 export type Redact = (text: string) => string;
 
 const NAMES = /\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
-/** Shorter values are words: hiding them would make messages unreadable and protect nothing. */
+/**
+ * Minimum length of a hidden value. Shorter values may be ordinary words; hiding them would make messages unreadable
+ * and protect nothing.
+ */
 const MIN_LENGTH = 5;
 
-/** The names of environment variables to which a configuration refers. */
+/** Returns the names of the environment variables that a configuration refers to. */
 function namesIn(config: unknown): readonly string[] {
   return [...new Set([...JSON.stringify(config).matchAll(NAMES)].map(([, name = '']) => name))];
 }
 
-/** Hides the values of all environment variables that a configuration refers to, as they are and as URLs have them, the longest first. */
+/** Returns a function that hides the values of these environment variables, both plain and URL-encoded, longest first. */
 function secretsIn(
   names: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -148,7 +155,7 @@ function secretsIn(
   return (text) => secrets.reduce((hidden, [name, value]) => hidden.replaceAll(value, `\${${name}}`), text);
 }
 
-/** A value, and what becomes of it in each part of a URL. */
+/** Returns a value and its encoded forms in each part of a URL. */
 function formsOf(value: string): readonly string[] {
   const url = new URL('https://host');
   url.username = value;

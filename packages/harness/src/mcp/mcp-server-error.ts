@@ -11,19 +11,20 @@ export type McpServerErrorCode =
   | 'mcp_tool_failed';
 
 /**
- * A server could not be reached, waits for a user to authorize the program, went away, took too long, or answered that a tool failed.
+ * An MCP server failed: it is unreachable, requires authorization, disconnected, timed out, or reported that a tool
+ * failed.
  *
  * @code mcp_unavailable The server cannot be reached. Do: Check its address or command, and what it printed.
- * @code mcp_unauthorized A user has to sign in first. Do: Open the address in the message, and pass the code on as it says.
+ * @code mcp_unauthorized A user has to sign in first. Do: Open the address that the authProvider received, then pass the code on.
  * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Look before you repeat the call.
  * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Look before you repeat the call, or raise the limit.
- * @code mcp_tool_failed The server answered that the tool failed. Do: Read its text; the model reads it too.
+ * @code mcp_tool_failed The server answered that the tool failed. Do: Read the message, which the model reads as well.
  */
 export class McpServerError extends XError {
   static override readonly brand = 'McpServerError';
-  /** Its name in the configuration. */
+  /** The server's name in the configuration. */
   readonly server: string;
-  /** Whether the call may have taken effect: the server took too long, or went away while it may have worked on it. */
+  /** `unknown` if the call may have taken effect, because the server timed out or disconnected during the call. */
   readonly outcome: 'none' | 'unknown';
 
   constructor(code: McpServerErrorCode, server: string, message: string, options: { cause?: unknown } = {}) {
@@ -34,13 +35,13 @@ export class McpServerError extends XError {
 }
 
 /**
- * The kind of a failed request: the server never got it (`unsent`), forgot the session and refused it (`forgotten`), takes it
- * once a user has authorized the program (`unauthorized`), went away while it may have worked on it (`lost`), answered with an
- * HTTP status (`refused`), or with an error (`answered`).
+ * The kind of a failed request: the server never received it (`unsent`), no longer knows the session (`forgotten`),
+ * requires authorization by a user (`unauthorized`), disconnected while it may have been processing it (`lost`),
+ * rejected it with an HTTP status (`refused`), or answered with an error (`answered`).
  */
 type FailureKind = 'unsent' | 'forgotten' | 'unauthorized' | 'lost' | 'refused' | 'answered';
 
-/** JSON-RPC, as the SDK uses it: the connection was closed. Servers use the number for errors of their own. */
+/** JSON-RPC code that the SDK uses for a closed connection. Servers use the same code for their own errors. */
 const CONNECTION_CLOSED = -32_000;
 const CLOSED_WORDS = /: (?:connection closed|request was cancelled)$/i;
 const UNREACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE']);
@@ -62,7 +63,7 @@ export function failureKind(error: unknown): FailureKind {
     if (code === CONNECTION_CLOSED && CLOSED_WORDS.test(current.message)) return 'lost';
     if (current instanceof UnauthorizedError) return 'unauthorized';
     if (current instanceof UnknownSessionError) return 'forgotten';
-    // There is no server at the address, or a given client's session is unknown to it.
+    // No server exists at the address, or the server does not know the session of a given client.
     if (code === 404 && current.message.startsWith('Streamable HTTP error')) return 'unsent';
     if (current instanceof StreamableHTTPError) return 'refused';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';

@@ -27,10 +27,10 @@ import { type ListedTools, ServerConnection } from './server-connection.js';
 import { toOutput, toolNames, toTool } from './to-tool.js';
 
 export interface McpOptions {
-  /** Values of `${NAME}` in the configuration. Default: `process.env`. */
+  /** Values for `${NAME}` in the configuration. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
-  /** Makes the `_meta` of each tool call: `traceContext` of `@x/harness/telemetry` lets servers join the trace. */
+  /** Returns the `_meta` of each tool call. With `traceContext` of `@x/harness/telemetry`, servers can join the trace. */
   readonly requestMeta?: () => Record<string, string>;
 }
 
@@ -38,18 +38,19 @@ interface Server {
   readonly name: string;
   readonly connection: ServerConnection;
   tools: readonly Tool[];
-  /** How often its list was asked for. */
+  /** Number of times that the tool list was requested. */
   asked: number;
-  /** The list that was asked for last, after the server said that it changed. */
+  /** The latest refresh of the list after the server announced a change. */
   listing: Promise<void>;
 }
 
 /**
- * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. What a server says of its
- * tools is believed only if it is `trusted`; what it sends is bounded, and a server that dies is started again for the next
- * call. Tools that a server adds or takes away are there, or gone, from the next step of a running call on.
+ * Connects to MCP servers and adds their tools, named `mcp__server__tool` and sorted. The descriptions of tools by a
+ * server are trusted only if the server is `trusted`. Results are limited in size. A server that dies is restarted for
+ * the next call. If a server adds or removes tools, a running call sees the change in its next step.
  *
- * Strings of the configuration may hold `${NAME}`: secrets come from the environment, and no message shows them.
+ * Strings of the configuration may contain `${NAME}`, so that secrets come from the environment. Messages never show
+ * these values.
  *
  * @example
  * ```ts
@@ -90,12 +91,12 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     const listed = await server.connection.listTools(
       (name) => patterns?.some((pattern) => matchWildcard(pattern, name)) ?? true,
     );
-    // An answer that took longer than the one to a later question is older.
+    // Ignore the answer if a later request was sent meanwhile.
     if (asked !== server.asked) return;
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };
-  /** Waits a moment for lists that changed: the next step has them. */
+  /** Waits briefly for changed lists, so that the next step can use them. */
   const listed = () =>
     Promise.race([
       Promise.all(servers.map(({ listing }) => listing)),
@@ -140,7 +141,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     async aroundTool(call, scope, next) {
       const result = await pins.aroundTool(call, scope, next);
       if (!call.name.startsWith('mcp__')) return result;
-      // What the server says of its list beside the answer is heard now.
+      // Let a list change that arrived together with the answer be processed first.
       await setImmediate();
       await listed();
       return result;
@@ -149,7 +150,9 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   };
 }
 
-/** Asks about a tool that its server changed since it was last used, and remembers the one that was approved. */
+/**
+ * Asks for approval if a server changed a tool since it was last used, and stores the fingerprint of the approved tool.
+ */
 const pins: Required<Pick<Capability, 'authorize' | 'aroundTool'>> = {
   async authorize({ name }, scope) {
     const fingerprint = scope.tool?.fingerprint;
@@ -159,7 +162,7 @@ const pins: Required<Pick<Capability, 'authorize' | 'aroundTool'>> = {
   },
   async aroundTool(call, scope, next) {
     const { tool, storage } = scope;
-    // It was approved as it is now, by a human or by a rule: also where the server has changed its list since.
+    // The tool was approved with this fingerprint, even if the server has changed its list since.
     const fingerprint = tool?.fingerprint;
     if (fingerprint !== undefined && (await pinned(call.name, scope)) !== fingerprint) {
       await storage.write(pinOf(call.name, scope), fingerprint);
@@ -168,7 +171,7 @@ const pins: Required<Pick<Capability, 'authorize' | 'aroundTool'>> = {
   },
 };
 
-/** The fingerprint of a tool when this agent, or a subagent of it, last used it for the user. */
+/** Returns the fingerprint of a tool at its last use in this session by this agent or one of its subagents. */
 async function pinned(name: string, scope: ToolScope): Promise<string | undefined> {
   const pin = pinOf(name, scope);
   return (await scope.storage.stat(pin)) && readText(scope.storage, pin);
@@ -179,12 +182,12 @@ function pinOf(name: string, { agentId, state: { tenantId, userId, sessionId } }
   return `${sessionPrefix(key)}mcp/${encodeSegment(name)}`;
 }
 
-/** Milliseconds that a step waits for a list that changed. */
+/** Maximum time in milliseconds that a step waits for a changed list. */
 const MAX_LISTING_MS = 1_000;
-/** Milliseconds in which the schemas of a server are compiled and tried, which blocks the process. */
+/** Maximum CPU time in milliseconds for compiling one server's schemas, which blocks the process. */
 const MAX_CHECK_MS = 2_000;
 
-/** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
+/** Returns the tools that the agent gets from one server, in a stable order that keeps the prompt cache valid. */
 function offered(
   { name: server, connection }: Server,
   { tools: listed, nameless, isWhole }: ListedTools,
@@ -250,7 +253,7 @@ function offered(
   });
 }
 
-/** @throws {OutcomeUnknownError} when the answer is none: the tool ran all the same. */
+/** @throws {OutcomeUnknownError} if the answer cannot be read, because the tool may have run. */
 function outputOf(result: McpResult, settings: McpSettings): ReturnType<typeof toOutput> {
   try {
     return toOutput(result, settings);
@@ -259,7 +262,7 @@ function outputOf(result: McpResult, settings: McpSettings): ReturnType<typeof t
   }
 }
 
-/** Characters of what a server says on its progress. */
+/** Maximum number of characters of a progress message. */
 const MAX_PROGRESS_CHARS = 500;
 
 function textOfProgress({ progress, total, message = '' }: McpProgress): string {
@@ -267,7 +270,7 @@ function textOfProgress({ progress, total, message = '' }: McpProgress): string 
   return headOf(`${count} ${message}`.trim(), MAX_PROGRESS_CHARS);
 }
 
-/** `mcp`, for files: to be registered in a `CapabilityRegistry`. */
+/** Returns the capability `mcp` for configuration files, to register in a `CapabilityRegistry`. */
 export function mcpCapability(options: McpOptions = {}): FileCapability {
   return fileCapability('mcp', mcpConfigSchema, (config) => mcp(config, options));
 }

@@ -6,13 +6,15 @@ import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/s
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
-/** Milliseconds that a server and what it has started have to end: once its input has, and once they were told to. */
+/**
+ * Milliseconds that a server and its child processes have to exit, first after the end of input and then after SIGTERM.
+ */
 const GOODBYE_MS = 2_000;
 const LOOK_MS = 20;
 
 /**
- * An MCP server that runs as a program and talks over its standard input and output. It leads its own process group, so that
- * whatever it started ends with it; the SDK's transport ends the program alone.
+ * An MCP server that runs as a program and communicates over standard input and output. It leads its own process group,
+ * so that its child processes end with it. The SDK's transport ends only the program itself.
  */
 export class ProgramTransport implements Transport {
   onclose?: () => void;
@@ -24,7 +26,7 @@ export class ProgramTransport implements Transport {
   #program: ChildProcessWithoutNullStreams | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param said Receives what the program writes to its standard error. */
+  /** @param said Receives the standard error of the program. */
   constructor(server: StdioServerParameters, said: (text: string) => void) {
     this.#server = server;
     this.#said = said;
@@ -40,7 +42,7 @@ export class ProgramTransport implements Transport {
     program.stderr.setEncoding('utf8').on('data', this.#said);
     program.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
     program.once('close', () => this.onclose?.());
-    // What it has started may hold its output open.
+    // Child processes may keep its output open.
     program.once('exit', () => void setTimeout(GOODBYE_MS, program, { ref: false }).then(this.#leave));
     await once(program, 'spawn');
     program.on('error', failed);
@@ -53,7 +55,7 @@ export class ProgramTransport implements Transport {
       await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
   }
 
-  /** Ends the input, then tells the group to end, then kills it. */
+  /** Ends the input, then sends SIGTERM to the process group, then SIGKILL. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -99,7 +101,7 @@ export class ProgramTransport implements Transport {
   }
 }
 
-/** Returns whether there was anybody to be told. */
+/** Sends a signal to a process group. Returns false if the group no longer exists. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-leader, signal);

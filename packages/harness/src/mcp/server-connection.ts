@@ -17,25 +17,25 @@ export interface ServerConnectionOptions {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly redact: Redact;
-  /** The server says that it has other tools than before. */
+  /** Called when the server announces that its tools changed. */
   readonly toolsChanged: () => void;
-  /** The server was begun again, and may have other tools. */
+  /** Called after a reconnect, when the server may have other tools. */
   readonly began: () => void;
   readonly clock?: Clock | undefined;
   readonly requestMeta?: (() => Record<string, string>) | undefined;
 }
 
-/** The name of the limit that progress starts again. */
+/** Name of the timeout that restarts with each progress notification. */
 const TIMEOUT = 'timeoutMs';
-/** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
+/** Maximum number of pages of a tool list, so that an endless list cannot block the agent. */
 const MAX_PAGES = 1_000;
 const MAX_CAUSES = 10;
-/** Calls in a row that a session may refuse before a new one is begun. */
+/** Consecutive rejected calls after which a new session is started. */
 const MOST_REFUSED = 2;
 
 export interface ListedTools {
   readonly tools: readonly McpTool[];
-  /** Entries that are left out, because nothing could call them. */
+  /** Number of entries that were left out because they have no name. */
   readonly nameless: number;
   readonly isWhole: boolean;
 }
@@ -45,20 +45,20 @@ function isNamed(tool: unknown): tool is McpTool {
 }
 
 /**
- * One server. A connection that broke is made again when it is next needed, after a pause that doubles with every failure;
- * until then calls fail at once, and say when to try again.
+ * Connection to one server. A broken connection is re-established on next use, after a delay that doubles with every
+ * failure. Until then, calls fail at once and say when to retry.
  */
 export class ServerConnection {
   readonly #options: ServerConnectionOptions;
   readonly #clock: Clock;
   #client: McpClient | undefined;
-  /** Those that are not closed: of one that was replaced, calls may still be under way. */
+  /** Clients that are not closed. A replaced client may still have running calls. */
   readonly #opened = new Set<OpenedClient>();
   #connecting: Promise<McpClient> | undefined;
   #wasConnected = false;
   #failures = 0;
   #retryAt = 0;
-  /** Calls in a row that the session refused by an HTTP status. */
+  /** Consecutive calls that the session rejected with an HTTP status. */
   #refused = 0;
   readonly #closing = new AbortController();
 
@@ -71,13 +71,13 @@ export class ServerConnection {
     return `MCP server "${this.#options.name}"`;
   }
 
-  /** Returns whether it may connect now: not once it is closed, nor in the pause after a failure. */
+  /** Tests if the connection may be used now: it is not closed, and no retry delay is pending. */
   get mayConnect(): boolean {
     return !this.#closing.signal.aborted && this.#clock.now() >= this.#retryAt;
   }
 
   /**
-   * Reads the server's list up to its end, or until more tools are wanted than an agent may have.
+   * Reads the server's tool list to its end, or until it has more tools than an agent may have.
    *
    * @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_timeout`.
    */
@@ -100,7 +100,7 @@ export class ServerConnection {
   }
 
   /**
-   * Calls a tool; again when the server cannot have got the call, and never when it may have.
+   * Calls a tool. Retries only if the server cannot have processed the call.
    *
    * @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_lost`, `mcp_timeout`.
    */
@@ -154,10 +154,10 @@ export class ServerConnection {
         signal?.throwIfAborted();
         if (McpServerError.isInstance(error)) throw error;
         const kind = failureKind(error);
-        // The connection is whole: the next call finds the tokens that a user's consent brought.
+        // Keep the connection: after the user's consent, the next call has the tokens.
         if (kind === 'unauthorized') throw this.#unavailable(error);
-        // A session that was begun for this call is known: what is refused is the call.
-        // Nobody knows what the server means by it: perhaps it knows the session no more.
+        // The meaning of an HTTP rejection is unknown. Start a new session after several of them, in case the server
+        // lost this one.
         if (kind === 'refused' && ++this.#refused >= MOST_REFUSED) this.#drop(client, true);
         if (kind === 'answered' || kind === 'refused' || (kind === 'forgotten' && attempt > 1))
           throw this.#error(
@@ -178,7 +178,7 @@ export class ServerConnection {
     }
   }
 
-  /** Stops waiting at the signal, even when the request ignores it. */
+  /** Stops waiting when the signal aborts, even if the request ignores it. */
   async #within<T>(
     timeoutMs: number,
     signal: AbortSignal | undefined,
@@ -193,14 +193,14 @@ export class ServerConnection {
         wait,
         (deadline) => {
           limited = deadline.signal;
-          // Each page of a list listens: how many there are is no sign of a leak.
+          // Each page of a list adds a listener, so disable the warning about leaks.
           setMaxListeners(0, limited);
           return run(limited, deadline);
         },
         signal,
       );
     } catch (error) {
-      // A client that is aborted words the end of its time in its own way.
+      // An aborted client may report the timeout with its own error.
       const reason: unknown = limited?.aborted ? limited.reason : error;
       if (signal?.aborted || !TimeLimitError.isInstance(reason)) throw error;
       throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${reason.ms} ms.`);
@@ -251,7 +251,7 @@ export class ServerConnection {
     return opened;
   }
 
-  /** Has a new connection made for the next request; what is under way on this one continues. */
+  /** Discards the connection, so that the next request opens a new one. Running requests continue on the old one. */
   #drop(client: McpClient | undefined, isWell = false): void {
     if (client === undefined || client !== this.#client) return;
     this.#client = undefined;
@@ -261,7 +261,7 @@ export class ServerConnection {
 
   #failed(): void {
     const { retryDelayMs, maxRetryDelayMs } = this.#options.settings;
-    // The first attempt after a success is made at once.
+    // The first retry after a success has no delay.
     const pause =
       this.#failures === 0 ? 0 : Math.min(maxRetryDelayMs, retryDelayMs * 2 ** (this.#failures - 1));
     this.#failures++;
@@ -289,7 +289,7 @@ export class ServerConnection {
     cause?: unknown,
   ): McpServerError {
     const { name, redact } = this.#options;
-    // Errors are logged with their causes: one that holds a secret is left out.
+    // Errors are logged with their causes, so leave out a cause that contains a secret.
     const text = chainOf(cause);
     return new McpServerError(code, name, redact(message), redact(text) === text ? { cause } : {});
   }

@@ -14,19 +14,22 @@ import type { McpResult, McpTool } from './mcp-client.js';
 
 const MAX_DESCRIPTION_CHARS = 8_000;
 const MAX_SCHEMA_CHARS = 50_000;
-/** Parts of one result, and characters of a name in it: what a server says without bound, no request could hold. */
+/**
+ * Limits for the parts of one result and the characters of a resource name. A server could otherwise exceed any request
+ * size.
+ */
 const MAX_PARTS = 1_000;
 const MAX_NAME_CHARS = 1_000;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** Runs the tool at its server. */
+/** Calls the tool on its server. */
 type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>;
 
 /**
- * A tool of a server as a tool of the agent. If its schema has patterns that cannot be compiled here, only the server checks its
- * input.
+ * Converts a server's tool to a tool of the agent. If its schema has patterns that cannot be compiled here, only the
+ * server validates the input.
  *
- * @throws {InvalidInputError} for a schema that no model could be given: providers refuse requests with an invalid one.
+ * @throws {InvalidInputError} for an invalid schema, because providers reject requests that contain one.
  */
 export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call): Tool {
   const inputSchema = schemaOf(tool);
@@ -38,13 +41,13 @@ export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call
     readOnly,
     origin: 'server' as const,
     ...(hints.destructiveHint === true && !readOnly ? { destructive: true } : {}),
-    // The server's own limit is kept where it is called.
+    // The connection applies its own timeout to the call.
     timeoutMs: 0,
   };
   const fingerprint = trusted
     ? {}
     : { fingerprint: digestOf({ name, input: { ...options, hints, inputSchema } as JsonObject }) };
-  // The input is sent as the model wrote it: the check must not change it.
+  // Send the input as the model wrote it, not the result of the validation.
   const run = (context: ToolContext) => call(context.call.input as JsonObject, context);
   try {
     const checked = defineTool({
@@ -52,7 +55,7 @@ export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call
       input: inputSchema,
       execute: async (_, context) => [...(await run(context))],
     });
-    // Rules judge what is sent, and no output of the check.
+    // Rules must judge the input that is sent, so leave out `parse`.
     const { parse: _, ...unparsed } = checked;
     return { ...unparsed, ...fingerprint, definition: { ...checked.definition, inputSchema } };
   } catch (error) {
@@ -90,8 +93,8 @@ interface OutputLimits {
 }
 
 /**
- * Converts a server's answer to the output of a tool: text, and files for all other content. Leaves out text beyond the
- * limit and files that are too large, with a word for the model.
+ * Converts a server's result to tool output: text, and files for all other content. Replaces text beyond the limit and
+ * oversized files with a note for the model.
  */
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
   const { structuredContent = result.toolResult } = result;
@@ -107,7 +110,7 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
     }
     return converted;
   });
-  // Most servers say the structured content as a text, too.
+  // Most servers repeat the structured content as text.
   const isSaid = blocks.some(
     (block) => block.type === 'text' && isDeepStrictEqual(parsedJson(block.text), structuredContent),
   );
@@ -129,7 +132,7 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
     if (typeof resource.text === 'string') return [{ type: 'text', text: `[${name}]\n${resource.text}` }];
     if (typeof resource.blob === 'string') return [file(resource.blob, resource.mimeType, limits, name)];
   }
-  // A link, or something that the protocol did not have when this was written.
+  // A link, or a content type that is not known here.
   return [{ type: 'text', text: JSON.stringify(block) }];
 }
 
@@ -172,12 +175,15 @@ function withinLimit(blocks: readonly ToolOutputBlock[], maxChars: number): read
   return [...kept, { type: 'text', text: note }];
 }
 
-/** Characters of a name that every provider takes. */
+/** Maximum length of a tool name that every provider accepts. */
 const MAX_LENGTH = 64;
 const NOT_ALLOWED = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
 
-/** Names each tool of a server for the model: `mcp__server__tool`, with a hash where that is too long or another's, no two alike. */
+/**
+ * Returns a unique name for each tool of a server: `mcp__server__tool`, with a hash if the name is too long or already
+ * taken.
+ */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const plain = (tool: string) => `mcp__${server}__${tool.replace(NOT_ALLOWED, '_')}`;
   const uses = new Map<string, number>();
@@ -185,7 +191,7 @@ export function toolNames(server: string, tools: readonly string[]): ReadonlyMap
   const fits = (tool: string) => plain(tool).length <= MAX_LENGTH && uses.get(plain(tool)) === 1;
   const names = new Map<string, string>();
   const taken = new Set<string>();
-  // Those that need a hash first: a server may give a tool the very name that comes out for another.
+  // Assign hashed names first. They keep their form even if the server has a tool with the same name.
   for (const tool of [...tools].sort((left, right) => Number(fits(left)) - Number(fits(right)))) {
     let name = fits(tool) ? plain(tool) : hashed(plain(tool), tool);
     while (taken.has(name)) name = hashed(name, `${name} ${tool}`);
