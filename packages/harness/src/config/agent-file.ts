@@ -11,23 +11,23 @@ import { substituteEnvironment } from './substitute-environment.js';
 
 const partName = z.string().min(1);
 
-/** A part by name, with its configuration where it takes one. */
+/** A part by name, with an optional configuration. */
 export type PartReference = string | { readonly ref: string; readonly config?: unknown };
 
 const reference = z.union([
   partName,
   z.strictObject({
     ref: partName,
-    /** The configuration of the part, which the part checks. */
+    /** The configuration of the part. The part validates it. */
     config: z.unknown().optional(),
   }),
 ]);
 
-/** A model as the file names it. */
+/** A model as a file describes it. */
 export interface ModelReference {
-  /** As the program names models, for example `openai:gpt-5`. */
+  /** Model id as the program knows it, for example `openai:gpt-5`. */
   readonly id: string;
-  /** In tokens, where the program cannot know it. */
+  /** Context window in tokens, for models that the program does not know. */
   readonly contextWindow?: number | undefined;
   /** `auto`: the provider's own compaction is used where it has one. */
   readonly nativeCompaction?: 'auto' | 'off' | undefined;
@@ -50,26 +50,26 @@ const model = z.union(
 
 const { name: agentName, systemPrompt, isolation, ...settings } = settingsSchema.shape;
 
-/** Keys that an agent of its own file and a subagent of that file both take, beside settings. */
+/** Keys, in addition to settings, that an agent's file and the subagents in it share. */
 const shape = {
-  /** For people, and for an agent that chooses among subagents. */
+  /** Description for people, and for agents that choose a subagent. */
   description: z.string().optional(),
   systemPrompt,
-  /** Models that take over, in this order, when the model fails for good. */
+  /** Fallback models, tried in this order if the model fails permanently. */
   fallback: z.array(model).optional(),
-  /** Names of the tools that it has, of all that its capabilities bring; a name may end in `*`. Default: all. */
+  /** Names of the tools to keep, out of all tools of its capabilities; a name may end in `*`. Default: all. */
   tools: z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional(),
-  /** Rules that deny calls, whatever `permissions` allows: `execute(rm *)`. */
+  /** Rules that deny calls even if `permissions` allows them: `execute(rm *)`. */
   deny: narrowingShape.deny,
   capabilities: z.array(reference).default([]),
-  /** By the name of a capability: `true`, or its configuration; the same as in `capabilities`. `false`: none. */
+  /** Capabilities by name: `true` or a configuration adds one, as in `capabilities`; `false` leaves it out. */
   features: z.record(z.string(), z.unknown()).default({}),
   /** The same as the capability `permissions`, ahead of all others. */
   permissions: z.unknown().optional(),
 };
 
 const schema = z.strictObject({
-  /** For editors. */
+  /** Schema reference for editors. */
   $schema: z.string().optional(),
   name: agentName,
   model,
@@ -78,19 +78,22 @@ const schema = z.strictObject({
   isolation,
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
-  /** A session store by reference or address; without one, what the program opens by default. */
+  /** A session store by reference or address. Default: the store that the program opens. */
   session: reference.optional(),
-  /** The same as the capability `hooks`, around all others but `permissions`. */
+  /** The same as the capability `hooks`. Wraps all other capabilities except `permissions`. */
   hooks: z.unknown().optional(),
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
-  /** By name, what the capability `mcp` calls `servers`. */
+  /** MCP servers by name; the same as `servers` of the capability `mcp`. */
   mcpServers: z.unknown().optional(),
 });
 
 const { name, description, without, hidden } = definitionSchema.shape;
 
-/** A subagent in `definitions` of an agent's file. What it leaves out is its agent's, or that of all subagents. */
+/**
+ * A subagent in `definitions` of an agent's file. Keys that it omits default to the agent's, or to those for all
+ * subagents.
+ */
 const memberSchema = z.strictObject({
   ...shape,
   ...ownSettingsSchema.shape,
@@ -102,24 +105,24 @@ const memberSchema = z.strictObject({
 });
 
 /**
- * Reads a model as files name it: `openai:gpt-5`, or `{ id, context_window, native_compaction }`.
+ * Parses a model as files describe it: `openai:gpt-5`, or `{ id, context_window, native_compaction }`.
  *
- * @param subject The file, for errors.
+ * @param subject Name of the file for errors.
  * @throws {InvalidInputError} naming every bad key.
  */
 export function parseModelReference(value: unknown, subject: string): ModelReference {
   return parseFileConfig(z.strictObject({ model }), { model: value }, subject).model;
 }
 
-/** A capability that a file names. */
+/** A capability that a file refers to. */
 export interface PlacedCapability {
   readonly ref: string;
   readonly config?: unknown;
-  /** Where the file names it. */
+  /** Its location in the file. */
   readonly place: CapabilityPlace;
 }
 
-/** What a file says of an agent, and of a subagent. */
+/** The parsed keys that agents and subagents share. */
 export interface AgentKeys {
   readonly settings: Partial<AgentSettings>;
   readonly systemPrompt: string;
@@ -137,13 +140,13 @@ export interface AgentConfig extends AgentKeys {
 }
 
 export interface ParseAgentOptions {
-  /** Values of `${NAME}`. Default `process.env`. */
+  /** Values for `${NAME}`. Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Reads the configuration of an agent as JSON or YAML files hold it, once they are parsed: keys in snake_case,
- * `${NAME}` for environment variables. The configuration of capabilities is checked by those, when the agent is made.
+ * Parses the configuration of an agent from the content of a JSON or YAML file: keys in snake_case, `${NAME}` for
+ * environment variables. Capabilities validate their own configuration when the agent is created.
  *
  * @throws {InvalidInputError} naming the path of every bad field and every variable that is not set.
  */
@@ -213,9 +216,9 @@ export interface MemberConfig extends AgentKeys {
 }
 
 /**
- * Reads a subagent in `definitions` of an agent's file.
+ * Parses a subagent in `definitions` of an agent's file.
  *
- * @throws {InvalidInputError} naming the path of every bad key, and why a subagent does not take one that an agent takes.
+ * @throws {InvalidInputError} naming the path of every bad key, with the reason if only an agent accepts the key.
  */
 export function parseMember(value: unknown, subject: string): MemberConfig {
   const file = withReasons('definition', () => parseFileConfig(memberSchema, value, subject));
@@ -232,7 +235,10 @@ export function parseMember(value: unknown, subject: string): MemberConfig {
   return { ...keys, definition, model: model?.id === 'inherit' ? undefined : model };
 }
 
-/** Not in `mcp_servers`: the capability looks variables up itself, so that it knows which values to hide. */
+/**
+ * Substitutes environment variables except in `mcp_servers`. The capability substitutes those itself, so that it knows
+ * which values to hide.
+ */
 function substituted(
   value: unknown,
   environment: NonNullable<ParseAgentOptions['environment']>,
@@ -256,10 +262,10 @@ function named(
 type Schemas = Readonly<Record<string, JsonObject | undefined>>;
 
 /**
- * JSON Schema of an agent's file, for editors.
+ * Returns the JSON Schema of an agent's file, for editors.
  *
- * @param capabilities Schemas of the configuration of capabilities, by the name that files use; `undefined` for one that
- *   takes none.
+ * @param capabilities Schemas of the capabilities' configurations, by the names that files use; `undefined` for a capability that
+ *   has no configuration.
  */
 export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
   const { hooks, subagents, mcp } = capabilities;
@@ -272,13 +278,13 @@ export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
   });
 }
 
-/** The same of a subagent in `definitions`. */
+/** Returns the JSON Schema of a subagent in `definitions`. */
 export function memberJsonSchema(capabilities: Schemas = {}): JsonObject {
   const own = Object.entries(capabilities).filter(([name]) => notOfMembers(name) === undefined);
   return withProperties(fileJsonSchema(memberSchema), capabilityKeys(Object.fromEntries(own)));
 }
 
-/** Describes the keys that hold capabilities. */
+/** Returns the schemas of the keys that contain capabilities. */
 function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValue | undefined>> {
   const names = Object.keys(capabilities);
   if (names.length === 0) return {};
@@ -302,7 +308,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
   };
 }
 
-/** Describes properties again, those that are known. */
+/** Returns a JSON Schema in which the known properties are replaced. */
 export function withProperties(
   json: JsonObject,
   known: Readonly<Record<string, JsonValue | undefined>>,

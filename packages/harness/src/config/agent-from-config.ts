@@ -16,21 +16,22 @@ import {
 export interface PartProviders {
   model(reference: ModelReference): Model | Promise<Model>;
   readonly registry: CapabilityRegistry;
-  /** Opens what `session` names. Without it, files cannot name a store. */
+  /** Opens the store that `session` refers to. Without this function, files cannot choose a store. */
   session?(reference: PartReference): SessionStore | Promise<SessionStore>;
-  /** Opens the store of a file that names none, by the directory of its workspace. Default: files in the workspace. */
+  /** Opens the default store for the directory of a workspace. Default: files in the workspace. */
   defaultSession?(workspace: string): SessionStore | Promise<SessionStore>;
-  /** Opens a workspace that is no directory. */
+  /** Opens a workspace that is not a directory. */
   workspace?(reference: PartReference): Workspace | Promise<Workspace>;
 }
 
 export interface AgentFromConfigOptions extends ParseAgentOptions {
-  /** The base of relative directories in the file. Default: the current directory. */
+  /** Base of relative paths in the file. Default: the current directory. */
   readonly directory?: string;
 }
 
 /**
- * Makes a builder out of an agent's configuration. The program may add parts that only code can give, and builds.
+ * Creates a builder from an agent's configuration. The program can add parts that only code can create, and then build
+ * the agent.
  *
  * @example
  * ```ts
@@ -44,7 +45,7 @@ export interface AgentFromConfigOptions extends ParseAgentOptions {
  * ```
  * @param config The content of the file, parsed as JSON or YAML.
  * @throws {InvalidInputError} naming the path of every bad field and every variable that is not set.
- * @throws {HarnessConfigError} naming every part that could not be made, and why.
+ * @throws {HarnessConfigError} naming every part that could not be created, with the reason.
  */
 export async function agentFromConfig(
   config: unknown,
@@ -82,7 +83,7 @@ export async function agentFromConfig(
   return builder;
 }
 
-/** Makes a part of an agent, and files what it throws as issues instead. */
+/** Creates a part of an agent, and adds what it throws to `issues`. */
 export async function attempt(issues: Issue[], path: string, create: () => unknown): Promise<void> {
   try {
     await create();

@@ -18,9 +18,10 @@ const shellFileSchema = z.strictObject({ ...shellShape, sandbox: sandbox.unwrap(
 const nothing = z.strictObject({});
 
 /**
- * The capabilities of this package by the names that files use, to be registered in a `CapabilityRegistry`.
+ * Returns the capabilities of this package by the names that files use, to register in a `CapabilityRegistry`.
  *
- * @param program What files cannot say: where subagents run, which models and capabilities their definitions may name.
+ * @param program Options that files cannot set: where subagents run, and which models and capabilities their
+ * definitions may use.
  */
 export function harnessCapabilities(
   program: { readonly subagents?: SubagentsInFiles } = {},
@@ -30,7 +31,7 @@ export function harnessCapabilities(
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
     permissions: fileCapability('permissions', permissionsConfigSchema, permissions),
     plan_mode: fileCapability('plan_mode', planModeConfigSchema, planMode),
-    // What a file asks for runs in a sandbox if there is one.
+    // Commands of an agent from a file run in a sandbox if one is available.
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
     subagents: subagentsInFiles(program.subagents),

@@ -5,7 +5,7 @@ import { ownSettingsSchema } from '../agent/agent-parts.js';
 const OF_AGENT = 'write it in the file of the agent';
 const FROM_PARENT = 'a subagent has those of its parent';
 
-/** Keys of an agent that no subagent takes: why, and where they go. */
+/** Keys of an agent that subagents reject, with the reason and the right place. */
 const NOT_IN_DEFINITIONS: Readonly<Record<string, string>> = {
   hooks: `those of its parent run for a subagent too: ${OF_AGENT}`,
   mcp_servers: `${FROM_PARENT}, with their connections: ${OF_AGENT}, and name its tools in tools`,
@@ -21,22 +21,22 @@ const OF_OPERATOR = [
 
 const NARROWS = 'a file of the workspace only narrows: write it in definitions of the agent’s file';
 
-/** By the kind of agent, the keys that other kinds take: why this one does not, and where they go. */
+/** By kind of agent: keys that it rejects although other kinds accept them, with the reason and the right place. */
 const REASONS: Readonly<Record<'agent' | 'definition' | 'file', Readonly<Record<string, string>>>> = {
   agent: { without: 'leave the capability out' },
   definition: NOT_IN_DEFINITIONS,
   file: { ...Object.fromEntries(OF_OPERATOR.map((key) => [key, NARROWS])), ...NOT_IN_DEFINITIONS },
 };
 
-/** A key of a capability's configuration that stands where only `ref` and `config` do. */
+/** Matches a key of a capability's configuration that was written next to `ref` rather than under `config`. */
 const BESIDE_REF = /^capabilities\[\d+\]\.[^.[]+$/;
 
-/** Says why a subagent has no capability of its own by this name. */
+/** Returns why a subagent cannot have its own capability of this name, or `undefined` if it can. */
 export function notOfMembers(capability: string): string | undefined {
   return NOT_IN_DEFINITIONS[capability === 'mcp' ? 'mcp_servers' : capability];
 }
 
-/** Says of refused keys that other kinds of agents take why, and where to write them. */
+/** Runs a parser. Adds reasons to its errors about keys that only other kinds of agents accept. */
 export function withReasons<Result>(kind: 'agent' | 'definition' | 'file', run: () => Result): Result {
   try {
     return run();

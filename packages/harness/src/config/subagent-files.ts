@@ -7,67 +7,70 @@ import { parseFrontMatter } from '../lib/front-matter.js';
 import { legibleEntries } from '../lib/legible-entries.js';
 import { withReasons } from './refused-keys.js';
 
-/** Names stand in session keys and paths, and models write them. */
+/** Schema of a subagent's name, which is part of session keys and paths and is written by models. */
 const nameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most');
 
-/** All that a file of the workspace may say: it takes away, and gives nothing that the parent has not. */
+/**
+ * Keys that a file of the workspace may have. They can only restrict a subagent, never give it more than its parent
+ * has.
+ */
 export const subagentFileSchema = z.strictObject({
   /** Letters, digits, `-` and `_`. */
   name: nameSchema,
-  /** When to use it: what the model chooses by. */
+  /** When to use the subagent. The model chooses by this text. */
   description: z.string().trim().min(1).max(2_000),
   systemPrompt: z.string().default(''),
-  /** Names of the parent's tools that it gets; a name may end in `*`. Default: all but those that are never handed down. */
+  /** Names of the parent's tools to keep; a name may end in `*`. Default: all that subagents can inherit. */
   tools: narrowingShape.tools,
-  /** A model, or a name in `models`. Default: the parent's. */
+  /** A model, or a name in `models`. Default: the parent's model. */
   model: z.string().min(1).optional(),
   maxIterations: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
   maxOutputTokens: z.int().min(1).optional(),
-  /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
+  /** Additional rules that deny calls: `execute(rm *)`, as in `permissions()`. */
   deny: narrowingShape.deny,
-  /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. */
+  /** Hides the subagent from the model, which cannot spawn it. Its name stays reserved. */
   hidden: z.boolean().default(false),
 });
 
-/** A subagent, as a file defines it. */
+/** A subagent that is defined in a file. */
 interface SubagentFile extends z.output<typeof subagentFileSchema> {
   /** The text of the file. */
   readonly source: string;
 }
 
-/** AgentScope's names for keys of ours. */
+/** AgentScope's names for our keys. */
 const ALIASES: Readonly<Record<string, string>> = { steps: 'max_iterations', max_iters: 'max_iterations' };
-/** AgentScope's modes of a subagent; `primary` keeps it from the model. */
+/** AgentScope's modes of a subagent. `primary` hides it from the model. */
 const MODES: readonly unknown[] = [undefined, null, 'subagent', 'all', 'primary'];
 /**
- * Keys of AgentScope that limit nothing. Any other unknown key keeps the file out: if it were ignored, the subagent could do
- * more than its author meant.
+ * AgentScope keys without a restricting effect. Any other unknown key rejects the file: if it were ignored, the
+ * subagent could do more than its author intended.
  */
 const WITHOUT_EFFECT = ['mode', 'workspace', 'top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
 
-/** Definitions longer than this are not read: they would be system prompts that no window holds. */
+/** Maximum size of a definition in bytes. A longer one would be a system prompt that exceeds any context window. */
 const MAX_BYTES = 100_000;
-/** Files that are read, again in every call. */
+/** Maximum number of files, which every call reads again. */
 const MAX_FILES = 200;
-/** Steps that a subagent of a file may take unless the program says how many. */
+/** Maximum number of steps of a subagent from a file, unless the program sets a limit. */
 const MAX_ITERATIONS = 50;
 
-/** What a folder's files are read with. */
+/** Options for reading a folder's files. */
 interface LoadOptions {
-  /** Names of the program's own subagents, which no file replaces. */
+  /** Names of subagents that are defined in code. Files cannot replace them. */
   readonly taken: ReadonlySet<string>;
   /** Names of the models that the program offers. */
   readonly models: readonly string[];
-  /** The most that the program lets a subagent take. */
+  /** Upper bounds that the program sets for a subagent. */
   readonly limits?: Pick<AgentSettings, 'maxIterations' | 'maxOutputTokens'>;
 }
 
 /**
- * Reads every `*.md` of a folder, nothing of one without a name; a file that is no subagent becomes a problem, and harms no other.
- * What a file says and nothing takes is a problem, too.
+ * Reads every `*.md` file of a folder, or none if `folder` is empty. An invalid file is reported as a problem and does
+ * not affect the others. Ignored keys are reported as well.
  */
 export async function loadSubagents(
   workspace: Workspace,
@@ -75,7 +78,7 @@ export async function loadSubagents(
   { taken, models, limits = {} }: LoadOptions,
 ): Promise<{ readonly subagents: readonly SubagentFile[]; readonly problems: readonly string[] }> {
   const subagents = new Map<string, SubagentFile>();
-  // A model that reads `Explorer` and `explorer` cannot tell whose is which.
+  // Compare names without case, because a model cannot distinguish `Explorer` from `explorer`.
   const alike = (name: string, names: Iterable<string>) =>
     [...names].find((other) => other.toLowerCase() === name.toLowerCase());
   const problems: string[] = [];
@@ -121,8 +124,8 @@ export async function loadSubagents(
 }
 
 /**
- * Reads a subagent from Markdown: front matter, then its system prompt. Keys are in snake_case; `tools` may be a list, or words
- * with commas between them. AgentScope's keys that limit nothing are ignored.
+ * Parses a subagent from Markdown: front matter, then its system prompt. Keys are in snake_case; `tools` is a list or a
+ * comma-separated string. AgentScope keys without a restricting effect are ignored.
  *
  * @throws {InvalidInputError} naming every bad field.
  */
@@ -142,9 +145,9 @@ function parseSubagentFile(text: string, path: string) {
 }
 
 /**
- * Renames AgentScope's keys that mean one of ours, and leaves out those without effect. Each problem begins with its key.
+ * Renames AgentScope's keys to ours, and removes those without effect. Each warning begins with its key.
  *
- * @throws {InvalidInputError} for two keys that mean the same, and for an unknown mode, which may limit.
+ * @throws {InvalidInputError} for two keys with the same meaning, and for an unknown mode, which could be a restriction.
  */
 function withoutForeignKeys(data: Readonly<Record<string, unknown>>, path: string) {
   const { mode } = data;
@@ -167,7 +170,7 @@ function withoutForeignKeys(data: Readonly<Record<string, unknown>>, path: strin
   return { known, warnings };
 }
 
-/** Names of tools as words with commas between them. */
+/** Splits a comma-separated list of tool names. */
 export function splitNames(names: string): readonly string[] {
   return names
     .split(',')

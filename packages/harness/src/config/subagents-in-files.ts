@@ -14,11 +14,11 @@ import { type ModelReference, memberJsonSchema, parseMember, withProperties } fr
 import { attempt } from './agent-from-config.js';
 import { loadSubagents } from './subagent-files.js';
 
-/** What files cannot say of subagents, and what makes models and capabilities of their words. */
+/** Options for subagents that files cannot set, and factories for the models and capabilities that files name. */
 export interface SubagentsInFiles extends Pick<SubagentsConfig, 'runner' | 'models' | 'settings'> {
-  /** Makes the models that definitions describe. Without it they are names in `models`. */
+  /** Creates the models that definitions describe. Without it, definitions can only use names in `models`. */
   model?(reference: ModelReference): Model | Promise<Model>;
-  /** Makes the capabilities of definitions. Without it they have none of their own. */
+  /** Creates the capabilities of definitions. Without it, subagents have no capabilities of their own. */
   readonly registry?: CapabilityRegistry;
 }
 
@@ -28,11 +28,11 @@ const { runner, models, settings, clock, ...shape } = subagentsConfigSchema.shap
 
 const schema = z.strictObject({
   ...shape,
-  /** Subagents beside those in the folder, with the keys of an agent's file. */
+  /** Subagents in addition to those in the folder, with the keys of an agent's file. */
   definitions: z.array(z.record(z.string(), z.unknown())).default([]),
 });
 
-/** Describes the capability `subagents` to files. */
+/** Returns the capability `subagents` for configuration files. */
 export function subagentsInFiles({
   model,
   registry = new CapabilityRegistry(),
@@ -101,7 +101,10 @@ function read(config: unknown) {
   return { members, folders };
 }
 
-/** Names a model that a definition describes, as `subagents(…, { models })` lists it: one that says nothing more by its id. */
+/**
+ * Returns the name of a described model in `subagents(…, { models })`: its id, with its options in parentheses if it
+ * has any.
+ */
 function subagentModelName({ id, contextWindow, nativeCompaction }: ModelReference): string {
   const more = { contextWindow, nativeCompaction };
   const said = Object.entries(more).flatMap(([key, value]) => (value === undefined ? [] : `${key} ${value}`));
@@ -109,11 +112,11 @@ function subagentModelName({ id, contextWindow, nativeCompaction }: ModelReferen
 }
 
 /**
- * Reads the files of subagents as every call does, and returns their problems, so that a program can report them before the first
- * call.
+ * Reads the subagent files as every call does and returns their problems, so that a program can report them before the
+ * first call.
  *
- * @param config The words of the agent's file for `subagents`.
- * @throws {InvalidInputError} for a configuration that the capability refuses, too.
+ * @param config The value of `subagents` in the agent's file.
+ * @throws {InvalidInputError} for a configuration that the capability also rejects.
  */
 export async function subagentFileProblems(
   workspace: Workspace,

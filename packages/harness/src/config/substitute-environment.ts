@@ -1,13 +1,14 @@
 import { InvalidInputError } from '@x/core';
 import { formatPath, type Issue } from '@x/core/internal';
 
-/** `${NAME}`, `${NAME:-what stands in for it}`; `$${` is a literal `${`. */
+/** Matches `${NAME}`, `${NAME:-default}`, and `$${` for a literal `${`. */
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Replaces references to environment variables in all strings of a configuration: secrets stay out of files.
+ * Replaces references to environment variables in all strings of a configuration, so that files need not contain
+ * secrets.
  *
- * @throws {InvalidInputError} naming every variable that is not set, and where it is needed; never a value.
+ * @throws {InvalidInputError} naming every missing variable and the path that needs it. Never contains a value.
  */
 export function substituteEnvironment(
   value: unknown,
