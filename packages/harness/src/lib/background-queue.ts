@@ -1,12 +1,12 @@
 import { Deadline, withinLimit } from '@x/core/internal';
 
-/** Milliseconds that work in the background may take, and what it has to end once it was told to. */
+/** Milliseconds that background work may take, and that it has to end after it was aborted. */
 interface QueueLimits {
   readonly backgroundMs: number;
   readonly interruptMs: number;
 }
 
-/** Work that continues after a reply: never delays it, and is waited for when the agent closes. */
+/** Runs work that continues after a reply. It never delays the reply, and the agent waits for it when it closes. */
 export class BackgroundQueue {
   readonly #limits: QueueLimits;
   readonly #running = new Set<Promise<void>>();
@@ -16,7 +16,7 @@ export class BackgroundQueue {
     this.#limits = limits;
   }
 
-  /** Starts `task`; its error, or that its time was up, goes to `report`. */
+  /** Starts `task`. Passes its error or timeout to `report`. */
   add(name: string, task: (signal: AbortSignal) => Promise<void>, report: (error: unknown) => void): void {
     const { backgroundMs, interruptMs } = this.#limits;
     const deadline = new Deadline(this.#abort.signal);
@@ -32,7 +32,10 @@ export class BackgroundQueue {
     this.#running.add(running);
   }
 
-  /** Waits for `ms` for what runs, and what it starts. What still runs then is told to end, and soon left alone. */
+  /**
+   * Waits up to `ms` milliseconds for running work and the work that it starts. Then aborts the rest and waits briefly
+   * for it to end.
+   */
   async drain(ms: number): Promise<void> {
     await withinLimit(['Work in the background', 'limits.closeMs', ms], () => this.idle()).catch((error) =>
       this.#abort.abort(error),
@@ -40,7 +43,7 @@ export class BackgroundQueue {
     await this.idle();
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

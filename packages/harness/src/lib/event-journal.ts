@@ -2,7 +2,10 @@ import type { AgentEvent } from '@x/core';
 import { unlessAborted } from '@x/core/internal';
 import { HarnessError } from '../errors/harness-error.js';
 
-/** Events that stay for a reader who comes back, and that the first reader may be behind before the call waits. */
+/**
+ * Number of events that are kept for a reader that reconnects. Also the number that the first reader may lag behind
+ * before the call waits.
+ */
 const KEPT = 1_024;
 
 interface ReadOptions {
@@ -13,14 +16,14 @@ interface ReadOptions {
 type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown };
 
 /**
- * The events of one call, in order, for any number of readers. Where there is a first reader the call waits for it, once
- * that is {@link KEPT} events behind. Pushing and reading cost the same at any length.
+ * The events of one call, in order, for any number of readers. If there is a first reader, the call waits for it once
+ * it lags {@link KEPT} events behind. The cost of pushing and reading does not depend on the length.
  */
 export class EventJournal<Result> {
   #events: AgentEvent[] = [];
-  /** Events that are no longer in the list. */
+  /** Number of events that were removed from the list. */
   #dropped = 0;
-  /** Events that the first reader has had. */
+  /** Number of events that the first reader has received. `undefined` without a first reader. */
   #first: number | undefined;
   #outcome: Outcome<Result> | undefined;
   #waiting: (() => void)[] = [];
@@ -30,12 +33,12 @@ export class EventJournal<Result> {
     return this.#readers > 0;
   }
 
-  /** Adds an event. What comes after the end, as of work in the background, is for no reader. */
+  /** Adds an event. Ignores events after the end, such as those of background work. */
   push(event: AgentEvent): void {
     if (this.#outcome !== undefined) return;
     this.#events.push(event);
     const excess = Math.min(this.#events.length - KEPT, (this.#first ?? this.#end) - this.#dropped);
-    // Rarely, and many at once: taking one from the front costs as much as the list is long.
+    // Remove many at once, because removing from the front costs as much as the list is long.
     if (excess >= KEPT) {
       this.#events = this.#events.slice(excess);
       this.#dropped += excess;
@@ -48,7 +51,7 @@ export class EventJournal<Result> {
     this.#wake();
   }
 
-  /** Ends with what work comes to, and answers the work. */
+  /** Ends the journal with the outcome of `work`, and returns `work`. */
   endWith(work: Promise<Result>): Promise<Result> {
     work.then(
       (result) => this.end({ result }),
@@ -57,12 +60,12 @@ export class EventJournal<Result> {
     return work;
   }
 
-  /** Waits until the first reader has caught up, or `signal` fires; `undefined` when there is room. */
+  /** Waits until the first reader has caught up or `signal` aborts. Returns `undefined` if there is no need to wait. */
   room(signal: AbortSignal): Promise<void> | undefined {
     return this.#behind >= KEPT && !signal.aborted ? this.#waitForRoom(signal) : undefined;
   }
 
-  /** Reads as the first reader, from the beginning: the call waits for it until it leaves. */
+  /** Reads from the beginning as the first reader. The call waits for this reader until it stops. */
   async *readFirst(): AsyncGenerator<AgentEvent, Result> {
     this.#first = 0;
     try {
@@ -75,10 +78,11 @@ export class EventJournal<Result> {
   }
 
   /**
-   * Reads on behind the event `after`, or from the oldest that is kept, to the end of the call.
+   * Reads the events after number `after`, or from the oldest that is kept, to the end of the call.
    *
-   * @throws {HarnessError} `events_gone` when events between are no longer kept, or there is no event `after` yet: it was another call's.
-   * @throws the error that the call ended with.
+   * @throws {HarnessError} `events_gone` if events in between are no longer kept, or there is no event
+   *   `after`, as it was another call's.
+   * @throws the error of the call, if it failed.
    */
   async *read(after?: number): AsyncGenerator<AgentEvent, Result> {
     yield* this.events(after);
@@ -86,9 +90,9 @@ export class EventJournal<Result> {
   }
 
   /**
-   * Does what {@link EventJournal.read} does, without the result or the error that the call ends with.
+   * Reads like {@link EventJournal.read}, but without the result or the error of the call.
    *
-   * @param signal Ends the reading at once.
+   * @param signal Stops reading immediately.
    */
   async *events(after?: number, signal?: AbortSignal): AsyncGenerator<AgentEvent, void> {
     const oldest = this.#events[0]?.seq ?? 1;
@@ -123,7 +127,7 @@ export class EventJournal<Result> {
     }
   }
 
-  /** The result of a call that has ended. Throws the error that it ended with. */
+  /** Returns the result of an ended call, or throws its error. */
   #result(): Result {
     if (this.#outcome === undefined) throw new Error('The call has not ended.');
     if ('cause' in this.#outcome) throw this.#outcome.cause;
@@ -134,7 +138,7 @@ export class EventJournal<Result> {
     return this.#dropped + this.#events.length;
   }
 
-  /** Events that the first reader has not had. */
+  /** Number of events that the first reader has not received. */
   get #behind(): number {
     return this.#first === undefined ? 0 : this.#end - this.#first;
   }

@@ -1,9 +1,9 @@
 import { errorText } from '@x/core/internal';
 
 /**
- * Does something with one after the other, whatever becomes of those before.
+ * Runs a function for each item in order, and continues if one fails.
  *
- * @throws the error of the one that failed; an `AggregateError` of several.
+ * @throws the error of the item that failed, or an `AggregateError` if several failed.
  */
 export async function forEach<Item>(
   items: readonly Item[],

@@ -1,8 +1,8 @@
 import type { JsonValue, Message } from '@x/core';
 
 /**
- * Freezes a message with its blocks and the inputs of calls, so that no adapter or listener can change it. What providers keep in
- * a message (`data`, `providerMetadata`) stays changeable.
+ * Freezes a message, its blocks and the inputs of tool calls, so that no adapter or listener can change them. Provider
+ * data in a message (`data`, `providerMetadata`) stays mutable.
  */
 export function freezeMessage(message: Message): void {
   if (Object.isFrozen(message)) return;

@@ -2,26 +2,29 @@ import { InvalidInputError } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { isMap, isScalar, parseDocument } from 'yaml';
 
-/** The front matter of a Markdown file, and its text. */
+/** The front matter and the body of a Markdown file. */
 export interface FrontMatter {
-  /** Empty without front matter. */
+  /** The parsed front matter. Empty if there is none. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
 
-/** Anchors can make a few lines of YAML grow without end. */
+/** Maximum number of YAML aliases, because aliases can expand a few lines exponentially. */
 const MAX_ALIASES = 10;
-/** Names, a description and settings; more would only cost the one who reads it. */
+/** Maximum length of the front matter in characters: enough for names, a description and settings. */
 const MAX_LENGTH = 8_192;
-/** The library descends as deep as the text goes: thousands of brackets end the process where nothing can catch it. */
+/**
+ * Maximum nesting of the YAML. The library recurses, so thousands of brackets would overflow the stack and end the
+ * process.
+ */
 const MAX_DEPTH = 32;
 
 /**
- * Splits a Markdown file into the YAML between its first two `---` lines and the text behind them.
+ * Splits a Markdown file into the YAML between its first two `---` lines and the text that follows.
  *
- * @param subject What an error names: `subagents/explorer.md`.
- * @throws {InvalidInputError} when the front matter is not closed, is longer than 8 192 characters, nests deeper than 32, is
- * no YAML, or is no mapping.
+ * @param subject Name of the file for errors: `subagents/explorer.md`.
+ * @throws {InvalidInputError} if the front matter is not closed, is longer than 8 192 characters, nests deeper than 32, is
+ * not valid YAML, or is not a mapping.
  */
 export function parseFrontMatter(text: string, subject: string): FrontMatter {
   const source = text.replace(/^\uFEFF/, '');
@@ -38,7 +41,7 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
   };
 }
 
-/** How deep brackets nest, and marks of lists and keys in front of each other on one line, wherever they stand. */
+/** Returns the maximum nesting of brackets, and of list and key markers on one line. Also counts those within strings. */
 function depthOf(source: string): number {
   let open = 0;
   let deepest = 0;
@@ -52,7 +55,7 @@ function depthOf(source: string): number {
 
 function parseYaml(source: string, subject: string): Readonly<Record<string, unknown>> {
   if (depthOf(source) > MAX_DEPTH) throw malformed(subject, `nests deeper than ${MAX_DEPTH}`);
-  // The library compares every two keys; names that are there twice matter here at the top alone.
+  // The library's own check for duplicate keys takes quadratic time. Only top-level duplicates matter here.
   const document = parseDocument(source, { logLevel: 'error', uniqueKeys: false });
   const [error] = document.errors;
   if (error !== undefined) throw malformed(subject, `is not valid YAML: ${error.message}`, error);

@@ -2,7 +2,7 @@ import type { Workspace } from '@x/core';
 import { errorText } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 
-/** Lists the entries of a folder. An entry that cannot be read is reported, and hides no other. */
+/** Lists the entries of a folder. If listing fails, adds the error to `problems` and ends the list. */
 export async function* legibleEntries(
   workspace: Workspace,
   folder: string,

@@ -3,10 +3,10 @@ import { InvalidInputError, type PermissionRule } from '@x/core';
 const RULE = /^([\w.:/*?-]+)(?:\((.*)\))?$/s;
 
 /**
- * Reads `tool` or `tool(pattern)`. The tool is a name in which `*` and `?` may stand for characters.
+ * Parses `tool` or `tool(pattern)`. The name of the tool may contain the wildcards `*` and `?`.
  *
- * @param path where the rule stands, for the error.
- * @throws {InvalidInputError} when it is neither.
+ * @param path Location of the rule, for the error.
+ * @throws {InvalidInputError} if the text has neither form.
  */
 export function parseRule(text: string, path: string, subject: string): PermissionRule {
   const [, tool, match] = RULE.exec(text) ?? [];
@@ -19,7 +19,10 @@ export function parseRule(text: string, path: string, subject: string): Permissi
   return match === undefined ? { tool } : { tool, match };
 }
 
-/** The rule as people write it; patterns for named arguments follow as `tool{argument: pattern}`, `tool{}` for a call without any. */
+/**
+ * Formats a rule as people write it. Appends patterns for named arguments as `tool{argument: pattern}`, and `tool{}`
+ * for a rule that allows none.
+ */
 export function formatRule({ tool, match, input }: PermissionRule): string {
   const main = match === undefined ? '' : `(${match})`;
   const named = Object.entries(input ?? {}).map(([name, pattern]) => `${name}: ${pattern}`);

@@ -1,6 +1,6 @@
 import { headOf } from '@x/core/internal';
 
-/** Something that a system prompt offers a model by its name. */
+/** An item that a system prompt offers to a model by name. */
 interface Listed {
   readonly name: string;
   /** When to use it. */
@@ -8,8 +8,8 @@ interface Listed {
 }
 
 /**
- * A list for a system prompt, a line each: with descriptions as long as there is room for them, then by name, and of what is left
- * the number. A description is one line, whatever a file says.
+ * Renders a list for a system prompt, one line per item. Items have descriptions while these fit into `maxChars`, then
+ * only names while these fit, and finally a count of the rest. Puts each description on one line.
  */
 export function promptList(listed: readonly Listed[], maxChars: number): readonly string[] {
   let described = maxChars;

@@ -3,10 +3,10 @@ import { WorkspaceError } from '@x/core';
 import { headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
 
-/** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
+/** Environment variables that commands need. No others are passed on, because they may contain secrets. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
 
-/** Milliseconds in which the output must end once the command has. */
+/** Milliseconds to wait for the end of the output after the command has exited. */
 const GRACE_MS = 300;
 
 const LEFT_RUNNING =
@@ -16,30 +16,30 @@ interface ProgramOptions {
   readonly cwd: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Names of further environment variables to pass on. */
+  /** Names of additional environment variables to pass on. */
   readonly passEnvironment: readonly string[];
-  /** Variables that it is given where none of that name is passed on. */
+  /** Default values of variables that are not passed on. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Characters of output that are kept: half from the beginning, half from the end. */
+  /** Maximum number of output characters to keep: half from the beginning, half from the end. */
   readonly maxOutputChars: number;
-  /** Text for its standard input. With it, the standard error is kept apart from the output. */
+  /** Text for standard input. If present, standard error is captured separately from the output. */
   readonly input?: string | undefined;
 }
 
 interface ProgramEnd {
-  /** Whether it ended by itself, with code 0. */
+  /** True if the program exited by itself with code 0. */
   readonly isSuccess: boolean;
-  /** Says in words how it ended. */
+  /** Describes how the program ended. */
   readonly status: string;
   readonly output: string;
-  /** The standard error where there was an input, else the same as `output`: both together. */
+  /** Standard error if there was an input; otherwise the same as `output`, which contains both. */
   readonly errors: string;
 }
 
 /**
- * Runs a program with a minimal environment. A time-out or an interruption kills its whole process group.
+ * Runs a program with a minimal environment. A timeout or an interruption kills its whole process group.
  *
- * @throws {WorkspaceError} when it cannot be started.
+ * @throws {WorkspaceError} if the program cannot be started.
  */
 export function runProgram(
   { file, args, stop }: Execution,
@@ -51,7 +51,7 @@ export function runProgram(
   const passed = names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...environment, ...Object.fromEntries(passed) };
   return new Promise((resolve, reject) => {
-    // A group of its own, so that what the command starts dies with it.
+    // Use a separate process group, so that child processes are killed with the command.
     const child = spawn(file, args, {
       cwd,
       env,
@@ -68,7 +68,7 @@ export function runProgram(
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
         if (stop !== undefined) spawn(stop.file, stop.args, { stdio: 'ignore', env }).once('error', () => {});
       } catch {
-        // It has ended by itself.
+        // The program has already exited.
       }
     };
     const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
@@ -106,7 +106,7 @@ export function runProgram(
         });
       };
       child.once('close', () => end(''));
-      // What the command left behind holds the pipes open: nobody waits for it.
+      // Background processes of the command keep the pipes open. Do not wait for them.
       stopGrace = startTimer(GRACE_MS, () => {
         stdout?.destroy();
         stderr?.destroy();
@@ -133,7 +133,7 @@ class BoundedOutput {
     const first = headOf(text, room);
     this.#head += first;
     this.#tail += text.slice(first.length);
-    // Trimmed in strides, so that a long output is not copied for every chunk.
+    // Trim only occasionally, so that a long output is not copied for every chunk.
     if (this.#tail.length > 2 * this.#half) this.#tail = tailOf(this.#tail, this.#half);
   }
 

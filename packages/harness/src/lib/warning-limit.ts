@@ -2,7 +2,7 @@ import type { AgentEvent } from '@x/core';
 
 type Warning = Extract<AgentEvent, { readonly type: 'warning' }>;
 
-/** Warnings of one source that are passed on in one window. */
+/** Maximum number of warnings per source in one window. */
 const MOST = 10;
 const WINDOW_MS = 60_000;
 
@@ -11,7 +11,10 @@ interface Window {
   count: number;
 }
 
-/** Passes on the first warnings of each source in a minute, and counts the rest: a full store warns with every call. */
+/**
+ * Limits warnings to the first few per source and minute, and counts the rest. For example, a full store warns with
+ * every call.
+ */
 export class WarningLimit {
   readonly #windows = new Map<string, Window>();
   readonly #now: () => number;
@@ -20,7 +23,9 @@ export class WarningLimit {
     this.#now = now;
   }
 
-  /** Returns the warning, with the number of those that were left out before it; `undefined` when it is left out itself. */
+  /**
+   * Returns the warning, with the number of warnings omitted before it. Returns `undefined` if this warning is omitted.
+   */
   pass(warning: Warning): Warning | undefined {
     const now = this.#now();
     const last = this.#windows.get(warning.source);

@@ -3,7 +3,7 @@ interface Token {
   readonly text: string;
 }
 
-/** Returns whether a text fits a pattern: `*` stands for any characters, `?` for one, and `\` escapes the next one. */
+/** Tests if a text matches a pattern: `*` matches any characters, `?` matches one, and `\` escapes the next character. */
 export function matchWildcard(pattern: string, text: string): boolean {
   return matchSequence(tokensOf(pattern), text, {
     isAny: ({ type }) => type === 'any',
@@ -11,14 +11,14 @@ export function matchWildcard(pattern: string, text: string): boolean {
   });
 }
 
-/** Returns the one text that a pattern without wildcards fits, or `undefined` for one with wildcards. */
+/** Returns the text that a pattern without wildcards matches, or `undefined` if the pattern has wildcards. */
 export function literalOf(pattern: string): string | undefined {
   const tokens = tokensOf(pattern);
   if (tokens.some(({ type }) => type !== 'literal')) return undefined;
   return tokens.map(({ text }) => text).join('');
 }
 
-/** The pattern that fits this text alone. */
+/** Returns a pattern that matches only this text. */
 export function escapeWildcards(text: string): string {
   return text.replace(/[*?\\]/g, '\\$&');
 }
@@ -37,8 +37,8 @@ function tokensOf(pattern: string): readonly Token[] {
 }
 
 /**
- * Returns whether items fit a pattern in which some elements (`isAny`) stand for any number of items, and each other one for
- * exactly one. Takes time in proportion to the product of both lengths at most: such patterns never blow up.
+ * Tests if items match a pattern in which some elements (`isAny`) match any number of items, and every other element
+ * matches exactly one. Takes at most time proportional to the product of both lengths.
  */
 export function matchSequence<Element, Item>(
   pattern: readonly Element[],
@@ -47,7 +47,7 @@ export function matchSequence<Element, Item>(
 ): boolean {
   let element = 0;
   let item = 0;
-  // The position of the last "any" and its reach: it alone has to be tried again, and longer.
+  // Position of the last "any" and how far it reaches. Only this one needs to be retried with more items.
   let any = -1;
   let reach = 0;
   while (item < items.length) {
