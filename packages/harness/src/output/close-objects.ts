@@ -1,14 +1,15 @@
 import type { JsonObject, JsonValue } from '@x/core';
 import { isObject } from '@x/core/internal';
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+/** JSON Schema keywords whose value is a schema, a list of schemas, or schemas by name. */
 const ONE = ['items', 'additionalItems', 'contains', 'not', 'if', 'then', 'else'];
 const LIST = ['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'];
 const NAMED = ['properties', 'definitions', '$defs'];
 
 /**
- * Closes objects to fields that the schema does not name, unless it says otherwise: providers' strict modes require it, and
- * no caller would read such fields. Objects that `allOf` combines stay open, or each would refuse the fields of the others.
+ * Disallows additional properties in all objects, unless the schema says otherwise: providers' strict modes require it,
+ * and no caller would read such fields. Objects that `allOf` combines stay open, because each would reject the fields
+ * of the others.
  */
 export function closeObjects(schema: JsonObject): JsonObject {
   return close(schema, true);

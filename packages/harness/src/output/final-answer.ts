@@ -7,7 +7,7 @@ import {
 } from '@x/core';
 import type { RunningCall } from '../loop/running-call.js';
 
-/** Returns whether the answer has the form that was asked for. If not, a message for the model says so. */
+/** Tests if the answer matches the requested schema. If it does not, adds a message that tells the model why. */
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;
@@ -20,7 +20,7 @@ export async function settleAnswer(call: RunningCall, message: Message | undefin
   return false;
 }
 
-/** Refuses at once an answer that was given beside other calls, whose results the model has not seen. */
+/** Rejects an answer that came together with other calls, whose results the model has not seen. */
 export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const name = call.answerTool?.name;
   const text =
@@ -30,9 +30,9 @@ export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock
 }
 
 /**
- * Turns an answer given through the answer's tool into the text that a model with a response format would have written. So the
- * conversation is the same either way, and holds no call of a tool that later requests lack. Thoughts go with the
- * call that they led to: providers refuse one without the other. Other responses are left as they are.
+ * Converts an answer that was given as a tool call to the text that a model with a response format would have written.
+ * The conversation is then the same in both cases, and has no call of a tool that later requests lack. Also removes the
+ * reasoning that led to the call, because providers reject one without the other. Returns other responses unchanged.
  */
 export function answerAsText(response: ModelResponse, toolName: string): ModelResponse {
   const calls = response.content.filter((block) => block.type === 'tool_use');

@@ -12,16 +12,19 @@ import { compileSchema, type ResponseFormat, type ToolDefinition } from '@x/core
 import { OutputError } from '../errors/output-error.js';
 import { closeObjects } from './close-objects.js';
 
-/** The form of an answer: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. It describes an object. */
+/**
+ * The schema of an answer: zod, another Standard Schema that converts to JSON Schema, or plain JSON Schema. It must
+ * describe an object.
+ */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
 const NAME = 'final_answer';
 
-/** The answer that one call asks for: its form, and what has been given so far. */
+/** The answer that one call requests: its schema, and the state of validation. */
 export class RequestedOutput {
-  /** For models with `structuredOutput`. */
+  /** Response format for models with `structuredOutput`. */
   readonly responseFormat: ResponseFormat;
-  /** For all others: the answer is the input of this tool. */
+  /** Tool for all other models. Its input is the answer. */
   readonly tool: ToolDefinition;
   readonly #parse: (value: JsonValue) => unknown;
   readonly #maxRepairs: number;
@@ -29,9 +32,9 @@ export class RequestedOutput {
   #value: unknown;
 
   /**
-   * @param taken Names of tools, which the answer's tool must not have.
-   * @param maxRepairs Answers that are sent back before the call fails.
-   * @throws {InvalidInputError} when the schema cannot be converted to JSON Schema.
+   * @param taken Names of other tools, which the answer's tool must not use.
+   * @param maxRepairs Number of invalid answers to send back before the call fails.
+   * @throws {InvalidInputError} if the schema cannot be converted to JSON Schema or does not describe an object.
    */
   constructor(output: OutputSchema<unknown>, taken: ReadonlySet<string>, maxRepairs: number) {
     const { jsonSchema, parse } = compileSchema(output, {
@@ -57,26 +60,27 @@ export class RequestedOutput {
     this.#maxRepairs = maxRepairs;
   }
 
-  /** Whether an answer was refused. */
+  /** True if an answer was rejected. */
   get isRejected(): boolean {
     return this.#rejected > 0;
   }
 
-  /** The last answer that was taken. */
+  /** The last valid answer. */
   get value(): unknown {
     return this.#value;
   }
 
-  /** @throws {InvalidInputError} when the answer has not the form that was asked for. */
+  /** @throws {InvalidInputError} if the answer does not match the schema. */
   async read(message: Message | undefined): Promise<void> {
     this.#value = await this.#parse(parseAnswer(message === undefined ? '' : textOf(message)));
   }
 
   /**
-   * Reads an answer. Answers why it cannot be used, and a message that tells the model; `undefined` when it is taken.
+   * Validates an answer. Returns `undefined` if it is valid; otherwise the reason, and a message that explains it to
+   * the model.
    *
-   * @param byTool How the model was asked to give it.
-   * @throws {OutputError} when it is bad and has been sent back often enough.
+   * @param byTool True if the model was asked to answer by a tool call.
+   * @throws {OutputError} if the answer is invalid and no repairs are left.
    */
   async refusalOf(message: Message | undefined, byTool: boolean) {
     try {
@@ -99,7 +103,10 @@ export class RequestedOutput {
   }
 }
 
-/** The inside of a Markdown fence, where the text is one. A scan, as a model may write blank lines without end. */
+/**
+ * Returns the content of a Markdown fence, or the text itself if it is not fenced. Scans without a regular expression,
+ * which could backtrack on many blank lines.
+ */
 function unfenced(text: string): string {
   const begin = text.indexOf('\n');
   const isFence = text.startsWith('```') && text.endsWith('```') && begin !== -1 && begin < text.length - 3;
@@ -107,9 +114,9 @@ function unfenced(text: string): string {
 }
 
 /**
- * The JSON of an answer, also of one in a Markdown fence.
+ * Parses the JSON of an answer, with or without a Markdown fence.
  *
- * @throws {InvalidInputError} when it is not .
+ * @throws {InvalidInputError} if the text is not valid JSON.
  */
 function parseAnswer(text: string): JsonValue {
   try {

@@ -1,23 +1,26 @@
 import type { ToolResultBlock } from '@x/core';
 import { printable } from './printable.js';
 
-/** One line of what a person is shown. */
+/** One line of text for display. */
 export interface RenderedLine {
-  /** `+` added, `-` removed, `…` words of the renderer itself, such as "118 more lines"; empty for any other line. */
+  /** `+` for an added line, `-` for a removed one, `…` for a note such as "118 more lines"; empty for any other line. */
   readonly mark: '' | '+' | '-' | '…';
   readonly text: string;
 }
 
-/** Unchanged lines that are shown before and after a change. */
+/** Number of unchanged lines to show before and after a change. */
 const AROUND = 2;
-/** Removed lines of one change that are shown: the new lines stand below them. */
+/** Maximum number of removed lines to show per change. The new lines follow below them. */
 const MOST_REMOVED = 8;
-/** Pairs of lines that are compared. In larger texts everything between the first and the last change counts as changed. */
+/**
+ * Maximum number of line pairs to compare. In larger texts, everything between the first and the last change counts as
+ * changed.
+ */
 const MOST_PAIRS = 1_000_000;
-/** UTF-16 units of one line of a result. */
+/** Maximum length of a result's line in UTF-16 units. */
 const MOST_WIDTH = 2_000;
 
-/** Splits a text into lines. A line break at the end begins no line, and an empty text has none. */
+/** Splits a text into lines. A trailing line break does not start another line, and an empty text has no lines. */
 function linesOf(text: string): readonly string[] {
   return text === ''
     ? []
@@ -32,7 +35,7 @@ export function plainLines(text: string): readonly RenderedLine[] {
 }
 
 /**
- * Compares two texts line by line. Of what did not change, two lines before and after each change are shown.
+ * Compares two texts line by line. Shows two unchanged lines before and after each change.
  *
  * @example
  * ```ts
@@ -80,13 +83,13 @@ function changes(old: readonly string[], now: readonly string[]): readonly Rende
   ];
 }
 
-/** Compares what stands between equal beginnings and ends, by the longest common subsequence of lines. */
+/** Compares the lines between a common beginning and end, by their longest common subsequence. */
 function between(old: readonly string[], now: readonly string[]): readonly RenderedLine[] {
   const lines: RenderedLine[] = [];
   const width = now.length + 1;
   let [row, column] = [0, 0];
   if (old.length * now.length <= MOST_PAIRS) {
-    // By row and column: how many lines the rests of both texts have in common.
+    // Length of the longest common subsequence of both remainders, by row and column.
     const common = new Uint32Array((old.length + 1) * width);
     const at = (i: number, j: number) => common[i * width + j] ?? 0;
     for (let i = old.length - 1; i >= 0; i--)
@@ -108,9 +111,10 @@ function between(old: readonly string[], now: readonly string[]): readonly Rende
 }
 
 /**
- * Renders what a tool returned: its first and last lines, and how many stand between them. Content that is not text is named.
+ * Renders a tool result: its first and last lines, and the number of lines in between. Content other than text appears
+ * as its file name or media type.
  *
- * @param options `head` and `tail`: lines that are shown. Default 8 and 4.
+ * @param options Numbers of lines to show: `head`, default 8, and `tail`, default 4.
  */
 export function renderResult(
   { output }: Pick<ToolResultBlock, 'output'>,
@@ -123,7 +127,7 @@ export function renderResult(
   const more = lines.length - head - tail;
   const shown = (part: readonly string[]) =>
     part.map((line): RenderedLine => ({ mark: '', text: narrow(line) }));
-  // One line more costs no more room than to say that it is left out.
+  // A note about one omitted line would take as much space as the line.
   if (more <= 1) return shown(lines);
   const gap: RenderedLine = { mark: '…', text: `${more} more lines` };
   return [...shown(lines.slice(0, head)), gap, ...shown(tail > 0 ? lines.slice(-tail) : [])];

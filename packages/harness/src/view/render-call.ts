@@ -2,36 +2,36 @@ import type { JsonValue, ToolUseBlock } from '@x/core';
 import { plainLines, type RenderedLine, renderDiff } from './lines.js';
 import { oneLine, printable } from './printable.js';
 
-/** What a tool does, as far as a person distinguishes it: for an icon, or for the word of a protocol. */
+/** The kind of a tool, for an icon or for a protocol's own classification. */
 export type CallKind = 'read' | 'search' | 'edit' | 'execute' | 'think' | 'mode' | 'delegate' | 'other';
 
-/** A tool call as people read it. */
+/** A tool call for display. */
 export interface RenderedCall {
   readonly kind: CallKind;
-  /** One line: the tool, and what it works on. */
+  /** One line with the tool and its main argument. */
   readonly title: string;
   /** Completes the sentence "It wants to …". */
   readonly wants: string;
-  /** The change of a file, where the call is one. `before` is left out when there was no file, or nobody looked. */
+  /** The change, if the call changes a file. `before` is omitted if the file did not exist or its content is unknown. */
   readonly change?: { readonly path: string; readonly before?: string; readonly after: string };
-  /** What the call would do: a command, a diff, a plan, or its input as JSON. */
+  /** The effect of the call: a command, a diff, a plan, or its input as JSON. */
   readonly lines: readonly RenderedLine[];
-  /** The rest of the input as JSON, where `lines` shows only a part; empty otherwise. Nothing of an input is left out. */
+  /** The rest of the input as JSON, if `lines` shows only a part; otherwise empty. Together they show the whole input. */
   readonly rest: readonly RenderedLine[];
 }
 
-/** What a person knows beside a call's input. */
+/** Information in addition to a call's input. */
 export interface RenderCallOptions {
-  /** The text of the file that `write_file` would replace; `null` when there is none. Default: not known. */
+  /** Content of the file that `write_file` would replace, or `null` if there is none. Default: unknown. */
   readonly before?: string | null | undefined;
-  /** The text of the plan that `plan_exit` asks to approve. */
+  /** Content of the plan that `plan_exit` asks to approve. */
   readonly plan?: string | undefined;
 }
 
-/** UTF-16 units of a title's argument. */
+/** Maximum length of a title's argument in UTF-16 units. */
 const MAX_TITLE = 120;
 
-/** Our own tools: kind, verb, and the argument that says most. Another tool's `path` may mean anything. */
+/** Built-in tools: kind, verb and main argument. Arguments of other tools may have any meaning. */
 const TOOLS: Readonly<Record<string, readonly [kind: CallKind, verb: string, field?: string]>> = {
   read_file: ['read', 'read', 'path'],
   list_files: ['search', 'list', 'path'],
@@ -53,7 +53,7 @@ const TOOLS: Readonly<Record<string, readonly [kind: CallKind, verb: string, fie
 };
 
 /**
- * Renders a tool call for people: for a page, a terminal or an editor. Characters that are invisible are spelled out.
+ * Renders a tool call for a page, a terminal or an editor. Escapes invisible characters.
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export function renderCall(
   const others = rest.length > 0 ? [Object.fromEntries(rest)] : [];
   const json = (value: JsonValue) => plainLines(JSON.stringify(value, null, 2) ?? '');
   if (typeof main !== 'string') {
-    // Our own tools without such an argument say enough by their name.
+    // The name is enough for built-in tools without a main argument.
     const argument = kind === 'other' || field !== '' ? short(jsonLine(input)) : '';
     const title = oneLine(argument === '' ? name : `${name} ${argument}`);
     const lines = name === 'plan_exit' && plan !== undefined ? plainLines(plan) : json(input);
@@ -100,7 +100,7 @@ export function renderCall(
 }
 
 const OTHER = ['other', 'use', undefined] as const;
-/** The arguments of the tools that change a file, which a diff shows. */
+/** Arguments that the diff already shows, for each tool that changes a file. */
 const CHANGES: Readonly<Record<string, readonly string[]>> = {
   write_file: ['path', 'content'],
   edit_file: ['path', 'oldText', 'newText'],
@@ -123,7 +123,10 @@ function isFields(value: JsonValue): value is { readonly [field: string]: JsonVa
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An input in one line: one text stands for itself. Of several values the model could put first what it likes to be seen. */
+/**
+ * Returns an input as one line: a single string as it is, and anything else as JSON, because the model could otherwise
+ * choose which value appears first.
+ */
 function jsonLine(input: JsonValue): string {
   const values = isFields(input) ? Object.values(input) : [input];
   if (values.length === 0) return '';

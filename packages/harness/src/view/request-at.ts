@@ -6,12 +6,15 @@ type Body<Type extends Told['type']> = Extract<Told, { readonly type: Type }>;
 
 type ChangeOfView = 'context.compacted' | 'context.narrated' | 'context.restored';
 
-/** The conversation right after a compaction, a narrative that came late, or an undo: messages that the log has unchanged by their id, all others whole. */
+/**
+ * The conversation right after a compaction, a late narrative or an undo. Messages that the log has unchanged appear as
+ * ids.
+ */
 interface ViewAfter {
   readonly view?: readonly (string | Message)[] | undefined;
 }
 
-/** An event as `eventLog` keeps it: plain JSON, with errors as a client may read them. */
+/** An event as `eventLog` stores it: plain JSON, with errors as clients may see them. */
 export type KeptEvent = (
   | Exclude<Told, Body<ChangeOfView>>
   | (Body<'context.compacted'> & ViewAfter)
@@ -20,28 +23,31 @@ export type KeptEvent = (
 ) &
   Pick<AgentEvent, 'callId' | 'seq' | 'at'>;
 
-/** What the model saw at one place of a session. */
+/** The model's view at one point of a session. */
 export interface SeenRequest {
-  /** The conversation, without system prompt, tools and reminders. */
+  /** The conversation without system prompt, tools and reminders. */
   readonly messages: readonly Message[];
-  /** The conversation at the place before; of a compaction or an undo, right before it. */
+  /** The conversation at the previous point. For a compaction or an undo, the conversation right before it. */
   readonly before: readonly Message[];
   readonly usage: ContextUsage | undefined;
 }
 
 const PLACES: ReadonlySet<string> = new Set(['model.started', 'context.compacted', 'context.restored']);
 
-/** Returns whether an event is a place of the session: a request, a compaction or an undo, with its window. */
+/**
+ * Tests if an event is a point of the session that {@link requestAt} can rebuild: a request, compaction or undo with
+ * its context usage.
+ */
 export function isPlace(event: KeptEvent): boolean {
   return PLACES.has(event.type) && 'context' in event && event.context !== undefined;
 }
 
 /**
- * Rebuilds what the model saw at a place of a session: in a request, or right after a compaction or an undo.
+ * Rebuilds the model's view at a point of a session: in a request, or right after a compaction or an undo.
  *
- * @param events All kept events of the session, oldest first.
- * @param place Counts requests, compactions and undos from 1.
- * @returns `undefined` when the session has no such place.
+ * @param events All stored events of the session, oldest first.
+ * @param place Number of the request, compaction or undo, from 1.
+ * @returns `undefined` if the session has no such point.
  */
 export function requestAt(events: readonly KeptEvent[], place: number): SeenRequest | undefined {
   const known = new Map<string, Message>();
@@ -50,7 +56,7 @@ export function requestAt(events: readonly KeptEvent[], place: number): SeenRequ
   let count = 0;
   for (const event of events) {
     if ('view' in event && event.view) {
-      // What came after the last request was there when this began.
+      // Messages after the last request were present when the compaction or undo began.
       before = [...view.values()];
       const messages = event.view.flatMap((part) =>
         typeof part === 'string' ? (known.get(part) ?? []) : [part],

@@ -1,19 +1,19 @@
 import type { AgentEvent, CompactionCost } from '@x/core';
 import { shortNumber } from './printable.js';
 
-/** What compaction saved in a session so far, in tokens of requests. */
+/** Request tokens that compaction saved in a session. */
 export interface Savings {
-  /** Requests to the model. */
+  /** Number of model requests. */
   readonly requests: number;
-  /** Tokens of all requests as they were sent, and of the model calls that compaction made itself. */
+  /** Tokens of all requests as sent, plus those of the model calls for compaction itself. */
   readonly sent: number;
-  /** Tokens that the same requests would have had if nothing had been removed. */
+  /** Tokens of the same requests if nothing had been removed. */
   readonly unreduced: number;
-  /** The first request, from 1, that would have been larger than the window. */
+  /** Number of the first request, from 1, that would have exceeded the context window without compaction. */
   readonly overFrom?: number | undefined;
-  /** Requests that were larger than the window nevertheless. */
+  /** Number of requests that exceeded the context window despite compaction. */
   readonly over: number;
-  /** Compactions that stand. */
+  /** Number of compactions that were not undone. */
   readonly compactions: number;
 }
 
@@ -21,9 +21,9 @@ export interface Savings {
 type Counted = { readonly type: AgentEvent['type'] };
 
 /**
- * Counts what compaction saved, from the events of a session, oldest first. A request would have been as large as it was, plus what
- * the compactions before it removed (`tokensBefore - tokensAfter`) and nobody undid. The steps are taken to be the same: what a
- * model would have done in a fuller window is not known.
+ * Computes the savings of compaction from the events of a session, oldest first. The unreduced size of a request is its
+ * size plus the tokens removed by earlier compactions (`tokensBefore - tokensAfter`) that were not undone. Assumes that
+ * the model would have taken the same steps in a fuller window.
  *
  * @param events The events of all calls of a session.
  */
@@ -34,7 +34,7 @@ export function savingsOf(events: Iterable<Counted>): Savings {
   for (const event of events as Iterable<AgentEvent>) {
     if (event.type === 'context.compacted' && event.status === 'applied')
       removed.push(event.tokensBefore - event.tokensAfter);
-    // A narrative that came late belongs to the last compaction, and goes with it.
+    // A late narrative belongs to the last compaction and is undone with it.
     if (event.type === 'context.narrated') removed.push((removed.pop() ?? 0) - event.tokens);
     if (event.type === 'context.restored') removed.pop();
     if (event.type === 'usage.reported' && event.source === 'compaction') {
@@ -53,7 +53,7 @@ export function savingsOf(events: Iterable<Counted>): Savings {
   return { ...total, overFrom, compactions: removed.length };
 }
 
-/** Says {@link Savings} in words; empty while nothing was removed. */
+/** Describes {@link Savings} in a sentence. Returns an empty string if nothing was removed. */
 export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Savings): string {
   if (sent === unreduced) return '';
   const without = overFrom === undefined ? 'within the window' : `over the window from request ${overFrom}`;
@@ -61,7 +61,10 @@ export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Sa
   return `Without compaction: ${shortNumber(unreduced)} tokens, ${without}. With: ${shortNumber(sent)}, ${reached}.`;
 }
 
-/** Says in words what compactions cost, and what they saved against sending everything: of a call, or of a session. */
+/**
+ * Describes the cost of compactions in a call or a session, and the tokens that they saved compared with sending
+ * everything.
+ */
 export function renderCompactionCost(compaction: CompactionCost): string {
   const { modelCalls, inputTokens, outputTokens, cost, savedTokens } = compaction;
   const saved = `saved ${shortNumber(savedTokens)} tokens`;
