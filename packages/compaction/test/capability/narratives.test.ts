@@ -472,10 +472,10 @@ describe('createCompactor', () => {
     const { model, answer: write } = controlled();
     const compactor = createCompactor({ model, contextWindow, summary: { waitMs: 0 } });
     const options = { reason: 'proactive_budget' } as const;
-    const [one, other] = await Promise.all([
-      compactor.compact([...most(), ...more(12)], options),
-      compactor.compact([...most(), ...more(12)], options),
-    ]);
+    const one = await compactor.compact([...most(), ...more(12)], options);
+    await vi.waitFor(() => expect(model.requests).toHaveLength(1));
+    const other = await compactor.compact([...most(), ...more(12)], options);
+    await vi.waitFor(() => expect(model.requests).toHaveLength(2));
     expect([one, other]).toMatchObject([{ status: 'applied' }, { status: 'applied' }]);
     expect([one.usage, other.usage]).toEqual([undefined, undefined]);
     await write(GOOD_SUMMARY.replace('Run the tests.', 'PORT 8443 IS OPEN'));
