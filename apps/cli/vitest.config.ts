@@ -9,7 +9,7 @@ export default defineConfig({
   ...config,
   test: {
     ...test,
-    // `npx vitest` would make every hint say `npx x`.
+    // `npx vitest` sets `npm_command`, which would change every hint to `npx x`.
     env: { npm_command: '' },
     globalSetup: [...(test?.globalSetup ?? []), support('build.ts')],
     setupFiles: [...[test?.setupFiles ?? []].flat(), support('home.ts')],

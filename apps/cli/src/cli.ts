@@ -60,7 +60,7 @@ const USAGE = [
 /**
  * Runs `x` with these arguments.
  *
- * @returns its exit code: 0, 1 for a failure, 2 for arguments and files that make no sense, or the command's own.
+ * @returns the exit code: 0, 1 for a failure, 2 for invalid arguments or files, or the command's own.
  */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   try {

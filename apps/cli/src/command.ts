@@ -1,22 +1,22 @@
 import { parseArgs } from 'node:util';
 import { errorText, nearNames } from '@x/core/internal';
 
-/** How this program is called: a project that has installed it calls it through `npx`. */
+/** The command line prefix of this program. Projects that have installed it run it through `npx`. */
 export const X = process.env.npm_command === 'exec' ? 'npx x' : 'x';
 
-/** An option: what `parseArgs` needs to know of it, and what the usage shows of it. */
+/** An option: its definition for `parseArgs`, and its help. */
 export interface Option {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
   readonly multiple?: boolean;
   readonly default?: string | string[];
-  /** Stands for the value in the help, as `FILE`. */
+  /** Placeholder of the value in the help, such as `FILE`. */
   readonly value?: string;
-  /** Its line in the help. */
+  /** The option's line in the help. */
   readonly help: string;
-  /** Refuses a run without the option. */
+  /** Whether the option is required. */
   readonly required?: boolean;
-  /** The options of which this one names a part. */
+  /** The store options whose part this option names. */
   readonly partOf?: readonly string[];
 }
 
@@ -30,38 +30,37 @@ type Parsed<Options extends OptionTable> = ReturnType<
 /** The streams that a command writes to. */
 export interface Streams {
   readonly output: NodeJS.WritableStream;
-  /** Notes and progress. */
+  /** Receives notes and progress. */
   readonly errors: NodeJS.WritableStream;
 }
 
 /** One command of the terminal program. */
 export interface Command {
-  /** Its words behind `x`, as `sessions list`. */
+  /** The words after `x`, such as `sessions list`. */
   readonly name: string;
   readonly takes: string;
   readonly options: OptionTable;
   readonly summary: string;
   readonly examples: readonly string[];
-  /** Commands that are named behind its own name. */
+  /** Subcommands, whose names begin with the name of this command. */
   readonly subcommands?: readonly Command[];
   /**
-   * @returns the exit code; 0 unless it says otherwise.
-   * @throws {UsageError} for arguments that it does not take.
+   * @returns the exit code; `undefined` counts as 0.
+   * @throws {UsageError} for invalid arguments.
    */
   run(args: readonly string[], streams: Streams): Promise<number | undefined>;
 }
 
-/** Arguments that make no sense; the program says why and exits with 2. */
+/** Invalid arguments. The program prints the message and exits with 2. */
 export class UsageError extends Error {}
 
-/** The same, where the usage helps: the command adds its own. */
+/** Invalid arguments for which the usage helps. The command appends its usage to the message. */
 export class ArgumentError extends UsageError {}
 
 /**
- * Makes a command of its tables: the help is derived from them, and arguments are checked against them.
+ * Creates a command from its definition, which provides the help and validates arguments.
  *
- * @param definition.takes the positional arguments: `SESSION` for one, `FILE…` for one or more, in brackets where there
- * may be none.
+ * @param definition.takes The positional arguments: `SESSION` for one, `FILE…` for one or more, in brackets if optional.
  */
 export function command<const Options extends OptionTable>(definition: {
   readonly name: string;
@@ -90,9 +89,9 @@ export function command<const Options extends OptionTable>(definition: {
 }
 
 /**
- * Makes a command whose first argument names another one.
+ * Creates a command whose first argument names a subcommand.
  *
- * @param definition.fallback what runs where none is named.
+ * @param definition.fallback Runs if no subcommand is named.
  */
 export function commandGroup({
   fallback,
@@ -120,7 +119,7 @@ export function commandGroup({
   };
 }
 
-/** Returns whether the arguments ask for help. */
+/** Returns whether the arguments contain a help flag. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args
@@ -147,7 +146,7 @@ export function helpOf(command: Command, [name]: readonly string[]): string {
   ].join('\n');
 }
 
-/** Rows of two columns, the second one wrapped. */
+/** Formats rows of two columns. Wraps the second column. */
 export function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
   const left = Math.min(30, Math.max(...rows.map(([term]) => term.length)) + 2);
   return rows.flatMap(([term, text]) => {
@@ -158,7 +157,7 @@ export function columns(rows: readonly (readonly [string, string])[]): readonly 
   });
 }
 
-/** Writes a command of this program for a shell. */
+/** Formats a command of this program for a shell. */
 export function shellCommand(words: readonly string[], options: Readonly<Record<string, unknown>>): string {
   const quoted = (word: string) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
@@ -169,7 +168,7 @@ export function shellCommand(words: readonly string[], options: Readonly<Record<
   return [X, ...words.map(quoted), ...named].join(' ');
 }
 
-/** A whole number of at least 1; `64k` is 64 000. */
+/** Parses a whole number of at least 1; `64k` is 64 000. */
 export function positive(name: string, text: string): number {
   const [, digits = text, thousands = ''] = /^(\d+)(k?)$/i.exec(text) ?? [];
   const value = Number(digits) * (thousands === '' ? 1 : 1_000);
@@ -200,7 +199,7 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
   }
 }
 
-/** The end of a message about an unknown name: `; did you mean sessions?`, or nothing. */
+/** Returns a suggestion for an unknown name: `; did you mean sessions?`, or an empty string. */
 export function didYouMean(name: string, known: readonly string[], before = ''): string {
   const [near] = nearNames(name, known);
   return near === undefined ? '' : `; did you mean ${before}${near}?`;

@@ -1,9 +1,9 @@
 import { type Command, UsageError } from './command.js';
 
-/** Words that may stand behind others, as `sessions list` → `--json`. */
+/** The words that can follow other words, such as `sessions list` → `--json`. */
 type Words = ReadonlyMap<string, readonly string[]>;
 
-/** Renders the script of a shell's completions: `bash`, `zsh` or `fish`. @throws {UsageError} for any other. */
+/** Renders the completion script of a shell: `bash`, `zsh` or `fish`. @throws {UsageError} for any other shell. */
 export function completion(commands: readonly Command[], shell = ''): string {
   const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (render !== undefined) return render(wordsOf(commands));
@@ -63,10 +63,10 @@ const SHELLS: Readonly<Record<string, (words: Words) => string>> = {
       .join('\n'),
 };
 
-/** The shells whose completions there are. */
+/** The supported shells. */
 export const SHELL_NAMES = Object.keys(SHELLS);
 
-/** A condition of fish: every word of the command's name stands in the line. */
+/** Returns a fish condition: the line contains every word of the command's name. */
 function seen(name: string): string {
   return name
     .split(' ')

@@ -5,11 +5,11 @@ import { UsageError, X } from './command.js';
 import { openWorkspace } from './identity-options.js';
 
 /**
- * The session that an id means: the one of exactly this owner, else the only one of whomever the scope leaves open, by its
- * whole id or, where none has that, by how its id begins.
+ * Finds a session by its id. Prefers the session of exactly this owner. Otherwise searches all owners that the scope allows: by the whole
+ * id or, if none matches, by the beginning of the id.
  *
  * @returns the exact key if there is no such session.
- * @throws {UsageError} naming them where it could be several.
+ * @throws {UsageError} listing the candidates if there are several.
  */
 export async function findSession(
   store: SessionStore,
@@ -17,7 +17,7 @@ export async function findSession(
   id: string,
 ): Promise<SessionKey> {
   const exact = SessionKey.of({ ...scope, sessionId: id });
-  // One that cannot be read is there; the command says what is wrong with it.
+  // A session that cannot be read exists; the command then reports the damage.
   const isThere = await store.load(exact).then(
     (session) => session !== undefined,
     () => true,
@@ -31,7 +31,7 @@ export async function findSession(
       else if (key.parts.sessionId.startsWith(id)) begun.push(key);
     }
   } catch (error) {
-    // A store says which sessions are damaged after it has listed the others.
+    // A store reports damaged sessions after it has listed the others.
     if (whole.length + begun.length === 0) throw error;
   }
   const [found = exact, ...others] = whole.length > 0 ? whole : begun;
@@ -43,18 +43,18 @@ export async function findSession(
   );
 }
 
-/** A session's id, and whose it is. */
+/** Returns a session's id with its owner. */
 export function describeSession({ tenantId, userId, agentId, sessionId }: SessionKey['parts']): string {
   const owner = [tenantId, userId, agentId].filter((part) => part !== undefined).join(' / ');
   return owner === '' ? sessionId : `${sessionId}  (${owner})`;
 }
 
-/** Says that there is none. */
+/** Returns the error for a session that does not exist. */
 export function noSession({ parts }: SessionKey): UsageError {
   return new UsageError(`There is no session ${describeSession(parts)}. ${X} sessions lists them.`);
 }
 
-/** The log of a session, if it has one. It is in the workspace, wherever the session is stored. */
+/** Finds the log of a session, if it has one. Logs are always in the workspace, wherever the session is stored. */
 export async function findLog(
   values: { readonly workspace: string },
   key: SessionKey,

@@ -3,7 +3,7 @@ import { type SessionScope, storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { UsageError } from './command.js';
 
-/** The options that say where sessions lie and whose they are. */
+/** The options for the workspace and the owner of sessions. */
 export const identityOptions = {
   workspace: {
     type: 'string',
@@ -37,9 +37,9 @@ export interface IdentityValues {
 }
 
 /**
- * Opens what agents keep for themselves in a workspace.
+ * Opens the agents' own storage in a workspace.
  *
- * @throws {UsageError} when there is no such directory: looking must not create one.
+ * @throws {UsageError} if the directory does not exist: reading must not create it.
  */
 export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>): Workspace {
   if (!existsSync(workspace)) {
@@ -48,7 +48,7 @@ export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>):
   return storageOf(new LocalWorkspace(workspace));
 }
 
-/** What a command that is shown to someone says of the workspace: nothing of the one that it takes anyway. */
+/** Returns the workspace for use in a displayed command; `undefined` for the default workspace. */
 export function workspaceToName(workspace: string): string | undefined {
   return workspace === identityOptions.workspace.default ? undefined : workspace;
 }

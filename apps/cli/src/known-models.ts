@@ -1,10 +1,10 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import type { Prices } from '@x/replay';
 
-/** Tokens on which prices are looked up: few enough for the cheapest tier of models that have several. */
+/** Number of tokens for price look-ups: small enough for the cheapest tier of models that have several. */
 const PROBE = 1_000;
 
-/** Looks up what a million tokens of a model cost in US dollars. `undefined` for a model that the table does not know. */
+/** Looks up a model's prices per million tokens in US dollars. Returns `undefined` for an unknown model. */
 export function modelPrices(model: string): Prices | undefined {
   const cost = (usage: Parameters<typeof calcPrice>[0]) => lookUp(usage, model)?.total_price;
   const input = cost({ input_tokens: PROBE });
@@ -19,12 +19,12 @@ export function modelPrices(model: string): Prices | undefined {
   };
 }
 
-/** Looks up how many tokens a model takes. `undefined` for a model of which the table does not say. */
+/** Looks up a model's context window in tokens. Returns `undefined` if it is unknown. */
 export function modelWindow(model: string): number | undefined {
   return lookUp({ input_tokens: PROBE }, model)?.model.context_window;
 }
 
 function lookUp(usage: Parameters<typeof calcPrice>[0], model: string): ReturnType<typeof calcPrice> {
-  // Gateways put the provider in front, as in `anthropic/claude-sonnet-4-5`.
+  // Gateways prefix the provider, as in `anthropic/claude-sonnet-4-5`.
   return calcPrice(usage, model.split(/[/:]/).at(-1) ?? model);
 }

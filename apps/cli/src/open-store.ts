@@ -19,7 +19,7 @@ import {
   storeNames,
 } from './stores.js';
 
-/** Options that name a part of a store, with the stores that have it. */
+/** Options that name a part of a store, with the stores that support it. */
 const parts = new Map<string, { readonly value: string; readonly owners: readonly StoreName[] }>();
 for (const name of storeNames) {
   const { part } = storeKind(name);
@@ -27,7 +27,7 @@ for (const name of storeNames) {
   parts.set(part.option, { value: part.value, owners: [...(parts.get(part.option)?.owners ?? []), name] });
 }
 
-/** The options that say where sessions are stored: one for each store, and one for what it names a part of. */
+/** The store options: one for each store, and one for each kind of part, such as a table. */
 export const storeOptions: Readonly<Record<string, Option & { readonly type: 'string' }>> =
   Object.fromEntries([
     ...storeNames.map((name) => {
@@ -49,10 +49,10 @@ export function namesStore(values: StoreValues): boolean {
 }
 
 /**
- * Opens the store that the options name, or else this user's of the workspace: see {@link ownSessionsFile}.
+ * Opens the store that the options name, or by default this user's store for the workspace: see {@link ownSessionsFile}.
  *
- * @throws {UsageError} for options that do not go together or that the store refuses, or a driver that is not installed.
- * @throws {SessionStoreError} when the store cannot be reached.
+ * @throws {UsageError} for contradictory or invalid options, or a driver that is not installed.
+ * @throws {SessionStoreError} if the store cannot be reached.
  */
 export async function openStore(
   values: StoreValues,
@@ -63,7 +63,7 @@ export async function openStore(
     const file = ownSessionsFile(values.workspace);
     const { warn = (message) => void process.stderr.write(`${message}\n`) } = options;
     if (options.createTables || hasSessions(file)) return openSessions(file, warn);
-    // Looking must not create one.
+    // Reading must not create a store.
     openWorkspace(values);
     return { store: new InMemorySession(), close: async () => {} };
   }
@@ -79,7 +79,7 @@ export async function openStore(
   }
 }
 
-/** Opens that store for as long as `use` takes. */
+/** Opens the store, passes it to `use`, and closes it afterwards. */
 export async function withStore<T>(
   values: StoreValues,
   options: Parameters<typeof openStore>[1],
@@ -93,10 +93,7 @@ export async function withStore<T>(
   }
 }
 
-/**
- * Says that the sessions in a workspace itself are skipped, and how to import them. `undefined` where an agent has stored nothing
- * there.
- */
+/** Returns a hint that the sessions in the workspace itself are skipped, and how to import them. `undefined` if there are none. */
 export function skippedHint(workspace: string): string | undefined {
   const folder = join(workspace, STORAGE);
   if (!existsSync(folder)) return undefined;
@@ -107,7 +104,7 @@ export function skippedHint(workspace: string): string | undefined {
   );
 }
 
-/** Opens the sessions in a workspace itself, which `x` skips unless it copies them. */
+/** Opens the sessions in the workspace itself. Only `x sessions copy` reads them. */
 export async function openSkipped(values: StoreValues): Promise<OpenStore> {
   const file = sessionsFile(values.workspace);
   if (existsSync(file)) return storeKind('sqlite').open(file, {});
@@ -128,7 +125,7 @@ function chosen(values: StoreValues): StoreName | undefined {
   return named[0];
 }
 
-/** Loads packages that need not be there, and says which to install when they are not. */
+/** Loads optional packages. If one is missing, the error names the package to install. */
 export async function installed<T>(driver: string | undefined, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -4,7 +4,7 @@ import { errorText } from '@x/core/internal';
 import { type Document, parseDocument } from 'yaml';
 import { UsageError } from './command.js';
 
-/** A file's text, or with `-` what comes through standard input. @throws {UsageError} when it cannot be read. */
+/** Reads a file's text, or standard input for `-`. @throws {UsageError} if it cannot be read. */
 export async function readInput(file: string): Promise<string> {
   if (file === '-') return text(process.stdin);
   try {
@@ -14,14 +14,14 @@ export async function readInput(file: string): Promise<string> {
   }
 }
 
-/** Reads a file of YAML, or of JSON. @throws {UsageError} for what is neither, with the place. */
+/** Parses a YAML or JSON file. @throws {UsageError} with the position if it is not valid. */
 export async function readYaml(file: string): Promise<unknown> {
   return (await readDocument(file)).toJS({ maxAliasCount: 100 });
 }
 
-/** Reads such a file with its comments, to be written again. */
+/** Parses a YAML or JSON file including its comments, so that it can be written again. */
 export async function readDocument(file: string): Promise<Document.Parsed> {
-  // JSON is YAML too.
+  // JSON is a subset of YAML.
   const document = parseDocument(await readInput(file), { logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined) throw new UsageError(`${file} is not valid YAML: ${error.message}`);
@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'you may not read it',
 };
 
-/** Says of a file or folder why it cannot be read. */
+/** Returns the error for a file or folder that cannot be read. */
 export function unreadable(path: string, error: unknown): UsageError {
   const { code = '' } = error as NodeJS.ErrnoException;
   return new UsageError(`${path} cannot be read: ${REASONS[code] ?? errorText(error)}.`);

@@ -23,7 +23,7 @@ import { findLog, findSession, noSession } from './find-session.js';
 import { type IdentityValues, openWorkspace } from './identity-options.js';
 import { type StoreValues, withStore } from './open-store.js';
 
-/** A session, and the events that are kept beside its log. */
+/** A session, and the events that are stored with its log. */
 export interface SessionEvents {
   readonly state: AgentState;
   readonly events: readonly KeptEvent[];
@@ -32,7 +32,7 @@ export interface SessionEvents {
 /**
  * Reads a stored session with its log.
  *
- * @throws {UsageError} for a session that is not there, and for one whose log is elsewhere.
+ * @throws {UsageError} if the session does not exist, or its log is elsewhere.
  */
 export async function readSession(
   values: StoreValues & IdentityValues,
@@ -50,7 +50,7 @@ export async function readSession(
   });
 }
 
-/** Does what {@link readSession} does, and reads the events of the session. */
+/** Like {@link readSession}, but also reads the events of the session. */
 export async function readEvents(
   values: StoreValues & IdentityValues,
   parts: SessionKeyParts,
@@ -61,7 +61,7 @@ export async function readEvents(
   return { state, events: await eventLog().read(kept, RuntimeContext.of({ sessionId })) };
 }
 
-/** Says what compaction saved in a session, and what the session cost. */
+/** Describes what compaction saved in a session, and what the session cost. */
 export function costLines({ state, events }: SessionEvents): readonly string[] {
   const { tokens, cost } = spendingOf(state);
   const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
@@ -72,7 +72,7 @@ export function costLines({ state, events }: SessionEvents): readonly string[] {
   ];
 }
 
-/** @throws {UsageError} when the session has fewer requests. */
+/** @throws {UsageError} if the session has fewer requests. */
 export function requestOf({ events }: SessionEvents, number: number): SeenRequest {
   const places = events.filter(isPlace);
   let requests = 0;

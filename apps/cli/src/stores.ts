@@ -8,56 +8,56 @@ import { JsonSession } from '@x/core/node';
 import { fileSegment } from '@x/core/store';
 import { SqliteSession } from '@x/session-sqlite';
 
-/** A store, and how to let go of what was opened for it. */
+/** A store, and a function that releases its resources. */
 export interface OpenStore {
   readonly store: SessionStore;
-  /** Files beside the sessions, where the backend has a place for them. */
+  /** The workspace of the same backend, if it has one. */
   readonly workspace?: Workspace;
   close(): Promise<void>;
 }
 
-/** The settings with which a store is opened. */
+/** Settings for opening a store. */
 export interface OpenSettings {
-  /** The key prefix or table; default the store's own. */
+  /** The key prefix or table. Default: the store's default. */
   readonly part?: string | undefined;
   /**
-   * Makes missing tables and waits for a lost server, as a program that runs agents does. A command that only reads changes
-   * nothing. Default false.
+   * Creates missing tables and waits for an unreachable server, for programs that run agents. Commands that only read change nothing.
+   * Default false.
    */
   readonly createTables?: boolean | undefined;
-  /** Receives what the user has to know. Default: writes a line to stderr. */
+  /** Receives warnings for the user. Default: writes a line to stderr. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** A kind of store that apps offer. */
+/** A kind of store that apps support. */
 export interface StoreKind {
-  /** For people. */
+  /** The name that is shown to people. */
   readonly title: string;
-  /** Stands for the address in a usage. */
+  /** Placeholder of the address in the usage. */
   readonly value: 'URL' | 'DIR' | 'FILE';
-  /** An example of an address, for messages. */
+  /** An example address, for messages. */
   readonly example: string;
-  /** The schemes of its server's addresses; absent for files. */
+  /** The URL schemes of the server; absent for files. */
   readonly schemes?: readonly string[];
-  /** The option that names a part of the server, and what stands for its value. */
+  /** The option that names a part of the server, and the placeholder of its value. */
   readonly part?: { readonly option: string; readonly value: string };
-  /** The driver's package, which users install. */
+  /** The npm package of the driver, which users install. */
   readonly driver?: string;
-  /** Takes the path of a socket for an address too. */
+  /** Whether the path of a socket is a valid address too. */
   readonly sockets?: boolean;
   open(address: string, settings: OpenSettings): Promise<OpenStore>;
 }
 
 const nothing = async () => {};
 
-/** Every store that apps open by an option of this name. Drivers are loaded when they are needed. */
+/** The stores that apps support, by option name. Drivers are loaded on demand. */
 export const stores = {
   directory: {
     title: 'JSON files',
     value: 'DIR',
     example: './sessions',
     async open(directory) {
-      // Looking must not create one.
+      // Reading must not create a directory.
       if (existsSync(directory)) return { store: new JsonSession({ directory }), close: nothing };
       throw new SessionStoreError('session_unavailable', `There is no directory ${directory}.`);
     },
@@ -67,7 +67,7 @@ export const stores = {
     value: 'FILE',
     example: './sessions.db',
     async open(file, { createTables = false }) {
-      // Looking must not create one.
+      // Reading must not create a file.
       if (!createTables && !existsSync(file)) {
         throw new SessionStoreError('session_unavailable', `There is no file ${file}.`);
       }
@@ -94,7 +94,7 @@ export const stores = {
           ? { maxRetriesPerRequest: 3 }
           : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
       });
-      // Its events say why; what a command throws then is only that there is no connection.
+      // The client reports the cause as an event. Its commands only report that there is no connection.
       let reason: Error | undefined;
       client.on('error', (error: Error) => {
         reason ??= error;
@@ -151,7 +151,7 @@ export const stores = {
         import('@x/session-postgres'),
       ]);
       const pool = new pg.Pool({ connectionString, max: createTables ? 4 : 2 });
-      // What ends a connection that nobody uses fails nothing.
+      // An error of an idle connection fails no request. Without a listener it would end the process.
       pool.on('error', () => {});
       try {
         const store = new PostgresSession({ pool, table });
@@ -165,15 +165,14 @@ export const stores = {
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
-/** The option by which a store is chosen. */
+/** The name of the option that selects a store. */
 export type StoreName = keyof typeof stores;
 
 export const storeNames = Object.keys(stores) as readonly StoreName[];
 
 /**
- * Names the file of SQLite that holds the sessions of a workspace for this user of the machine: `~/.x/workspaces/…/sessions.db`.
- * It is not in the workspace, because a session has permissions, and others may have written the folder: a repository that
- * was cloned.
+ * Returns the path of the SQLite file with this OS user's sessions of a workspace: `~/.x/workspaces/…/sessions.db`. It is outside the
+ * workspace, because sessions contain permissions, and other people may write to the workspace, as in a cloned repository.
  *
  * @param workspace The workspace's directory, which need not exist yet.
  */
@@ -183,7 +182,7 @@ export function ownSessionsFile(workspace: string): string {
   return join(homedir(), STORAGE, 'workspaces', `${fileSegment(basename(place))}-${id}`, 'sessions.db');
 }
 
-/** A link counts as its target also before that is there, as a volume that is mounted later; one that leads nowhere as itself. */
+/** Resolves symbolic links, even if their target does not exist yet, such as a volume that is mounted later. A link in a cycle is kept. */
 export function realPathOf(path: string, links = 0): string {
   if (existsSync(path)) return realpathSync(path);
   const isLink = links < 40 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
@@ -191,21 +190,21 @@ export function realPathOf(path: string, links = 0): string {
   return isLink ? realPathOf(resolve(dirname(place), readlinkSync(path)), links + 1) : place;
 }
 
-/** Names the folder that holds sessions as JSON files while SQLite cannot be loaded. */
+/** Returns the folder for sessions as JSON files, which is used if SQLite cannot be loaded. */
 function jsonBeside(file: string): string {
   return join(dirname(file), 'sessions-json');
 }
 
-/** Tests whether sessions were stored at a place by {@link openSessions}. */
+/** Tests whether {@link openSessions} has stored sessions at a path. */
 export function hasSessions(file: string): boolean {
   return existsSync(file) || existsSync(jsonBeside(file));
 }
 
 /**
- * Opens sessions in a file of SQLite. If SQLite cannot be loaded, sessions are JSON files in a folder beside the file, and
- * stay there until they are copied.
+ * Opens sessions in an SQLite file. If SQLite cannot be loaded, sessions are JSON files in a folder next to the file, and stay there until
+ * they are copied.
  *
- * @param warn Receives one line that says so.
+ * @param warn Receives one line if SQLite cannot be loaded.
  */
 export function openSessions(file: string, warn: (message: string) => void): OpenStore {
   const directory = jsonBeside(file);
@@ -222,25 +221,25 @@ export function openSessions(file: string, warn: (message: string) => void): Ope
   return { store: new JsonSession({ directory }), close: nothing };
 }
 
-/** Names the file of SQLite within a workspace that holds its sessions, which need not exist yet. */
+/** Returns the path of the SQLite file for sessions within a workspace, which need not exist yet. */
 export function sessionsFile(workspace: string): string {
   return join(workspace, STORAGE, 'sessions.db');
 }
 
-/** A store by the name of its option. */
+/** Returns the store with an option name. */
 export function storeKind(name: StoreName): StoreKind {
   return stores[name];
 }
 
-/** The store whose addresses begin as this one does. */
+/** Finds the store that matches the scheme of an address. */
 export function storeOfAddress(address: string): StoreName | undefined {
   const scheme = /^([a-z]+):/.exec(address)?.[1];
   return storeNames.find((name) => scheme !== undefined && storeKind(name).schemes?.includes(scheme));
 }
 
 /**
- * The address of a store as its driver takes it; `undefined` when it is none. An address whose password was not encoded
- * is none: a driver would take a part of it for the host, and name that in its errors.
+ * Returns a store's address in the form that its driver accepts; `undefined` if it is invalid. A password with unencoded characters is
+ * invalid, because a driver could mistake a part of it for the host and print it in errors.
  */
 export function checkedAddress(name: StoreName, text: string): string | undefined {
   const { schemes, sockets = false } = storeKind(name);
@@ -254,7 +253,7 @@ export function checkedAddress(name: StoreName, text: string): string | undefine
   return isOurs && isWhole && canDecode(username, password, pathname) ? url.href : undefined;
 }
 
-/** Words the message for a malformed address. Does not repeat the address, which may hold a password. */
+/** Returns the error message for an invalid address. Does not repeat the address, which may contain a password. */
 export function addressHint(name: StoreName): string {
   const { example, schemes } = storeKind(name);
   return schemes === undefined
@@ -263,16 +262,16 @@ export function addressHint(name: StoreName): string {
 }
 
 const SCHEMES = storeNames.flatMap((name) => storeKind(name).schemes ?? []).join('|');
-/** What {@link addressHint} shows: no address, and no secret. */
+/** Matches the examples in {@link addressHint}, which contain no secrets. */
 const EXAMPLES = storeNames.map((name) => storeKind(name).example.replaceAll(/[[\].]/g, '\\$&')).join('|');
-/** Credentials before the host of an address, also in an address that was encoded as the name of a session. */
+/** Matches the credentials before the host of an address, even if the address was encoded as a session name. */
 const CREDENTIALS = new RegExp(
   `\\b(?!${EXAMPLES})((?:${SCHEMES})(?::|%3A)(?:\\/|%2F){2})[^\\n]*(?:@|%40)`,
   'gi',
 );
 const PASSWORD_PARAMETER = /([?&]password=)[^&\s]*/gi;
 
-/** A text for people to read, without the user names and passwords of the addresses in it. */
+/** Removes user names and passwords of addresses from a text. */
 export function withoutSecrets(text: string): string {
   return text.replaceAll(CREDENTIALS, '$1***@').replaceAll(PASSWORD_PARAMETER, '$1***');
 }

@@ -27,31 +27,31 @@ import {
   updatesOf,
 } from './updates.js';
 
-/** Opens the agent that works in an editor's project, with the MCP servers of the editor. */
+/** Opens the agent that works in an editor's project, with the editor's MCP servers. */
 type OpenInProject = (directory: string, servers: readonly McpServer[]) => Promise<HarnessAgent>;
 
 interface Session {
   readonly agent: HarnessAgent;
   readonly directory: string;
   readonly context: RuntimeContext;
-  /** The todos that the editor was shown last, as JSON. */
+  /** The todos that were last sent to the editor, as JSON. */
   plan: string;
-  /** The turns that run, which `session/cancel` ends. They outlive a `session/load`. */
+  /** The running turns, which `session/cancel` ends. They continue during a `session/load`. */
   readonly turns: Set<AbortController>;
 }
 
 interface AcpOptions {
-  /** The user whose sessions they are. */
+  /** The owner of the sessions. */
   readonly userId?: string | undefined;
-  /** Receives each error; may word it for the editor. Default: see `toClientError`. */
+  /** Receives each error. Its return value replaces the message for the editor. Default: see `toClientError`. */
   readonly onError?: WordError | undefined;
 }
 
 /**
- * An agent as editors speak to it, by version 1 of the Agent Client Protocol: sessions in the project that is open, their loading,
- * prompts, cancelling, permissions, and todos as plans.
+ * Returns an agent for editors that implements version 1 of the Agent Client Protocol: sessions in the open project, loading them, prompts,
+ * cancelling, permissions, and todos as plans.
  *
- * @param info Name and version, which editors show.
+ * @param info Name and version that editors show.
  */
 export function acpAgent(
   open: OpenInProject,
@@ -77,7 +77,7 @@ export function acpAgent(
     return session;
   }
 
-  /** The SDK would send the text of any error. */
+  /** Replaces errors with their client message, because the SDK would send the text of any error. */
   function safely<Given, Answer>(answer: (given: Given) => Promise<Answer>) {
     return async (given: Given): Promise<Answer> => {
       try {
@@ -143,7 +143,7 @@ export function acpAgent(
     );
 }
 
-/** Tells the editor what happens until the turn is over; asks it about calls that wait for a decision. */
+/** Sends events to the editor until the turn is over. Asks the editor for decisions on pending calls. */
 async function turn(
   client: AgentContext,
   session: Session,
@@ -177,7 +177,7 @@ async function turn(
   }
 }
 
-/** Asks the editor about each call; undefined where it cancels the turn instead of an answer. */
+/** Asks the editor about each call. Returns `undefined` if it cancels the turn instead. */
 async function decided(
   client: AgentContext,
   session: Session,
@@ -197,7 +197,7 @@ async function decided(
       toolCall: {
         ...toolCall(call, session.directory),
         status: 'pending',
-        // All that would be done, of which the title shows the beginning.
+        // Everything that the call would do; the title shows only the beginning.
         content: [
           ...(reason === undefined ? [] : [textContent(reason)]),
           ...contentOf(seen, session.directory),
@@ -213,7 +213,7 @@ async function decided(
     const { outcome } = await unlessAborted(asked, signal);
     if (outcome.outcome === 'cancelled') return undefined;
     const { optionId } = outcome;
-    // An answer that was not offered allows nothing.
+    // An option that was not offered counts as a denial.
     const allows = optionId === 'allow' || (optionId === 'always' && always !== undefined);
     decisions[call.approvalId] = allows
       ? { type: 'approve', always: optionId === 'always' }
@@ -232,7 +232,7 @@ async function tell(
   }
 }
 
-/** Sends the todos where they are others than the editor was shown. */
+/** Sends the todos if they have changed since they were last sent. */
 async function tellPlan(client: AgentContext, session: Session): Promise<void> {
   const { todos = [] } = (await session.agent.state(session.context))?.tasksContext ?? {};
   const plan = JSON.stringify(todos);
@@ -242,16 +242,16 @@ async function tellPlan(client: AgentContext, session: Session): Promise<void> {
 }
 
 /**
- * Writes an editor's MCP servers as an agent's file has them, with their names. What looks like a variable stays a text.
+ * Converts an editor's MCP servers to named entries of an agent file. Escapes `${`, so that texts are not read as variables.
  *
- * @throws {RequestError} for a server of the transport that was given up.
+ * @throws {RequestError} for a server with the deprecated transport.
  */
 export function mcpServersOf(servers: readonly McpServer[]): readonly (readonly [string, object])[] {
   const plain = (text: string) => text.replaceAll('${', () => '$${');
   const table = (pairs: readonly { readonly name: string; readonly value: string }[]) =>
     Object.fromEntries(pairs.map(({ name, value }) => [name, plain(value)]));
   return servers.map((server, index): readonly [string, object] => {
-    // Two underscores would separate a server's name from a tool's.
+    // Two underscores would separate a server's name from a tool's name.
     const words = server.name.split(/[^A-Za-z0-9-]+/).filter(Boolean);
     const name = words.join('_').slice(0, 32).replace(/_$/, '') || `server_${index + 1}`;
     if ('command' in server) {

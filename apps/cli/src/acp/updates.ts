@@ -19,7 +19,7 @@ import type {
 } from '@x/core';
 import { type CallKind, type RenderedCall, type RenderedLine, renderCall } from '@x/harness/view';
 
-/** How editors draw the kinds of calls. */
+/** Maps kinds of calls to those of the protocol. */
 const KINDS: Readonly<Record<CallKind, ToolKind>> = {
   read: 'read',
   search: 'search',
@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<CallKind, ToolKind>> = {
   other: 'other',
 };
 
-/** The protocol's word for the end of a turn; none for one that is a failure. */
+/** Maps stop reasons to those of the protocol; `undefined` for failures. */
 export const STOPPED: Readonly<Record<StopReason, Stopped | undefined>> = {
   completed: 'end_turn',
   stop_condition: 'end_turn',
@@ -53,7 +53,7 @@ function chunk(sessionUpdate: Chunk, text: string): SessionUpdate {
   return { sessionUpdate, content: { type: 'text', text } };
 }
 
-/** What an editor shows of an event; nothing for most. */
+/** Returns the protocol updates for an event; none for most events. */
 export function updatesOf(event: ClientEvent, directory: string): readonly SessionUpdate[] {
   switch (event.type) {
     case 'text.delta':
@@ -84,7 +84,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
   }
 }
 
-/** A message of an earlier turn, as it was shown then. */
+/** Returns the updates that show a message of an earlier turn again. */
 export function replayOf(message: Message, directory: string): readonly SessionUpdate[] {
   if (message.kind !== undefined || message.role === 'system') return [];
   const says: Chunk = message.role === 'user' ? 'user_message_chunk' : 'agent_message_chunk';
@@ -106,13 +106,13 @@ export function replayOf(message: Message, directory: string): readonly SessionU
   });
 }
 
-/** The todo list as the protocol's plan. */
+/** Converts the todo list to a plan of the protocol. */
 export function planOf(todos: readonly Todo[]): SessionUpdate {
   const entries = todos.map(({ content, status }) => ({ content, status, priority: 'medium' as const }));
   return { sessionUpdate: 'plan', entries };
 }
 
-/** A call as an editor shows it. */
+/** Converts a call for the editor. */
 export function toolCall(call: ToolUseBlock, directory: string) {
   const { kind, title } = renderCall(call);
   const { path } = Object(call.input) as { readonly path?: unknown };
@@ -125,7 +125,7 @@ export function toolCall(call: ToolUseBlock, directory: string) {
   } as const;
 }
 
-/** All of what a call would do, to be approved: a change as a diff, anything else as text. */
+/** Returns everything that a call would do, for approval: a change as a diff, anything else as text. */
 export function contentOf({ change, lines, rest }: RenderedCall, directory: string): ToolCallContent[] {
   const asText = (part: readonly RenderedLine[]): ToolCallContent[] =>
     part.length === 0 ? [] : [textContent(part.map(({ text }) => text).join('\n'))];
@@ -146,7 +146,7 @@ function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate 
   return { sessionUpdate: 'tool_call_update', toolCallId: toolUseId, status, ...shown(output) };
 }
 
-/** A call that nobody decided on: the next prompt supersedes it. */
+/** Returns the update for a call that nobody decided on. The next prompt supersedes it. */
 export function undecided({ id: toolCallId }: PendingCall): SessionUpdate {
   const output = [{ type: 'text' as const, text: 'Not run: nobody decided on this call.' }];
   return { sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', ...shown(output) };
@@ -171,7 +171,7 @@ function mediaName(mimeType: string): string {
   return `a file of type ${mimeType}`;
 }
 
-/** What a user wrote in an editor: links and attached files are named to the model by their paths. */
+/** Converts a prompt from an editor. Links and attached files become paths for the model. */
 export function blocksOf(prompt: readonly Content[], directory: string): readonly ContentBlock[] {
   const place = (uri: string) => placeOf(uri, directory);
   return prompt.map((part): ContentBlock => {
@@ -192,7 +192,7 @@ export function blocksOf(prompt: readonly Content[], directory: string): readonl
   });
 }
 
-/** The path in the project of what an address of a file names; the address itself where it names nothing there. */
+/** Returns the path within the project that a URL names, or the URL itself if it names nothing in the project. */
 function placeOf(uri: string, directory: string): string {
   try {
     const { protocol, search, hash } = new URL(uri);
@@ -201,7 +201,7 @@ function placeOf(uri: string, directory: string): string {
     const isInside = path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
     return isInside ? `${path}${search}${hash}` : uri;
   } catch {
-    // No address, or one with characters that no path has.
+    // Not a valid URL, or one with characters that no path has.
     return uri;
   }
 }

@@ -10,16 +10,16 @@ import { readInput, readYaml } from '../read-input.js';
 import type { Beside } from './capabilities.js';
 import { laterModel } from './choose-model.js';
 
-/** Names of the file with the compaction settings of every agent in a directory. */
+/** Names of the file with compaction settings for every agent in a directory. */
 const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
-/** The folder of the prompts that a compaction names. */
+/** The folder of prompts that compaction settings can name. */
 const PROMPTS = 'prompts';
 
 /** Front matter of a prompt. A prompt with a model is a dedicated summarizer. */
 const promptSchema = z.strictObject({
-  /** For people. */
+  /** Documentation only. */
   name: z.string().optional(),
-  /** For people. */
+  /** Documentation only. */
   description: z.string().optional(),
   model: z.unknown().optional(),
 });
@@ -28,10 +28,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type SummarizerAgent = NonNullable<Beside['agents']>[string];
 
 /**
- * Reads the files that stand beside an agent's file.
+ * Reads the additional files in the directory of an agent file.
  *
- * @param provider The provider of the agent's own model, with its colon.
- * @throws {UsageError} for two files of compaction settings.
+ * @param provider The provider of the agent's own model, including the colon.
+ * @throws {UsageError} if there are two files with compaction settings.
  * @throws {InvalidInputError} for a prompt with an unknown key.
  */
 export async function besideOf(
@@ -55,7 +55,7 @@ export async function besideOf(
     const { model } = parseWith(promptSchema, data, path);
     prompts[name] = body;
     if (model === undefined) continue;
-    // A summarizer is made only when a configuration names it: another one may lack its key.
+    // A summarizer is created only if a configuration names it, because the API key of another one may be missing.
     const get = () => summarizerOf(path, model, body, environment);
     Object.defineProperty(agents, name, { enumerable: true, get });
   }
@@ -69,16 +69,16 @@ export async function besideOf(
     onWarning: warn,
     models(name, preset) {
       if (name.includes(':')) return laterModel({ id: name }, environment);
-      // Everruns names models without their provider.
+      // Everruns omits the provider in model names.
       return preset === 'everruns' ? laterModel({ id: `${provider}${name}` }, environment) : undefined;
     },
   };
 }
 
 /**
- * Makes the dedicated summarizer of a prompt file.
+ * Creates the dedicated summarizer of a prompt file.
  *
- * @throws {InvalidInputError} for a model that cannot be made.
+ * @throws {InvalidInputError} if its model cannot be created.
  */
 function summarizerOf(
   path: string,

@@ -20,22 +20,22 @@ import { chooseModel } from './choose-model.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What stands beside an agent's file, for all agents of the directory. */
+/** The additional files in an agent file's directory, which apply to all of its agents. */
 export interface Beside
   extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models' | 'folder' | 'onWarning'> {
   /** The directory of the agent's file. */
   readonly directory?: string;
-  /** The content of `compaction.yaml`. */
+  /** The content of the compaction file. */
   readonly compaction?: unknown;
-  /** The name of that file. */
+  /** The name of the compaction file. */
   readonly compactionFile?: string;
-  /** The capabilities that the agent's file names, with their configurations. */
+  /** The capabilities in the agent file, with their configurations. */
   readonly named?: ReadonlyMap<string, unknown>;
 }
 
 /**
- * Who runs an agent in a terminal is one person: sessions without a user remember in common. The path of an index counts
- * from the agent's file: in the folder that the agent works on, someone else may have put a file of that name.
+ * Lets sessions without a user share one memory, because an agent in a terminal belongs to one person. Index paths are relative to the
+ * agent file: someone else may have put a file of that name into the workspace.
  */
 function ofOnePerson(directory: string | undefined): Readonly<Record<string, FileCapability>> {
   return Object.fromEntries(
@@ -53,8 +53,8 @@ function ofOnePerson(directory: string | undefined): Readonly<Record<string, Fil
 }
 
 /**
- * Describes Everruns' capability of this name: a window on the conversation, and the tool `recall`, which reads what is beyond it. Beside
- * `compaction` that one reduces, with the window as another trigger.
+ * Returns Everruns' capability `infinity_context`: a window on the conversation, and the tool `recall`, which reads older messages. If the
+ * agent also has `compaction`, that capability does the reduction, with the window as another trigger.
  */
 function infinityContext(named: ReadonlyMap<string, unknown>, around: CompactionHooks): FileCapability {
   return fileCapability('infinity_context', infinityContextSchema, (written) => {
@@ -83,13 +83,13 @@ function isWindow(config: unknown): boolean {
 
 type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 
-/** By name, what files can name. */
+/** Returns the capabilities that agent files can name, by name. */
 function fileCapabilities(
   environment: Environment,
   { compaction: file, compactionFile: fileName, named = new Map(), directory, ...sources }: Beside = {},
   registry?: CapabilityRegistry,
 ): Readonly<Record<string, FileCapability>> {
-  // The capability is made with the others, in the order of the file.
+  // The `hooks` capability is created later, in the order of the file.
   let made: Hooks | undefined;
   const around: CompactionHooks = {
     beforeCompaction: async (input, scope) => made?.beforeCompaction(input, scope),
@@ -102,7 +102,7 @@ function fileCapabilities(
     fileName,
     hooks: around,
   });
-  // What is wrong about it, its own capability says.
+  // Its own capability reports an invalid configuration.
   const window =
     named.has('infinity_context') && isWindow(named.get('infinity_context'))
       ? { infinity_context: named.get('infinity_context') ?? {} }
@@ -131,13 +131,13 @@ function fileCapabilities(
 }
 
 interface RegistryOptions {
-  /** Lets permissions ask for nothing; what they deny stays denied. Default false. */
+  /** Disables approval requests of permissions. Denials still apply. Default false. */
   readonly allowAll?: boolean;
-  /** Receives the name of each capability that is made. */
+  /** Receives the name of each created capability. */
   readonly made?: (name: string) => void;
 }
 
-/** The capabilities that files can name. */
+/** Returns a registry of the capabilities that agent files can name. */
 export function createRegistry(
   environment: Environment = process.env,
   beside: Beside = {},
@@ -148,7 +148,7 @@ export function createRegistry(
     const isBypassed = allowAll && name === 'permissions';
     const factory = (config: unknown) =>
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
-    // It cannot tell whether the compaction beside it is the subagent's own or its agent's.
+    // It cannot tell whether `compaction` belongs to the subagent or to its parent.
     if (name !== 'infinity_context') ofSubagents.register(name, factory);
     registry.register(name, (config) => {
       made?.(name);
@@ -158,7 +158,7 @@ export function createRegistry(
   return registry;
 }
 
-/** JSON Schema of an agent's file, with the configuration of every capability. */
+/** Returns the JSON Schema of an agent file, with the configuration of every capability. */
 export function agentFileSchema(): JsonObject {
   const schemas = Object.entries(fileCapabilities({})).map(
     ([name, { jsonSchema }]) => [name, jsonSchema] as const,

@@ -7,11 +7,11 @@ type Fetch = typeof globalThis.fetch;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Provider {
-  /** Names of the environment variables that it needs. */
+  /** Names of the required environment variables. */
   readonly needs: readonly string[];
-  /** The variable that names its server, and the server where that is not set. */
+  /** The variable with the server's URL, and the default URL. */
   readonly server: readonly [variable: string, standard?: string];
-  /** The provider's own compaction, where it has one. */
+  /** The provider's own compaction, if it has one. */
   readonly compaction?: typeof openaiCompaction | typeof anthropicCompaction;
   create(
     model: string,
@@ -20,7 +20,7 @@ interface Provider {
   ): Promise<LanguageModel>;
 }
 
-/** By the word before the colon of a model's name. Only the chosen provider's library is loaded. */
+/** Providers by the prefix of a model's name. Only the library of the chosen provider is loaded. */
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   openai: {
     needs: ['OPENAI_API_KEY'],
@@ -40,7 +40,7 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
       return createAnthropic({ ...settings, apiKey })(model);
     },
   },
-  /** Ollama, vLLM, llama.cpp, LiteLLM and whatever else speaks the Chat Completions protocol. */
+  /** Ollama, vLLM, llama.cpp, LiteLLM and other servers with the Chat Completions protocol. */
   compatible: {
     needs: ['OPENAI_BASE_URL'],
     server: ['OPENAI_BASE_URL'],
@@ -58,7 +58,7 @@ export const SERVER_VARIABLES = [...new Set(Object.values(PROVIDERS).map(({ serv
 const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);
 
 /**
- * The model that a name such as `openai:gpt-5` means; keys come from the environment.
+ * Returns the model with a name such as `openai:gpt-5`. API keys come from the environment.
  *
  * @throws {InvalidInputError} for a name without a known provider, or a variable that is not set.
  */
@@ -69,7 +69,7 @@ export async function chooseModel(
   return prepared(reference, environment)();
 }
 
-/** Does what {@link chooseModel} does, at once: the library is loaded with the first request. */
+/** Like {@link chooseModel}, but synchronous: the library is loaded with the first request. */
 export function laterModel(reference: ModelReference, environment: Environment): Model {
   const make = prepared(reference, environment);
   let model: Promise<Model> | undefined;
@@ -83,7 +83,7 @@ export function laterModel(reference: ModelReference, environment: Environment):
   };
 }
 
-/** Checks what a name means, and returns how to make it. */
+/** Validates a model reference, and returns a function that creates the model. */
 function prepared(
   { id, contextWindow, nativeCompaction }: ModelReference,
   environment: Environment,
@@ -122,9 +122,9 @@ function prepared(
 }
 
 /**
- * The address of a provider's server. The libraries would take an empty variable for an address; here it is as good as none.
+ * Returns the URL of a provider's server. An empty variable counts as not set; the libraries would use it as URL.
  *
- * @throws {InvalidInputError} for what is no address.
+ * @throws {InvalidInputError} if it is not a valid URL.
  */
 function serverOf({ server: [variable, standard = ''] }: Provider, environment: Environment): string {
   const address = environment[variable] || standard;
@@ -132,15 +132,15 @@ function serverOf({ server: [variable, standard = ''] }: Provider, environment: 
   throw refuse(`the environment variable ${variable} ${NO_ADDRESS}`);
 }
 
-/** What to say of what {@link isAddress} refuses. */
+/** Error message for values that {@link isAddress} rejects. */
 export const NO_ADDRESS = 'is not a URL: it must begin with http:// or https://';
 
-/** Returns whether a text is the address of a server. */
+/** Returns whether a text is an HTTP URL. */
 export function isAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** The window of a provider's own model; what a server of one's own calls by that name may have a smaller one. */
+/** Returns the window of a provider's own model. A self-hosted model with the same name may have a smaller window. */
 async function knownWindow(provider: string, model: string): Promise<number | undefined> {
   if (provider === 'compatible') return undefined;
   const { modelWindow } = await import('../known-models.js');

@@ -27,56 +27,60 @@ import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 import { requireTrust, type Trust } from './trust.js';
 
-/** An agent as a file describes it, and what was opened for it. */
+/** An agent from a file, with the resources that were opened for it. */
 export interface OpenAgent {
   readonly agent: HarnessAgent;
-  /** The id of its model. */
+  /** The id of the agent's model. */
   readonly model: string;
-  /** The capabilities that its file names. */
+  /** The capabilities that the agent file names. */
   readonly capabilities: readonly string[];
-  /** Keeps the events of its sessions. */
+  /** Stores the events of the agent's sessions. */
   readonly events: EventLog;
-  /** Holds the agent's sessions. */
+  /** Stores the agent's sessions. */
   readonly store: SessionStore;
-  /** Closes the agent first, then connections. */
+  /** Closes the agent, then the connections. */
   close(): Promise<void>;
 }
 
 export interface OpenAgentOptions {
-  /** In place of the model that the file names. */
+  /** Overrides the model in the file. */
   readonly model?: string | undefined;
-  /** The directory to work in where the file names no workspace, which sessions have in common. Default `process.cwd()`. */
+  /** The directory to work in if the file names no workspace. Sessions share it. Default `process.cwd()`. */
   readonly project?: string | undefined;
-  /** MCP servers beside those of the file, with the names that they would have. */
+  /** MCP servers in addition to those in the file, with their preferred names. */
   readonly servers?: readonly (readonly [name: string, server: object])[] | undefined;
-  /** Decides on a file that starts programs, allows calls or leaves its folder. Default: only what was trusted before runs. */
+  /**
+   * Decides whether to trust a file that starts programs, allows calls or leaves its folder. Default: only files that were trusted before
+   * run.
+   */
   readonly trust?: Trust | undefined;
-  /** Runs every tool without asking, but for those that the file denies. Default false. */
+  /** Runs every tool without approval, except those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Receives what the files say and nothing takes. Default: a line on the standard error. */
+  /** Receives warnings about settings without effect. Default: prints a line to standard error. */
   readonly warn?: (message: string) => void;
 }
 
-/** Capabilities that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
+/** Capabilities that can act on the machine. An agent with any of them asks before it acts, unless its file has permissions. */
 const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
 
-/** Isolations under which nobody works at the workspace's root. */
+/** Isolations under which no session works at the workspace's root. */
 const OF_ITS_OWN: readonly unknown[] = ['session', 'agent'];
 
 /**
- * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
- * counts. A Markdown file holds the same keys in its front matter, and the system prompt below.
+ * Creates the agent of a file. If the file names no workspace, the agent works in the current folder. If its `compaction`, or that of its
+ * subagents, has no settings, a `compaction.yaml` in the same directory applies. A Markdown file has the same keys in its front matter,
+ * followed by the system prompt.
  *
- * @throws {UsageError} when the file cannot be read, or is not trusted.
- * @throws {InvalidInputError} with the file's name, and everything that is wrong in it.
+ * @throws {UsageError} if the file cannot be read, or is not trusted.
+ * @throws {InvalidInputError} with the file's name and all of its problems.
  */
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
   try {
     return await open(file, options);
   } catch (cause) {
-    // The other files that count have errors with their own names.
+    // Errors of the other files already contain their own names.
     const isOfFile = InvalidInputError.isInstance(cause) && cause.subject === 'agent configuration';
     if (!isOfFile && !HarnessConfigError.isInstance(cause)) throw cause;
     const isOption = options.model !== undefined && cause.issues.every(({ path }) => path === 'model');
@@ -112,7 +116,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     opened = store;
     return store;
   };
-  // The names that were made, not those that are written: a variable may stand for a name.
+  // Names of created capabilities, not those in the file, because a variable may stand for a name.
   const made = new Set<string>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
@@ -136,7 +140,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     },
     { environment, directory },
   );
-  // What requests and compactions cost is counted, and what happened is kept, for those who ask.
+  // Counts the cost of requests and compactions, and stores events, for commands that show them.
   const events = eventLog();
   builder.use(events, ...defaultsBeside(made, await pricesOf(parsed), allowAll));
   const agent = builder.build();
@@ -179,7 +183,7 @@ async function pricesOf({ model, fallback }: AgentConfig) {
   );
 }
 
-/** Adds the workspace and the MCP servers of the project in which an agent works to what its file says. */
+/** Adds a project's workspace and MCP servers to an agent file's content. */
 function inProject(
   content: Config,
   directory: string,
@@ -192,7 +196,7 @@ function inProject(
   return { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
 }
 
-/** Finds what an agent's file, and those of its subagents, say without effect. */
+/** Lists settings without effect in an agent file and in those of its subagents. */
 async function problemsOf(
   file: string,
   agent: HarnessAgent,
@@ -203,7 +207,7 @@ async function problemsOf(
   const idle = (reduces ? [] : forCompaction(parsed)).map(
     (key) => `${file}: ${key} does nothing: the agent has no compaction; add "compaction" to capabilities`,
   );
-  // In a tree of its own a session sees none of these files.
+  // A session with its own directory tree does not see these files.
   if (!made.has('subagents') || OF_ITS_OWN.includes(parsed.settings.isolation)) return idle;
   const { config } = parsed.capabilities.findLast(({ ref }) => ref === 'subagents') ?? {};
   const read = subagentFileProblems(agent.workspace, config);
@@ -211,7 +215,7 @@ async function problemsOf(
   return [...idle, ...problems.map((problem) => `subagents: ${oneLine(problem)}`)];
 }
 
-/** Names what a file says that only a compaction reads. */
+/** Lists settings that only a compaction uses. */
 function forCompaction({ model, fallback, capabilities }: AgentConfig): readonly string[] {
   const isNative = [model, ...fallback].some(({ nativeCompaction }) => nativeCompaction === 'auto');
   const hooks = capabilities.flatMap(({ ref, config }) => (ref === 'hooks' ? config : []));
@@ -222,17 +226,17 @@ function forCompaction({ model, fallback, capabilities }: AgentConfig): readonly
   ];
 }
 
-/** Keeps what an agent stores out of git: sessions are nothing to commit. */
+/** Adds a `.gitignore` for the agent's storage, because sessions should not be committed. */
 export async function keepOutOfGit({ storage }: HarnessAgent): Promise<void> {
   if (!(await storage.stat('.gitignore'))) await storage.write('.gitignore', '*\n');
 }
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** The most that a name of a server may have. */
+/** Maximum length of a server's name. */
 const NAME_CHARS = 32;
 
-/** Adds servers to those of a file. One whose name is taken is numbered: `github` beside `github` is `github_2`. */
+/** Adds servers to those of a file. If a name is taken, a number is appended: a second `github` becomes `github_2`. */
 function withServers(
   own: readonly (readonly [name: string, server: unknown])[],
   added: readonly (readonly [name: string, server: unknown])[],
@@ -247,8 +251,8 @@ function withServers(
 }
 
 /**
- * Servers whose programs start in this folder, unless they name another from there: in one that the agent works on, `npx`
- * and the like would take a program that lies there.
+ * Starts servers' programs in this folder, unless they name another one relative to it. In the agent's workspace, `npx` and similar tools
+ * could run a planted program.
  */
 function startedIn(
   folder: string,
@@ -257,13 +261,16 @@ function startedIn(
   return servers.map(([name, server]) => {
     if (!isObject(server as JsonValue)) return [name, server];
     const { command, cwd = '.' } = server as { readonly command?: unknown; readonly cwd?: unknown };
-    // A variable is looked up later, and names a whole path.
+    // A variable is resolved later, to an absolute path.
     const starts = command !== undefined && typeof cwd === 'string' && !cwd.startsWith('${');
     return [name, starts ? { ...(server as object), cwd: resolve(folder, cwd) } : server];
   });
 }
 
-/** Adds the compaction that Aura's keys beside an agent switch on, as they do in Aura; warns of any other that the agent does not name. */
+/**
+ * Adds the compaction that Aura's keys in a compaction file enable, as Aura does. Warns if the file has other settings and the agent does
+ * not name `compaction`.
+ */
 function withCompaction(
   written: Config,
   { capabilities }: AgentConfig,
@@ -299,7 +306,7 @@ async function readConfig(file: string): Promise<Config> {
   throw new UsageError(`${file} must hold a mapping, with at least "model".`);
 }
 
-/** Takes a capability that stands in a file by itself, as Everruns publishes them, for the agent's one. */
+/** Wraps a file that contains a single capability, as Everruns publishes them, as an agent with this capability. */
 function withCapability(written: object): Config {
   const { ref, config, ...rest }: Config = { ...written };
   if (typeof ref !== 'string' || rest.capabilities !== undefined) return { ...written };
@@ -309,7 +316,7 @@ function withCapability(written: object): Config {
 const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);
 const withUrl = z.strictObject({ url: z.string().min(1) });
 
-/** An address such as `redis://…`, or `{ref: redis, config: {url}}`. */
+/** Returns the store for a URL such as `redis://…`, or for `{ref: redis, config: {url}}`. */
 function addressOf(reference: PartReference): StoreValues {
   const [name, url] =
     typeof reference === 'string'

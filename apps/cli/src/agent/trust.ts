@@ -8,7 +8,7 @@ import { oneLine } from '@x/harness/view';
 import { shellCommand, UsageError } from '../command.js';
 import { realPathOf } from '../stores.js';
 
-/** What a stranger's file may say: it starts nothing, allows nothing and leaves this folder nowhere. */
+/** Keys that an untrusted file may use: they start nothing, allow nothing and stay in its folder. */
 const HARMLESS = new Set([
   ...['$schema', 'name', 'description', 'model', 'fallback', 'system_prompt', 'tools', 'deny', 'isolation'],
   ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
@@ -19,15 +19,15 @@ const HARMLESS = new Set([
 type Config = Readonly<Record<string, unknown>>;
 type Entry = readonly [name: string, value: unknown];
 
-/** `true`: what runs is trusted from now on. A function asks a person. */
+/** `true` trusts the file from now on. A function asks a person. */
 export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
- * Lets an agent's file start programs, allow calls, use the environment and leave its folder only if a person has trusted it. Trust is
- * bound to the place of the file, to what it says of that, and to the content of each file in its folder that it names there.
+ * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
+ * to the file's path, to these settings, and to the contents of files in its folder that they name.
  *
- * @param trust Default: only what was trusted before.
- * @throws {UsageError} with all that would run, for a file that is not trusted.
+ * @param trust Default: only files that were trusted before.
+ * @throws {UsageError} with everything that would run, if the file is not trusted.
  */
 export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<void> {
   const place = realPathOf(resolve(file));
@@ -46,7 +46,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   writeFileSync(record, '', { mode: 0o600 });
 }
 
-/** Asks on the terminal; `undefined` if nobody sits at one. */
+/** Returns a function that asks on the terminal; `undefined` if there is no interactive terminal. */
 export function terminalTrust(): Trust | undefined {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
   return async (question) => {
@@ -59,7 +59,7 @@ export function terminalTrust(): Trust | undefined {
   };
 }
 
-/** What a file says: a capability's configuration under its name, one entry for each of its keys. */
+/** Lists the entries of a file. Each key of a capability's configuration is an entry under the capability's name. */
 function entriesOf({ capabilities, features, ...keys }: Config): readonly Entry[] {
   const listed = (Array.isArray(capabilities) ? capabilities : []).map((each): Entry => {
     const { ref, config } = Object(each);
@@ -74,7 +74,7 @@ function entriesOf({ capabilities, features, ...keys }: Config): readonly Entry[
 }
 
 function isHarmless([name, value]: Entry, folder: string): boolean {
-  // A variable may stand for a name, and a model or a server may be sent it.
+  // A variable may contain a name, and a secret in it might be sent to a model or server.
   if (JSON.stringify([name, value]).includes('${')) return false;
   const isEmpty = isObject(value) && Object.keys(value).length === 0;
   if (isEmpty || typeof value === 'number' || typeof value === 'boolean') return true;
@@ -83,7 +83,7 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
-/** Stands for what would run: the file, what it says, and the files that it names. */
+/** Returns a hash of everything that would run: the file's path, its entries, and the files that they name. */
 function hashOf(file: string, entries: readonly Entry[], config: Config): string {
   const folder = dirname(file);
   const hash = createHash('sha256').update(JSON.stringify([file, entries]));

@@ -9,12 +9,12 @@ import { agentOptions } from '../identity-options.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
-/** Editors keep what a program writes to its standard error. */
+/** Logs an error to standard error, which editors keep. */
 function logged(error: unknown): undefined {
   console.error(errorText(error));
 }
 
-/** Makes the agent of a file an agent of editors, over standard input and output. */
+/** Serves the agent of a file to editors, over standard input and output. */
 export const acp = command({
   name: 'acp',
   takes: '[agent.yaml]',
@@ -30,11 +30,11 @@ export const acp = command({
       const one =
         opened.get(key) ?? openAgent(file, { model: values.model, project, servers, trust: values.trust });
       opened.set(key, one);
-      // What could not be opened is tried again: the file may have been mended.
+      // An agent that failed to open is retried, because its file may have been fixed.
       one.catch(() => opened.delete(key));
       return one;
     };
-    // A bad file ends the command here, where its reason is read.
+    // Opens the agent once at the start, so that an invalid file ends the command with a visible error.
     await openIn('.', []);
     const app = acpAgent(
       async (directory, editors) => {

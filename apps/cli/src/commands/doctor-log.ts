@@ -5,7 +5,7 @@ import { repairLog } from '@x/replay';
 import { command, UsageError } from '../command.js';
 import { readLogWith } from './replay/read-log.js';
 
-/** Says what is in a log, and what the agent that wrote it would lose of it. */
+/** Checks a log, and reports what the agent that wrote it would lose. */
 export const doctorLog = command({
   name: 'doctor log',
   takes: 'FILE',

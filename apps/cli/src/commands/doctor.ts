@@ -9,7 +9,7 @@ import { doctorLog } from './doctor-log.js';
 import { PROVIDER_VARIABLES } from './init.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
-/** Names of the variables that models need; their values are never shown. */
+/** Names of environment variables with API keys. Their values are never shown. */
 const KEYS = Object.keys(PROVIDER_VARIABLES);
 
 interface Finding {
@@ -17,7 +17,7 @@ interface Finding {
   readonly text: string;
 }
 
-/** Looks at everything that a run needs, and says of each whether it is there. */
+/** Checks everything that a run needs. */
 const checkup = command({
   name: 'doctor',
   takes: '[agent.yaml]',
@@ -40,7 +40,7 @@ const checkup = command({
   },
 });
 
-/** The same, and `doctor log` beside it. A folder named log is checked as ./log. */
+/** The check, with `doctor log` as a subcommand. To check a folder named log, use ./log. */
 export const doctor: Command = {
   ...checkup,
   subcommands: [doctorLog],
@@ -60,7 +60,7 @@ function keys(): Finding {
   return { ok: false, text: `none of ${KEYS.join(', ')} is set: no model can be called` };
 }
 
-/** Milliseconds that a server may take to answer anything at all. */
+/** Milliseconds to wait for any response of a server. */
 const PATIENCE = 5_000;
 
 async function server(variable: string): Promise<Finding> {
@@ -93,7 +93,7 @@ async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> 
   return [found, ...served];
 }
 
-/** Asks a server of one's own whether it has the model. Not every server lists those that it has. */
+/** Checks whether a self-hosted server has the model. Not every server lists its models. */
 async function modelOnServer(model: string): Promise<Finding> {
   const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key = '' } = process.env;
   const options = { signal: AbortSignal.timeout(PATIENCE), headers: { authorization: `Bearer ${key}` } };

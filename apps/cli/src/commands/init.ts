@@ -5,9 +5,9 @@ import { command, UsageError, X } from '../command.js';
 import { readYaml } from '../read-input.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
-/** The variables of providers, the most telling first, each with the model that an agent begins with. */
+/** Environment variables of providers in order of precedence, each with the initial model of an agent. */
 export const PROVIDER_VARIABLES = {
-  // Whoever names a server of their own means it, also where a key is set.
+  // First, because a user who names a server wants to use it, even if an API key is set.
   OPENAI_BASE_URL:
     '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 } # the window that your server is started with',
   OPENAI_API_KEY: 'openai:gpt-5',
@@ -36,7 +36,7 @@ const WITHOUT_KEY = `Next:  cp .env.example .env, remove the # in front of your 
 Without a key:  ${X} replay shows what compaction does to the logs on this machine.
 `;
 
-/** Writes what a first run needs. A file that is there stays as it is. */
+/** Writes the files for a first run. Existing files stay unchanged. */
 export const init = command({
   name: 'init',
   options: {},

@@ -33,7 +33,7 @@ const importCommand = command({
   },
 });
 
-/** Imports memories. */
+/** Imports files into a memory. */
 export const memory: Command = commandGroup({
   name: 'memory',
   takes: 'import FILE…',
@@ -43,7 +43,7 @@ export const memory: Command = commandGroup({
   subcommands: [importCommand],
 });
 
-/** The Markdown files at a path, with their places below the prefix of a memory. */
+/** Finds the Markdown files at a path, with their paths in a memory. */
 async function notesAt(path: string): Promise<readonly { readonly path: string; readonly place: string }[]> {
   try {
     const found = await lstat(path);
@@ -53,7 +53,7 @@ async function notesAt(path: string): Promise<readonly { readonly path: string; 
       return [{ path, place: name === 'MEMORY.md' ? name : `memory/${name}` }];
     }
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
-    // What a link leads to is nobody's note.
+    // Symbolic links are not followed.
     return entries
       .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
       .map((entry) => join(entry.parentPath, entry.name))

@@ -13,10 +13,10 @@ import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
 
-/** The agent file of a command that names none. */
+/** The agent file that commands use by default. */
 export const DEFAULT_AGENT_FILE = 'agent.yaml';
 
-/** Runs the agent of a file: a chat on a terminal; one answer for `--prompt` or for what comes through a pipe. */
+/** Runs the agent of a file: a chat on a terminal, or one answer to `--prompt` or piped input. */
 export const run = command({
   name: 'run',
   takes: '[agent.yaml]',
@@ -80,9 +80,9 @@ export const run = command({
     });
     await keepOutOfGit(agent);
     const stops = [shutdownOnSignals(agent, { signals: ['SIGTERM'] })];
-    // Whoever presses Ctrl-C does not want to wait.
+    // A user who presses Ctrl-C wants to stop at once.
     if (!onTerminal) stops.push(shutdownOnSignals(agent, { signals: ['SIGINT'], drainMs: 0 }));
-    // The reply goes to the output. Progress goes there too when the output is a terminal.
+    // The reply goes to standard output. Progress goes there too if it is a terminal.
     const isShown = process.stdout.isTTY === true;
     const progress = isShown ? output : errors;
     const style = styleFor(isShown ? process.stdout : process.stderr);
@@ -134,7 +134,7 @@ export const run = command({
   },
 });
 
-/** @throws {ArgumentError} for options that contradict each other, and a file that does not exist. */
+/** @throws {ArgumentError} for contradictory options, and for a file that does not exist. */
 function refuseContradictions(
   file: string,
   { session, continue: latest = false }: { readonly session?: string; readonly continue?: boolean },
@@ -154,10 +154,13 @@ function refuseContradictions(
   throw new ArgumentError(`There is no file ${file}. ${remedy}`);
 }
 
-/** Milliseconds in which something must come beside a prompt: from another command, and from a program, which has written already. */
+/**
+ * Milliseconds to wait for the first piped input in addition to a prompt. A pipe comes from another command; a socket comes from a program,
+ * which has already written its data.
+ */
 const PATIENCE = { pipe: 3_000, socket: 200 };
 
-/** What comes through a pipe or a file. Beside a prompt, nothing is waited for that nobody may ever write. */
+/** Reads piped input. With a prompt, it does not wait for a pipe to which nothing is written. */
 async function piped(prompt: string | undefined, errors: NodeJS.WritableStream): Promise<string> {
   const { stdin } = process;
   if (prompt === undefined) return text(stdin);
@@ -182,10 +185,10 @@ async function piped(prompt: string | undefined, errors: NodeJS.WritableStream):
 
 type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 
-/** Sessions that a person is shown to choose from. */
+/** Maximum number of sessions to choose from. */
 const MOST_LISTED = 9;
 
-/** Exactly this owner's sessions, the latest first. */
+/** Lists exactly this owner's sessions, the latest first. */
 async function latestSessions(store: SessionStore, owner: Owner): Promise<readonly SessionInfo[]> {
   const found: SessionInfo[] = [];
   for await (const info of store.list(owner)) {
@@ -196,7 +199,7 @@ async function latestSessions(store: SessionStore, owner: Owner): Promise<readon
   return found;
 }
 
-/** Turns `--approve` and `--deny` into decisions on the calls that wait. */
+/** Converts `--approve` and `--deny` to decisions on pending calls. */
 function decisionsFor(values: {
   readonly approve: readonly string[];
   readonly deny: readonly string[];

@@ -10,8 +10,8 @@ import { readEvents, requestOf } from '../session-events.js';
 const SHORT = 400;
 
 /**
- * Prints the log of a session: every message that ever was, also those that compaction removed. If there is no log,
- * the messages that the session holds.
+ * Prints the log of a session: every message, including those that compaction removed. If there is no log, prints the messages in the
+ * session.
  */
 export const show = command({
   name: 'sessions show',
@@ -57,7 +57,7 @@ async function findMessages(
   { sessionId, ...scope }: SessionKeyParts,
   errors: NodeJS.WritableStream,
 ): Promise<AsyncIterable<Message> | readonly Message[]> {
-  // Files of a workspace need no session to be read: the log tells also of one that is deleted or damaged.
+  // The log in the workspace can be read without the session, even if the session is deleted or damaged.
   const exact = await findLog(values, SessionKey.of({ ...scope, sessionId }));
   if (exact !== undefined && !namesStore(values)) return exact.read();
   return withStore(values, { readOnly: true }, async (store) => {

@@ -2,7 +2,7 @@ import type { JsonValue, PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
 import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/harness/view';
 
-/** Characters; of a longer input both ends are shown, and all of it when asked for. */
+/** Maximum characters of an input that is shown whole. For a longer input, its beginning and end are shown, and the rest on request. */
 const MAX_INPUT = 2_000;
 
 /** The person who decides. */
@@ -14,15 +14,13 @@ export interface Human {
   ask(question: string, keys?: string): Promise<string | undefined>;
 }
 
-/** Renders what a human has to see of a call to decide on it. */
+/** Renders what a person needs to decide on a call. */
 export type Preview = (call: PendingCall) => Promise<RenderedCall>;
 
-/** The answers, by their keys. */
+/** The answers by key. */
 const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', e: 'edit', a: 'always', s: 'show all' } as const;
 
-/**
- * Shows each tool call that waits for a human, and asks what to do with it. Calls left without an answer go on waiting.
- */
+/** Shows each pending tool call, and asks for a decision. Calls without an answer stay pending. */
 export async function askDecisions(
   calls: readonly PendingCall[],
   human: Human,
@@ -51,7 +49,7 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
   for (;;) {
     const answer = (await human.ask(`Run it? (${choices}) `, keys.join('')))?.trim().toLowerCase();
     if (answer === undefined) return undefined;
-    // A sentence that begins like an answer was meant for someone else.
+    // Compares the whole text, because a sentence that begins with one of the keys may be meant for the agent.
     switch (keys.find((key) => answer === key || answer === ANSWERS[key])) {
       case 'y':
         return { type: 'approve' };
@@ -87,7 +85,7 @@ function describe({ reason, suggestion }: PendingCall, { wants }: RenderedCall, 
   return [`\nIt wants to ${wants}.`, reason && printable(reason), shown, rule].filter(Boolean).join('\n');
 }
 
-/** All that a call would do, as text. */
+/** Returns everything that a call would do, as text. */
 function callText({ lines, rest }: RenderedCall): string {
   const text = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
   return text.join('\n');

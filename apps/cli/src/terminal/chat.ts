@@ -22,21 +22,20 @@ export interface ChatOptions extends Omit<ChatScope, 'usage'> {
   readonly input: NodeJS.ReadableStream;
   readonly output: Output;
   readonly style: Style;
-  /** The stream of whole answers, where they go into a file or a pipe. Default: with everything else to `output`. */
+  /** Receives only complete answers if they go to a file or a pipe. Default: everything goes to `output`. */
   readonly reply?: NodeJS.WritableStream | undefined;
-  /** Lists the sessions that a person can continue with, the latest first. */
+  /** Lists the sessions that can be continued, the latest first. */
   sessions(): Promise<readonly SessionInfo[]>;
-  /** Begins with the choice of a session. Default false. */
+  /** Whether the chat begins with the choice of a session. Default false. */
   readonly picks?: boolean;
 }
 
-/** Sessions that can be chosen by one key. */
+/** Keys that choose a session. */
 const KEYS = '123456789';
 
 /**
- * A conversation in the terminal, until the input ends or `/exit`. While the agent works, what is typed is said to it at
- * its next step. What is pasted is one message. Escape and Ctrl-C leave a question and stop the call; Ctrl-C also clears the line, and
- * ends the chat.
+ * Runs a chat in the terminal, until the input ends or `/exit`. While the agent works, typed text is sent to it at its next step. Pasted
+ * text is one message. Escape and Ctrl-C dismiss a question or stop the call; Ctrl-C also clears the line, and ends the chat.
  */
 export async function chat(options: ChatOptions): Promise<void> {
   await new Chat(options).run();
@@ -48,9 +47,9 @@ class Chat {
   readonly #printer: EventPrinter;
   readonly #input: LineInput;
   #context: RuntimeContext;
-  /** What was said to the running call, and the model has not read yet. */
+  /** Texts that were sent to the running call and that the model has not read yet. */
   #queued: readonly string[] = [];
-  /** What compaction saved and what the session cost, for the status line. */
+  /** Compaction savings and session cost, for the status line. */
   #figures: readonly string[] = [];
   #running = false;
   #interrupted = false;
@@ -91,7 +90,7 @@ class Chat {
         try {
           if (!(await this.#handle(line))) break;
         } catch (error) {
-          // A call that failed ends nothing: the session is as the error says, and one can go on.
+          // A failed call does not end the chat. The error describes the state of the session.
           this.#printer.note(XError.isInstance(error) ? error.message : String(error));
         }
       }
@@ -110,14 +109,14 @@ class Chat {
     void this.#agent.steer(this.#context, text).then((read) => {
       this.#queued = this.#queued.filter((each) => each !== text);
       if (read) return this.#echo(text);
-      // It came too late for this call: it is said when the call has ended, unless someone has stopped that.
+      // If the text came too late for this call, it is sent after the call, unless the user has interrupted.
       if (!this.#interrupted) return this.#input.push(text);
       this.#printer.note('Not sent, and back in the line.');
       this.#input.giveBack(text);
     });
   }
 
-  /** Shows what was said, above the input in which it was typed. */
+  /** Shows a sent text above the input. */
   #echo(text: string): void {
     if (this.#input.screen.isTerminal) this.#printer.said(text);
   }
@@ -160,7 +159,7 @@ class Chat {
     else if (!this.#input.ended) await this.#announce();
   }
 
-  /** Prints the events of a call. Returns the calls that wait for a decision. */
+  /** Prints the events of a call. Returns the pending calls. */
   async #print(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
     let pending: readonly PendingCall[] = [];
     this.#interrupted = false;
@@ -173,14 +172,14 @@ class Chat {
     return pending;
   }
 
-  /** A command may take its time, as a compaction does. */
+  /** Runs a command. It can be interrupted, because a compaction, for example, takes a while. */
   #command(line: string): Promise<CommandResult> {
     const { events } = this.#options;
     const scope = { agent: this.#agent, events, context: this.#context, usage: this.#printer.context };
     return this.#interruptible(() => runCommand(line, scope));
   }
 
-  /** Runs what Ctrl-C stops. */
+  /** Runs work that Ctrl-C can stop. */
   async #interruptible<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#running = true;
     this.#input.screen.refresh();
@@ -192,7 +191,7 @@ class Chat {
     }
   }
 
-  /** Lets a person choose one of the latest sessions. Returns false where none was chosen. */
+  /** Lets a person choose one of the latest sessions. Returns false if none was chosen. */
   async #pick(): Promise<boolean> {
     const sessions = (await this.#options.sessions()).slice(0, KEYS.length);
     if (sessions.length === 0) this.#printer.note('There is no session to go on with yet.');
@@ -209,7 +208,7 @@ class Chat {
     return true;
   }
 
-  /** Says which session is open and what waits in it: whoever continues talking denies it. */
+  /** Shows which session is open, and its pending calls. A new message denies them. */
   async #announce(): Promise<void> {
     const state = await this.#agent.state(this.#context);
     const { sessionId } = this.#context;
@@ -224,7 +223,7 @@ class Chat {
     );
   }
 
-  /** Reads the figures of the status line from the session, so that they count all its calls and processes. */
+  /** Reads the figures of the status line from the session, so that they include all calls and processes. */
   async #count(): Promise<void> {
     const state = await this.#agent.state(this.#context);
     const [saved, cost] = state ? [compactionCostOf(state).savedTokens, spendingOf(state).cost] : [0, 0];

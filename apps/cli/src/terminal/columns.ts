@@ -3,10 +3,10 @@ import { stripVTControlCharacters } from 'node:util';
 /** Characters that take two columns of a terminal. */
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/gu;
-/** Characters that take none: marks on the letter before, and joiners. */
+/** Characters that take no column: combining marks and joiners. */
 const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}]/gu;
 
-/** Counts the columns that a line takes, without its colors. */
+/** Counts the columns of a line, without its escape codes. */
 export function columnsOf(line: string): number {
   const text = stripVTControlCharacters(line).replaceAll(NO_COLUMN, '').replaceAll(WIDE, '  ');
   return [...text].length;
@@ -25,7 +25,7 @@ export function rowsOf(text: string, columns: number): readonly string[] {
   });
 }
 
-/** Returns the index at which a text has taken so many columns; at least one character fits. */
+/** Returns the index at which a text has filled this many columns. At least one character fits. */
 export function endOf(text: string, columns: number): number {
   let [end, taken] = [0, 0];
   for (const char of text) {

@@ -12,9 +12,9 @@ import {
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
-/** Lines of a change that are printed when it is made. */
+/** Maximum lines of a change that are printed. */
 const MAX_LINES = 12;
-/** UTF-16 units of one of those lines, and of one line of a result. */
+/** Maximum UTF-16 units of a printed line of a change or a result. */
 const MAX_WIDTH = 160;
 
 interface Sink {
@@ -22,26 +22,26 @@ interface Sink {
 }
 
 interface Outputs {
-  /** Takes the agent's text. */
+  /** Receives the agent's text. */
   readonly reply: Sink;
-  /** Takes its steps: the same terminal, or standard error when the reply goes into a pipe. */
+  /** Receives the agent's steps: the same terminal, or standard error if the reply goes into a pipe. */
   readonly progress: Sink;
   readonly style: Style;
-  /** Writes the answer alone, when it is whole: for a reply that goes into a pipe or a file. */
+  /** Writes only the complete answer, for a reply that goes into a pipe or a file. */
   readonly whole?: boolean;
 }
 
 type Format = Parameters<Style>[0];
 type NoteOf<Event> = (event: Event) => readonly [Format, string] | undefined;
 
-/** What a decision means where the call is not run. */
+/** Notes for decisions by which a call does not run. */
 const DECIDED: { readonly [decision: string]: string | undefined } = {
   denied: '✗ You denied this call',
   expired: '✗ Not run: nobody decided in time',
   superseded: '✗ Not run: you said something else',
 };
 
-/** The line that is printed for an event, by its type. */
+/** The line that is printed for an event, by event type. */
 const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
@@ -90,16 +90,16 @@ const NOTES: {
   warning: ({ message }) => ['yellow', message],
 };
 
-/** Prints the events of calls as they come. */
+/** Prints the events of calls as they occur. */
 export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
   #model: string | undefined;
-  /** Calls that were not run: the decision was printed instead of call and result. */
+  /** Calls that were not run. The decision was printed instead of call and result. */
   readonly #denied = new Set<string>();
-  /** The text of the last step that ended. */
+  /** The text of the last completed step. */
   #answer = '';
-  /** True while the reply is in an unfinished line. */
+  /** Whether the reply is in an unfinished line. */
   #inLine = false;
 
   constructor(outputs: Outputs) {
@@ -147,27 +147,27 @@ export class EventPrinter {
     return this.#context;
   }
 
-  /** The model that took over; `undefined` while the agent's own answers. */
+  /** The model that took over; `undefined` while the agent's own model answers. */
   get model(): string | undefined {
     return this.#model;
   }
 
-  /** Says that the call has to wait. */
+  /** Reports that the call has to wait. */
   readonly waiting = (): void => {
     this.#note('dim', 'Another call runs in this session; this one waits for its end.');
   };
 
-  /** A line of the program itself. */
+  /** Prints a line of the program itself. */
   note(text: string): void {
     this.#note('dim', text);
   }
 
-  /** What the user said. */
+  /** Prints a text that the user sent. */
   said(text: string): void {
     this.#note('bold', `> ${text}`);
   }
 
-  /** Lines of which some begin with + or -. */
+  /** Prints a change, whose lines may begin with + or -. */
   change(text: string): void {
     const { style } = this.#outputs;
     const lines = printable(text)
@@ -196,7 +196,7 @@ export class EventPrinter {
   }
 }
 
-/** What each stage of a compaction did, a line each. */
+/** Describes what each stage of a compaction did, one line per stage. */
 export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
   return steps.map(({ stage, tokensBefore, tokensAfter, note }) => {
     const change =

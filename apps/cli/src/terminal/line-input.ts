@@ -6,11 +6,11 @@ import { type Footer, type Output, Screen } from './screen.js';
 import type { Style } from './style.js';
 
 interface Listener {
-  /** Takes a text that was typed, or pasted as a whole, while no question was open. */
+  /** Receives a text that was typed, or pasted as a whole, while no question was open. */
   typed(text: string): void;
-  /** Stops what runs. Returns false where nothing runs. */
+  /** Stops running work. Returns false if nothing runs. */
   interrupt(): boolean;
-  /** The rows between output and input, and the line below the input. */
+  /** Returns the rows between output and input, and the line below the input. */
   around(): { readonly above: readonly string[]; readonly status: string };
 }
 
@@ -22,14 +22,14 @@ interface Question {
 }
 
 const PROMPT = '> ';
-/** Rows of the input that are shown: of a longer text those around the cursor. */
+/** Maximum rows of the input that are shown. For a longer text, the rows around the cursor are shown. */
 const MOST_ROWS = 8;
-/** Switches on and off that a terminal marks what is pasted. */
+/** Escape sequences that enable and disable bracketed paste. */
 const [MARK_PASTE, NO_MARKS] = ['\u001B[?2004h', '\u001B[?2004l'];
 
 /**
- * The lines that a person types, at the bottom of a terminal. Lines that are pasted together are one text. If there is no terminal,
- * lines are read as they come.
+ * Reads the lines that a person types at the bottom of a terminal. Lines that are pasted together are one text. Without a terminal, lines
+ * are read as they come.
  */
 export class LineInput {
   /** The output above the input. */
@@ -38,10 +38,10 @@ export class LineInput {
   readonly #output: Output;
   readonly #listener: Listener;
   readonly #style: Style;
-  /** Lines that came together, above the one that is edited. */
+  /** Lines that arrived together, above the line that is being edited. */
   readonly #typed: string[] = [];
   #isPasting = false;
-  /** Whether Enter was pressed, and not pasted. */
+  /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
   #isDue = false;
   #question: Question | undefined;
@@ -55,7 +55,7 @@ export class LineInput {
     this.#style = style;
     this.screen = new Screen(output, (columns, rows) => this.#footer(columns, rows));
     const { isTerminal } = this.screen;
-    // The screen draws the line: readline only edits it.
+    // The screen draws the line, so the output of readline is discarded.
     const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
     this.#lines = createInterface({
       input,
@@ -87,7 +87,7 @@ export class LineInput {
     this.screen.close();
   }
 
-  /** Puts a text back into the line, to be sent or changed. */
+  /** Puts a text back into the line, so that it can be edited or sent. */
   giveBack(text: string): void {
     const lines = text.split('\n');
     const last = lines.pop() ?? '';
@@ -96,7 +96,7 @@ export class LineInput {
     this.screen.refresh();
   }
 
-  /** Keeps a text for {@link next}. */
+  /** Queues a text for {@link next}. */
   push(text: string): void {
     this.#waiting.push(text);
     this.#wake?.();
@@ -104,7 +104,7 @@ export class LineInput {
 
   /** Waits for the next text. Resolves to `undefined` when the input has ended. */
   async next(): Promise<string | undefined> {
-    // A prompt would open an input again that has ended.
+    // A prompt would reopen an input that has ended.
     if (!this.#ended) this.#lines.prompt(true);
     while (this.#waiting.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
@@ -115,10 +115,10 @@ export class LineInput {
   }
 
   /**
-   * Asks a question. Resolves to `undefined` when the input has ended, or the question was left.
+   * Asks a question. Resolves to `undefined` if the input has ended, or the question was dismissed.
    *
-   * @param keys Characters that are an answer as soon as they are pressed: in an empty line, and one at a time. A text that was meant for
-   * the agent is none.
+   * @param keys Characters that count as an answer as soon as they are pressed alone in an empty line. Text that was meant for the agent
+   * does not count.
    */
   async ask(text: string, keys = ''): Promise<string | undefined> {
     if (this.#ended) return undefined;
@@ -142,7 +142,7 @@ export class LineInput {
     else this.#settle();
   }
 
-  /** Looks at what was typed once everything that came together is there. */
+  /** Handles the typed lines once all lines that arrived together are there. */
   #settle(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -151,7 +151,7 @@ export class LineInput {
       if (this.#ended) return;
       const { line } = this.#lines;
       const isKey = [...line].length === 1 && this.#question?.keys.includes(line.toLowerCase());
-      // The last line of what was pasted stands in the input, and goes with the others.
+      // The last pasted line is still in the input, and belongs to the others.
       if (this.#isSent && line === '') this.#take();
       else if (isKey && this.#typed.length === 0 && !this.#isPasting) {
         this.#clear();
@@ -181,14 +181,14 @@ export class LineInput {
     this.#lines.write(null, { ctrl: true, name: 'u' });
   }
 
-  /** Leaves a question, or stops the call. Returns false where there is neither. */
+  /** Dismisses a question, or stops the call. Returns false if there is neither. */
   #leave(): boolean {
     if (this.#question === undefined) return this.#listener.interrupt();
     this.#give(undefined);
     return true;
   }
 
-  /** Ctrl-C leaves a question, stops the call, clears the line, and ends the input, whichever comes first. */
+  /** Ctrl-C dismisses a question, stops the call, clears the line, or ends the input, whichever applies first. */
   #interrupted(): void {
     this.#typed.length = 0;
     this.#isSent = false;

@@ -6,21 +6,18 @@ export interface OnceOptions {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
   readonly printer: EventPrinter;
-  /** Empty to go on where the session stopped. */
+  /** Empty to continue where the session stopped. */
   readonly prompt: string;
-  /** Says how to continue with the session, where calls wait for a decision or not. */
+  /** Returns a hint how to continue the session; `waits` is true if calls are pending. */
   goOn(waits: boolean): string;
-  /** Decides on the calls that wait, by their approvals' ids. */
+  /** Returns decisions on pending calls, by approval id. */
   decide(waiting: readonly string[]): Decisions;
 }
 
-/** The call did not complete: something must be decided, a limit was reached, or it was stopped. */
+/** Exit code of a call that did not complete: a decision is pending, a limit was reached, or it was stopped. */
 const STOPPED = 3;
 
-/**
- * Answers once and resolves with the program's exit code: 0 when the call completed, 3 when it stopped before; how to go on
- * is said then.
- */
+/** Answers once. Resolves with the program's exit code: 0 if the call completed, 3 if it stopped before, with a hint how to continue. */
 export async function answerOnce({
   agent,
   context,

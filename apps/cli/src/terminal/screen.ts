@@ -7,7 +7,7 @@ export type Output = NodeJS.WritableStream & {
   readonly rows?: number;
 };
 
-/** The rows below the output, and the place of the cursor in them. */
+/** The rows below the output, and the cursor position in them. */
 export interface Footer {
   readonly rows: readonly string[];
   readonly row: number;
@@ -16,19 +16,21 @@ export interface Footer {
 
 const NO_FOOTER: Footer = { rows: [], row: 0, column: 0 };
 const ESC = '\u001B[';
-/** Rows that are too wide are cut off, not wrapped: a width that was misjudged moves nothing. */
+/**
+ * Escape sequences that disable and enable line wrapping. Too wide rows are cut off, so that a misjudged width does not shift the layout.
+ */
 const [CUT, WRAP] = [`${ESC}?7l`, `${ESC}?7h`];
-/** Terminals that know it show all changes between the two at once. */
+/** Escape sequences for synchronized output: terminals that support them show all changes in between at once. */
 const [BEGIN, END] = [`${ESC}?2026h`, `${ESC}?2026l`];
 
 /**
- * A terminal whose last rows are a footer. Output goes above the footer, which is drawn again below it. A stream that is no terminal
- * has no footer.
+ * A terminal whose last rows are a footer. Output goes above the footer, which is redrawn below it. A stream that is not a terminal has no
+ * footer.
  */
 export class Screen {
   readonly #output: Output;
   readonly #footer: (columns: number, rows: number) => Footer;
-  /** The last line of the output while it has no end. */
+  /** The unfinished last line of the output. */
   #line = '';
   #drawn = NO_FOOTER;
 
@@ -50,7 +52,7 @@ export class Screen {
     const all = this.#line + text;
     const end = all.lastIndexOf('\n') + 1;
     let [whole, rest] = [all.slice(0, end), all.slice(end)];
-    // A row that is full has its end at the last space: only what may still grow is kept.
+    // A full row ends at its last space. Only the part that may still grow is kept.
     for (let cut = endOf(rest, this.#columns); cut < rest.length; cut = endOf(rest, this.#columns)) {
       const space = rest.lastIndexOf(' ', cut);
       whole += `${rest.slice(0, space > 0 ? space : cut)}\n`;
@@ -60,7 +62,7 @@ export class Screen {
     this.#draw(whole);
   }
 
-  /** Draws the footer again. */
+  /** Redraws the footer. */
   readonly refresh = (): void => {
     if (this.isTerminal) this.#draw('');
   };
@@ -92,7 +94,7 @@ export class Screen {
     return this.#line === '' ? { rows, row, column } : { rows: [this.#line, ...rows], row: row + 1, column };
   }
 
-  /** Rows of the footer above the cursor. A terminal that was made narrower has wrapped them. */
+  /** Returns the number of footer rows above the cursor. A narrowed terminal has wrapped them. */
   #height(): number {
     const { rows, row, column } = this.#drawn;
     const above = rows.slice(0, row).map((each) => Math.max(1, Math.ceil(columnsOf(each) / this.#columns)));

@@ -10,9 +10,9 @@ import { stepLines } from './event-printer.js';
 export interface ChatScope {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
-  /** Keeps the events of the agent's sessions. */
+  /** Stores the events of the agent's sessions. */
   readonly events: EventLog;
-  /** The tokens of the latest request, where one was made. */
+  /** The tokens of the latest request, if there was one. */
   readonly usage?: ContextUsage | undefined;
 }
 
@@ -30,7 +30,7 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
-/** The id of a message by its running number, as the record and `recall` count. */
+/** Returns the id of a message by its running number, as the record and `recall` count. */
 async function messageAt(
   agent: HarnessAgent,
   context: RuntimeContext,
@@ -45,7 +45,7 @@ async function messageAt(
 
 const NOTHING_YET = 'This session has no messages yet.';
 
-/** Says that the agent lacks a capability: without it, a setting in the session's state has no effect. */
+/** Returns an error message if the agent lacks a capability. Without it, a setting in the session's state has no effect. */
 function lacks({ agent }: ChatScope, capability: string): { readonly say: string } | undefined {
   if (agent.capabilities.includes(capability)) return undefined;
   return { say: `This agent has no ${capability}: add it to the capabilities in its file.` };
@@ -244,7 +244,7 @@ const SOURCES = {
   reminders: 'reminders',
 } as const;
 
-/** The latest request by source, a line each, the largest first. */
+/** Describes the latest request by source, one line each, the largest first. */
 function windowLines(usage: ContextUsage | undefined): readonly string[] {
   if (usage === undefined) return [];
   const { total, contextWindow } = usage;
@@ -260,12 +260,12 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   ];
 }
 
-/** Returns whether a text is a command rather than a message: a line by itself. */
+/** Returns whether a text is a command rather than a message. A command is a single line. */
 export function isCommand(line: string): boolean {
   return !line.includes('\n') && /^\/[a-z]*(\s|$)/.test(line);
 }
 
-/** Runs a line that begins with a slash. An unknown command is answered with those that there are. */
+/** Runs a line that begins with a slash. For an unknown command, the result lists the known ones. */
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
   const [, name = ''] = /^\/(\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -273,7 +273,7 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   return { say: name === 'help' || name === '' ? HELP : `There is no command /${name}.\n${HELP}` };
 }
 
-/** Returns the plan of a session with its path; `undefined` when there is none yet. */
+/** Returns the plan of a session with its path; `undefined` if there is none yet. */
 async function readPlan({ storage }: HarnessAgent, state: AgentState): Promise<string | undefined> {
   const { planFile } = state.planModeContext;
   if (planFile === undefined) return undefined;

@@ -2,10 +2,10 @@ import { styleText } from 'node:util';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Text in colors, or as it is. */
+/** Formats text with colors, or returns it unchanged. */
 export type Style = (format: Format, text: string) => string;
 
-/** Colors where someone looks: on a terminal, unless NO_COLOR says otherwise. FORCE_COLOR asks for them anyway. */
+/** Returns colors for a terminal, unless NO_COLOR is set. FORCE_COLOR enables them in any case. */
 export function styleFor(
   output: { readonly isTTY?: boolean | undefined },
   environment: Readonly<Record<string, string | undefined>> = process.env,

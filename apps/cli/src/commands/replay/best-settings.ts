@@ -3,7 +3,7 @@ import { type Comparison, type Strategy, withCompactor } from '@x/replay';
 import { figuresOf } from '@x/replay/internal';
 import { stringify } from 'yaml';
 
-/** Settings that are tried, by their JSON: when a reduction is due, and how much it leaves. */
+/** Settings to try, by their JSON: when a reduction is triggered, and how much it leaves. */
 export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries(
   [0.6, 0.75, 0.85, 0.95].flatMap((share) =>
     [0.35, 0.5, 0.7].map((target) => {
@@ -16,25 +16,24 @@ export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries
   ),
 );
 
-/** The row of the settings that did best. */
+/** The name of the best settings' row. */
 const BEST = 'best';
 
-/** Names kept that are worth no more cost: settings this near to the best count as equal to it. */
+/** Share of kept names within which settings count as equal to the best, so that the cheapest of them wins. */
 const TOLERANCE = 0.01;
 
-/** The settings that did best on some recordings, with what they did. */
+/** The settings that did best on some recordings, with their results. */
 export interface BestSettings {
-  /** `undefined` where no name came up again. */
+  /** Share of kept names; `undefined` if no name was mentioned again. */
   readonly kept: number | undefined;
   readonly costShare: number;
-  /** For `compaction.yaml`. */
+  /** The settings in the format of `compaction.yaml`. */
   readonly yaml: string;
 }
 
 /**
- * Puts the best of {@link candidates} in the place of all: the cheapest of those that keep the most names, and send
- * nothing that is larger than the window; the cheapest of all where no name came up again. `undefined` where nothing had
- * to be reduced.
+ * Replaces all {@link candidates} with the best one: the cheapest of those that keep the most names and never exceed the window. If no name
+ * was mentioned again, the cheapest of all. `undefined` if nothing had to be reduced.
  */
 export function withBest(compared: readonly Comparison[]): {
   readonly best: BestSettings | undefined;

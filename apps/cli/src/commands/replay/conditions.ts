@@ -4,7 +4,7 @@ import { ArgumentError } from '../../command.js';
 
 type Row = ReturnType<typeof figuresOf>[number];
 
-/** What a condition may be about, as numbers of one row. Shares are percentages. */
+/** The figures that a condition can test. Shares are percentages. */
 const FIGURES: Readonly<Record<string, (row: Row) => number>> = {
   kept: ({ retained, references }) => (references === 0 ? 100 : (100 * retained) / references),
   cost: ({ costShare = 1 }) => 100 * costShare,
@@ -15,7 +15,7 @@ const FIGURES: Readonly<Record<string, (row: Row) => number>> = {
 
 const CONDITION = /^(\w+)([<>])(\d+(?:\.\d+)?)$/;
 
-/** Reads the conditions of `--fail-if`, and answers a function that lists those that hold for a strategy. */
+/** Parses the conditions of `--fail-if`. Returns a function that lists those that hold for a strategy. */
 export function readConditions(text: string): (strategy: string, all: readonly Comparison[]) => string[] {
   const conditions = text.split(/[\s,]+/).filter((word) => word !== '');
   const tests = conditions.map((condition) => {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { unreadable } from '../../read-input.js';
 
-/** The folders where agents keep their logs, below the home directory. */
+/** Log folders of known agents, relative to the home directory. */
 const KNOWN_FOLDERS = [
   ['Claude Code', '.claude/projects'],
   ['Codex', '.codex/sessions'],
@@ -14,7 +14,7 @@ const KNOWN_FOLDERS = [
 ] as const;
 
 const LOG = /\.jsonl?$/;
-/** What a store keeps of a session, whose log is beside it, and what Gemini CLI keeps beside its chats. */
+/** JSON files that are not logs: a store's files of a session, whose log is separate, and files that Gemini CLI keeps next to its chats. */
 const OTHER = /[\\/](?:context[\\/][^\\/]+[\\/](?:head|segment)|\.gemini[\\/]tmp[\\/][^\\/]+[\\/])[^\\/]*$/;
 
 /** A file that may be a log. */
@@ -25,10 +25,9 @@ export interface LogFile {
 }
 
 /**
- * Finds logs: the named files, and all JSON files in the named folders; the latest first within a folder. `-` is standard
- * input.
+ * Finds logs: the named files, and all JSON files in the named folders, the latest first within a folder. `-` is standard input.
  *
- * @throws {UsageError} for a name that is neither, or that cannot be read.
+ * @throws {UsageError} for a name that does not exist or cannot be read.
  */
 export async function namedLogs(names: readonly string[]): Promise<readonly LogFile[]> {
   const found: LogFile[] = [];
@@ -43,7 +42,7 @@ async function logsAt(path: string): Promise<readonly LogFile[]> {
   try {
     const info = await stat(path);
     if (!info.isDirectory()) return [{ path, bytes: info.size, modifiedMs: info.mtimeMs }];
-    // One that is named must be readable; those below it need not.
+    // A named folder must be readable; its subfolders need not be.
     await readdir(path);
     return newestFirst(await logsBelow(path));
   } catch (error) {
@@ -51,16 +50,16 @@ async function logsAt(path: string): Promise<readonly LogFile[]> {
   }
 }
 
-/** Finds the logs of agents that are known to keep some on this machine, the latest first. */
+/** Finds the logs of known agents on this machine, the latest first. */
 export async function foundLogs(home: string = homedir()): Promise<readonly LogFile[]> {
   const found = await Promise.all(KNOWN_FOLDERS.map(([, folder]) => logsBelow(join(home, folder))));
   return newestFirst(found.flat());
 }
 
-/** Words for the places where {@link foundLogs} looks. */
+/** Describes the folders that {@link foundLogs} searches. */
 export const knownFolders = KNOWN_FOLDERS.map(([name, folder]) => `${name} (~/${folder})`).join(', ');
 
-/** Folder by folder: one that cannot be read hides no other. */
+/** Finds logs recursively. Skips folders that cannot be read. */
 async function logsBelow(folder: string): Promise<readonly LogFile[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = await Promise.all(

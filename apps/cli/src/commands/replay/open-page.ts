@@ -5,12 +5,12 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Opens a file in the user's browser, where there is a screen to see it on; otherwise does nothing. */
+/** Opens a file in the user's browser. Does nothing without a display. */
 export function openPage(file: string, environment: NodeJS.ProcessEnv = process.env): void {
   const [program, ...first] = OPENERS[process.platform] ?? ['xdg-open'];
   if (program === 'xdg-open' && !environment.DISPLAY && !environment.WAYLAND_DISPLAY) return;
   const child = spawn(program, [...first, file], { detached: true, stdio: 'ignore' });
-  // Without such a program the report's path, which is printed, has to do.
+  // If there is no such program, the user still has the printed path.
   child.on('error', () => {});
   child.unref();
 }

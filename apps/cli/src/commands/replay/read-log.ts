@@ -3,9 +3,9 @@ import { UsageError } from '../../command.js';
 import { readInput } from '../../read-input.js';
 
 /**
- * Reads a log of any agent. A log without an id of its own is called by its path.
+ * Reads a log of any agent. If the log has no id, the path is its id.
  *
- * @throws {UsageError} for a file that cannot be read, or that is no log.
+ * @throws {UsageError} for a file that cannot be read, or is not a log.
  */
 export async function readLog(
   path: string,
@@ -18,7 +18,7 @@ export async function readLog(
 /**
  * Reads a log with a function of `@x/replay`.
  *
- * @throws {UsageError} for a file that cannot be read, or that is no log.
+ * @throws {UsageError} for a file that cannot be read, or is not a log.
  */
 export async function readLogWith<Read>(
   read: (source: string, options: { readonly format?: string }) => Read,

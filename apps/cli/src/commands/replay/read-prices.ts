@@ -2,7 +2,7 @@ import { type Prices, parsePrices } from '@x/replay';
 import { parse } from 'yaml';
 import { readInput } from '../../read-input.js';
 
-/** `input=3,output=15` or the name of a JSON or YAML file with these fields; for a million tokens. */
+/** Parses prices per million tokens: `input=3,output=15`, or the name of a JSON or YAML file with these fields. */
 export async function readPrices(argument: string): Promise<Prices> {
   if (!argument.includes('=')) return parsePrices(parse(await readInput(argument)));
   const pairs = argument.split(',').map((pair) => pair.split('=').map((part) => part.trim()));

@@ -28,7 +28,7 @@ import { readLog } from './read-log.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
-/** Found logs that are replayed: enough to tell, few enough for seconds. */
+/** Maximum number and total bytes of found logs to replay: enough for a result, few enough to take seconds. */
 const MOST_LOGS = 12;
 const MOST_BYTES = 20_000_000;
 
@@ -148,11 +148,11 @@ export const replay = command({
   },
 });
 
-/** UTF-16 units of how a conversation begins. */
+/** Maximum UTF-16 units of a conversation's opening. */
 const OPENING = 50;
-/** Messages of a recording that take long enough for someone to wonder. */
+/** Number of messages from which progress is shown, because the replay takes noticeably long. */
 const LONG = 2_000;
-/** Words for the columns of the table. */
+/** Explains the columns of the table. */
 const LEGEND = `
 kept     share of the names that came up again that were still there; of: all
 cost     in US dollars; without prices, in tokens that were read from no cache
@@ -162,12 +162,12 @@ largest  the largest request, in tokens; over: requests above the window
 reduced  how often something was reduced
 `;
 
-/** Shows how far it is, in the place of what was shown before; nothing in a file or a pipe. */
+/** Overwrites the progress line. Prints nothing to a file or a pipe. */
 function onTerminal(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${headOf(text, process.stderr.columns - 1)}`);
 }
 
-/** Says why no log could be read; what can be read stands once, at the end. */
+/** Explains why no log could be read. The hint about readable formats appears once, at the end. */
 function nothingRead(skipped: readonly string[], named: readonly string[]): string {
   if (skipped.length === 0) {
     return `There are no .json or .jsonl files in ${named.join(', ')}. Name files or folders that hold some; x replay alone looks for those of ${knownFolders}.`;
@@ -194,12 +194,12 @@ async function searched(
   return taken;
 }
 
-/** Names a file for a report in a folder that nobody else reads: it quotes what the logs hold. */
+/** Returns the path of a report in a new private folder, because the report quotes the logs. */
 async function ownPage(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'x-replay-')), 'report.html');
 }
 
-/** Reads logs, and gives the reasons for which some cannot be read. */
+/** Reads logs. Returns the readable ones, and the reasons why others were skipped. */
 async function readLogs(logs: readonly LogFile[], format: string | undefined) {
   const recordings: RecordedConversation[] = [];
   const skipped: string[] = [];
@@ -217,7 +217,7 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
   return { recordings, skipped };
 }
 
-/** The prices that were given, or else the list prices of the recorded models where all of them are known. */
+/** Returns the given prices, or the list prices of the recorded models if all of them are known. */
 function pricesFor(
   recordings: readonly RecordedConversation[],
   given: Prices | undefined,
@@ -234,7 +234,7 @@ function pricesFor(
   };
 }
 
-/** Words how far a replay of many logs is. */
+/** Describes the progress of a replay of many logs. */
 function progress({ conversation, strategies: results }: Comparison, done: number, all: number): string {
   const ours = results.ours ?? Object.values(results)[0];
   const kept =
@@ -258,7 +258,7 @@ function wordsFor(best: BestSettings | undefined, comparisons: readonly Comparis
   ].join('\n');
 }
 
-/** How a conversation begins, by which people know it: logs are named by ids. */
+/** Returns the beginning of a conversation, by which people recognize it. Logs are named by ids. */
 function openingOf({ messages }: RecordedConversation): string {
   const [line = ''] = messages.flatMap((message) =>
     message.role === 'user' && message.kind === undefined
@@ -312,14 +312,14 @@ function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
   return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
 }
 
-/** Before anything is looked for: where nothing is found, nobody would hear of it. */
+/** Checked before the search: if no log is found, the error would not appear. */
 function refuseUnknownFormat(name: string | undefined): void {
   const known = formats.map(({ format }) => format);
   if (name === undefined || known.includes(name)) return;
   throw new ArgumentError(`There is no format ${name}; there are ${known.join(', ')}.`);
 }
 
-/** Writes settings into a file, and takes over what else it says. */
+/** Writes settings into a file, and keeps its other content. */
 async function writeSettings(file: string, yaml: string): Promise<void> {
   if (!existsSync(file)) return write(file, yaml);
   const document = await readDocument(file);

@@ -2,7 +2,7 @@ import { createCompactor, parseCompactionConfig } from '@x/compaction';
 import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } from '@x/replay';
 import { readYaml } from '../../read-input.js';
 
-/** The strategies that recordings are compared by. None calls a model. */
+/** The strategies to compare on recordings. None of them calls a model. */
 export const strategies: Readonly<Record<string, Strategy>> = {
   'tail-20': keepTail(20),
   'mask-5': maskOutputs(5),
@@ -13,9 +13,9 @@ export const strategies: Readonly<Record<string, Strategy>> = {
 };
 
 /**
- * The compactor of a configuration file (JSON or YAML), without the summarizer that it may name.
+ * Returns the compactor of a configuration file (JSON or YAML), without a summarizer.
  *
- * @throws {InvalidInputError} naming every bad field.
+ * @throws {InvalidInputError} naming every invalid field.
  */
 export async function fromConfiguration(file: string): Promise<Strategy> {
   const { options } = parseCompactionConfig(await readYaml(file), file);

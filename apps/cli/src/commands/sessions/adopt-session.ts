@@ -11,7 +11,7 @@ import { readLog } from '../replay/read-log.js';
 import { DEFAULT_AGENT_FILE } from '../run.js';
 import { withOurTools } from './adopted-tools.js';
 
-/** Makes a session of what another agent has logged. */
+/** Converts another agent's log to a session. */
 export const adoptSession = command({
   name: 'sessions adopt',
   takes: 'FILE',
@@ -63,7 +63,7 @@ export const adoptSession = command({
   },
 });
 
-/** The agent that x run would take. */
+/** Returns the name of the agent that `x run` would use. */
 async function ownAgent(): Promise<string> {
   if (!existsSync(DEFAULT_AGENT_FILE)) return 'agent';
   const name: unknown = (await readDocument(DEFAULT_AGENT_FILE)).get('name');

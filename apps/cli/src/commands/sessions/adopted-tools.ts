@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { JsonValue, Message } from '@x/core';
 import { isObject } from '@x/core/internal';
 
-/** What one of our tools is called elsewhere, and its input by the names that it has there. */
+/** Names of the equivalent tool in other agents, and their names of its input fields. */
 interface Counterpart {
   readonly names: readonly string[];
   readonly input: Readonly<Record<string, string>>;
@@ -40,12 +40,12 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   list_files: { names: ['LS', 'list', 'list_directory', 'list_files', 'ls'], input: path },
 };
 
-/** What is said beside the work, and what our tools have no place for. */
+/** Input fields of other agents that our tools lack and that do not change the work. */
 const SPARE = ['description', 'workdir', 'run_in_background', 'justification', 'instruction'];
 
 /**
- * Calls our tools where a recorded agent called tools of its own that do the same, so that the model continues with what it has. Paths
- * below the workspace become relative to it. A call whose input has more than ours take stays as it is.
+ * Replaces tool calls of a recorded agent with calls of our equivalent tools, so that the model continues with the tools that it has. Paths
+ * below the workspace become relative to it. A call with input fields that our tools lack stays as it is.
  */
 export function withOurTools(messages: readonly Message[], workspace: string): readonly Message[] {
   const root = `${resolve(workspace)}/`;
@@ -80,7 +80,7 @@ function counterpartOf(theirs: string, input: JsonValue, root: string) {
   return { name, input: Object.fromEntries(own) as JsonValue };
 }
 
-/** The line of a command that is a list of words; that of a shell has it as its last word. */
+/** Joins a list of words to a command line. For a shell call, returns its last word, which is the command line. */
 function commandLine(words: readonly unknown[]): string {
   const isShell = /(?:^|\/)(?:ba|z)?sh$/.test(String(words[0])) && String(words[1]).startsWith('-');
   return isShell && words.length === 3 ? String(words[2]) : words.map(String).join(' ');

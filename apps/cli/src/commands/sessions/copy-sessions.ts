@@ -74,7 +74,7 @@ export const copySessions = command({
   },
 });
 
-/** Reads what {@link exportSession} wrote. */
+/** Reads a file that {@link exportSession} wrote. */
 export const importSession = command({
   name: 'sessions import',
   takes: 'FILE',
@@ -90,10 +90,10 @@ export const importSession = command({
     const key = SessionKey.of(parts as Parameters<typeof SessionKey.of>[0]);
     const whole = AgentState.fromJSON(state);
     const logged = lines.map((line) => (parsed(line) as { readonly message: Message }).message);
-    // The same file again is the same commit.
+    // The operation id derives from the file, so that a repeated import is the same commit.
     const change = { operation: operationOf(text), expected: undefined, keep: 0 };
     await withStore(values, { readOnly: false, createTables: true }, async (store) => {
-      // The log goes first, as in a call; not beside a session that is another one.
+      // The log is written first, as in a call, but not if another session has this key.
       if (logged.length > 0 && (await store.load(key, { last: 0 })) === undefined) {
         await new WorkspaceSessionLog(openWorkspace(values), key).append(logged);
       }

@@ -21,7 +21,7 @@ export const deleteSession = command({
   },
   summary: 'Deletes a session with its log, evicted results, plan and tasks.',
   async run({ values, positionals: [sessionId = ''], output }) {
-    // Exactly this owner's: what a repeated command means by a part of an id is another session.
+    // Requires the exact owner and the whole id. When repeated, a part of an id could match another session.
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
     await withStore(values, { readOnly: !values.yes }, async (session) => {
       const storage = existsSync(values.workspace) ? openWorkspace(values) : undefined;
@@ -32,7 +32,7 @@ export const deleteSession = command({
   },
 });
 
-/** What to say to delete it, or that there is nothing to delete. */
+/** Returns the error that shows how to confirm the deletion, or that there is nothing to delete. */
 async function whatToSay(
   store: SessionStore,
   values: IdentityValues & StoreValues & { readonly yes?: boolean | undefined },
@@ -40,7 +40,7 @@ async function whatToSay(
 ): Promise<UsageError> {
   const key = await findSession(store, scopeOf(values), id);
   const { parts } = key;
-  // One that is damaged can be deleted all the same.
+  // A damaged session can be deleted too.
   const isThere = await store.load(key).then(Boolean, () => true);
   if (!isThere && (await findLog(values, key)) === undefined) return noSession(key);
   const whole = values.yes ? '--yes takes a whole id with its owner. ' : '';
@@ -49,7 +49,7 @@ async function whatToSay(
   );
 }
 
-/** The command that deletes this session, where it was found. */
+/** Returns the command that deletes this session from the store where it was found. */
 function deletionOf(
   { tenantId, userId, agentId, sessionId }: SessionKey['parts'],
   { workspace, ...values }: StoreValues,
@@ -65,7 +65,7 @@ function deletionOf(
   });
 }
 
-/** What is printed is kept in logs. */
+/** Removes the password from an address, because printed commands may end up in logs. */
 function withoutPassword(address: unknown): unknown {
   return typeof address === 'string' ? address.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1PASSWORD@') : address;
 }

@@ -7,7 +7,7 @@ import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { namesStore, skippedHint, storeOptions, withStore } from '../../open-store.js';
 
-/** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
+/** Lists sessions, the latest first. If the store fails in the end, the sessions found so far are listed. */
 export const listSessions = command({
   name: 'sessions list',
   options: {
@@ -25,7 +25,7 @@ export const listSessions = command({
       try {
         for await (const info of store.list(scopeOf(values))) found.push(info);
       } catch (error) {
-        // A store says which sessions are damaged after it has listed the others.
+        // A store reports damaged sessions after it has listed the others.
         failure = { error };
       }
       for (let page = 0; page < found.length; page += PAGE) {
@@ -37,7 +37,7 @@ export const listSessions = command({
     for (const each of found) {
       const { cursor: _, key, title = '', compaction, ...info } = each;
       const { pid, host, takenAt } = holders.get(each) ?? {};
-      // The name of the host is followed by what tells one boot, or one container, from the next.
+      // The host name is followed by an id of the boot or container.
       const heldBy = takenAt === undefined ? undefined : { pid, host: host?.split('+', 1)[0], takenAt };
       if (values.json) {
         output.write(`${JSON.stringify({ ...key.parts, ...info, title, compaction, heldBy })}\n`);
@@ -58,5 +58,5 @@ export const listSessions = command({
   },
 });
 
-/** Sessions whose holders are asked for side by side. */
+/** Number of sessions whose lease holders are queried concurrently. */
 const PAGE = 50;

@@ -9,7 +9,7 @@ import { costLines, readEvents, readSession } from '../../session-events.js';
 
 const options = { ...storeOptions, ...identityOptions } as const;
 
-/** Says what the model no longer sees of a session, and where it is. */
+/** Shows what the model no longer sees of a session, and where it is. */
 export const explainSession = command({
   name: 'sessions explain',
   takes: 'SESSION',
