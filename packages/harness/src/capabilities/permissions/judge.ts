@@ -57,10 +57,15 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
 }
 
 /**
- * Returns a warning for the approver if servers or tools of unknown origin may have influenced this turn; otherwise ''.
+ * Returns a warning for the approver if servers or tools of unknown origin may have influenced the calls of the last message;
+ * otherwise ''. Results that came after that message did not influence them.
  */
 export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
-  const names = strangersIn(context, ({ origin }) => origin !== 'agent' && origin !== 'file');
+  const read = context.slice(
+    0,
+    context.findLastIndex(({ role }) => role === 'assistant'),
+  );
+  const names = strangersIn(read, ({ origin }) => origin !== 'agent' && origin !== 'file');
   return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
 }
 
