@@ -69,10 +69,7 @@ export const localExecutor: Executor = {
   execution: (line) => ({ file: 'sh', args: ['-c', line] }),
 };
 
-/**
- * System directories that programs need. The sandbox contains no others, in particular no home directories and no
- * `/run`.
- */
+/** System directories that programs need. Home directories and `/run` are not visible in the sandbox. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 
 /** Configuration below the system directories, which may contain secrets. The sandbox hides it. */

@@ -34,9 +34,9 @@ export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 
 /**
  * Adds plan mode: `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something
- * are denied, even if a rule allows them. The plan is one file per session below `plans/` of the storage. Leaving plan
- * mode requires a human's approval. `state.planModeContext` says whether plan mode is on and names the plan's file;
- * every step reminds the model.
+ * are denied, even if a rule allows them. The plan is one file per session below `plans/` of the storage. By default,
+ * leaving plan mode requires a human's approval. `state.planModeContext` says whether plan mode is on and names the
+ * plan's file. Every step reminds the model that plan mode is on.
  *
  * @example
  * ```ts

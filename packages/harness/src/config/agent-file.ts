@@ -29,7 +29,7 @@ export interface ModelReference {
   readonly id: string;
   /** Context window in tokens, for models that the program does not know. */
   readonly contextWindow?: number | undefined;
-  /** `auto`: the provider's own compaction is used where it has one. */
+  /** `auto` uses the provider's own compaction if it has one. */
   readonly nativeCompaction?: 'auto' | 'off' | undefined;
 }
 
@@ -39,7 +39,7 @@ const model = z.union(
     z.strictObject({
       id: partName,
       contextWindow: z.int().min(1).optional(),
-      /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
+      /** `auto` uses the provider's own compaction if it has one. Default `off`. */
       nativeCompaction: z.enum(['auto', 'off']).optional(),
     }),
   ],

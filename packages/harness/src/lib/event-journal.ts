@@ -80,8 +80,8 @@ export class EventJournal<Result> {
   /**
    * Reads the events after number `after`, or from the oldest that is kept, to the end of the call.
    *
-   * @throws {HarnessError} `events_gone` if events in between are no longer kept, or there is no event
-   *   `after`, as it was another call's.
+   * @throws {HarnessError} `events_gone` if events in between are no longer kept, or if this call has no event `after`
+   * yet because the cursor belongs to another call.
    * @throws the error of the call, if it failed.
    */
   async *read(after?: number): AsyncGenerator<AgentEvent, Result> {

@@ -31,7 +31,7 @@ const MAX_WORDS = 4_000;
 export interface Command {
   /** Its words without quotes. Expansions are kept as written. */
   readonly words: readonly string[];
-  /** True if its program is known. An unknown program may run its words. */
+  /** True if its program is known and runs no other program. An unknown program may run its words. */
   readonly isUnderstood: boolean;
   /** Effects of its program or, if the program is unknown, of the programs that its words may name. */
   readonly uses: readonly Understood[];

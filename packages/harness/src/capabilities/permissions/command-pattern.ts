@@ -63,7 +63,7 @@ function mayRunMore(line: CommandLine): boolean {
   return line.isOpaque || line.commands.some(({ isOpaque }) => isOpaque);
 }
 
-/** Trims blanks. A regular expression would take quadratic time at the end of the line. */
+/** Trims blanks. A regular expression for trailing blanks could take quadratic time. */
 function trimmed(line: string): string {
   let end = line.length;
   while (end > 0 && ' \t\n'.includes(line[end - 1] as string)) end--;
@@ -127,8 +127,8 @@ function matchCommand(pattern: string, command: string): boolean {
 }
 
 /**
- * Yields a command without its directory, with and without the options after its name: `git -C x push` is also `git
- * push`.
+ * Yields a command without its directory, with and without the options after its name: `git -C x push` is also
+ * `git push`.
  */
 function* spellings([command = '', ...rest]: readonly string[]): Iterable<string> {
   const name = baseName(command);

@@ -128,8 +128,9 @@ export function keepTasks({ extensions }: AgentState, tasks: readonly GivenTask[
 }
 
 /**
- * Reads the subagent tasks of a session with their status, oldest first: `subagentTasks(agent.session,
- * agent.keyOf(context))`. A queued task is `pending` until a process starts it or its parent gives up on it.
+ * Reads the subagent tasks of a session with their status, oldest first:
+ * `subagentTasks(agent.session, agent.keyOf(context))`. A queued task is `pending` until a process starts it or its
+ * parent gives up on it.
  */
 export async function subagentTasks(
   store: SessionStore,

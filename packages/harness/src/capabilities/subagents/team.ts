@@ -455,7 +455,7 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
 
 /** Creates the tools with which an agent controls its subagents. */
 function teamTools(team: Team): readonly Tool[] {
-  // Long because it is a list of three tools with what a model reads of them.
+  // Long because it defines three tools with the descriptions that a model reads.
   const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
 

@@ -48,9 +48,9 @@ async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
 }
 
 /**
- * Yields all entries below `path`, depth first and sorted. Skips directories with an ignored name. A link to a
- * directory is followed once only, because it may form a cycle. Skips entries that cannot be read or whose name is not
- * a valid path.
+ * Yields all entries below `path`, depth first and sorted. Skips directories with an ignored name, entries that cannot
+ * be read, and names that are not valid paths. Skips a link to a directory that was already walked, because links may
+ * form cycles.
  *
  * @param expected The real path of `path`, unless it is a link.
  */
