@@ -122,7 +122,7 @@ it('everything together works through a small window, over three processes', {
   const called = new Set(events.flatMap((event) => (event.type === 'tool.call' ? [event.call.name] : [])));
   const offered = new Set(requests.flatMap(({ tools }) => tools.map(({ name }) => name)));
   expect([...offered].filter((name) => !called.has(name))).toEqual([]);
-  expect(offered.size).toBe(31);
+  expect(offered.size).toBe(30);
   expect(events.filter(({ type }) => type === 'warning' || type === 'memory.failed')).toEqual([]);
 
   // What ended in the background was told once, and stands in no state.
