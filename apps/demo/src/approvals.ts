@@ -1,12 +1,12 @@
 import type { Capability } from '@x/core';
 import { permissions } from '@x/harness';
 
-/** Files that the agent may write without asking: its report and its notes. */
+/** Files that the agent may write without approval: its report and its notes. */
 const OWN_FILES = ['REPORT.md', 'notes/**'];
 
 /**
- * Commands that read the repository and nothing else: the file tools read files. A command that takes any path would read the
- * server's secrets, `/proc/$PPID/environ` for one. What writes or runs another is in `ASK`, or left out.
+ * Commands that only read the repository. Files are read with the file tools: a command that takes any path could read the server's
+ * secrets, such as `/proc/$PPID/environ`. Commands that write or run other commands are in `ASK`, or omitted.
  */
 const READING_COMMANDS = [
   'ls',
@@ -20,13 +20,13 @@ const READING_COMMANDS = [
 const ASK = ['execute(git *--output*)', 'execute(git *--ext-diff*)', 'execute(git *--textconv*)'];
 
 interface ApprovalOptions {
-  /** True when the embedded guide answers. Its commands are part of this program: no input of a user becomes one. */
+  /** Whether the embedded guide answers. Its commands are part of this program and never contain user input. */
   readonly embedded: boolean;
-  /** True when no human is there: calls that would be asked are denied, and the model reads so. */
+  /** Whether no human is present. Calls that need approval are then denied, and the model is informed. */
   readonly unattended: boolean;
 }
 
-/** Makes the permissions: reading and writing its own notes are free, the agent asks for the rest. */
+/** Returns the permissions: the agent may read and write its own notes, and asks for anything else. */
 export function approvals({ embedded, unattended }: ApprovalOptions): Capability {
   const commands = embedded ? ['execute'] : READING_COMMANDS.map((command) => `execute(${command})`);
   const writing = OWN_FILES.flatMap((path) => [`write_file(${path})`, `edit_file(${path})`]);

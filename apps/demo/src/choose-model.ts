@@ -3,10 +3,10 @@ import { InvalidInputError, type Model } from '@x/core';
 import { chooseModel as chooseProvider } from '../../cli/src/agent/choose-model.js';
 import { GuideModel } from './guide/guide-model.js';
 
-/** Small enough that the embedded guide's survey must be compacted several times. */
+/** Tokens. Small enough that the embedded guide's survey must be compacted several times. */
 const GUIDE_WINDOW = 16_000;
 
-/** Providers in the order in which the environment is asked for them: by this variable, with its model and its window. */
+/** Providers in order of precedence. The first whose variable is set is used, with its model variable, default model and window. */
 const PROVIDERS = [
   ['OPENAI_BASE_URL', 'compatible', 'OPENAI_MODEL', undefined, 32_000],
   ['OPENAI_API_KEY', 'openai', 'OPENAI_MODEL', 'gpt-5', 400_000],
@@ -15,12 +15,12 @@ const PROVIDERS = [
 
 export interface ModelChoice {
   readonly model: Model;
-  /** True for the embedded guide. */
+  /** Whether it is the embedded guide. */
   readonly embedded: boolean;
 }
 
 /**
- * Chooses the model that the environment names: a compatible endpoint, OpenAI, Anthropic, or else the embedded guide.
+ * Chooses the model from the environment: a compatible endpoint, OpenAI, Anthropic, or else the embedded guide.
  *
  * @throws {InvalidInputError} when an endpoint is set without a model.
  */

@@ -16,46 +16,46 @@ The repository is mounted read-only under repo/ for the file tools, and is the w
 Everything outside repo/ is your own workspace: write reports there. Keep a todo list for any work of more than a few steps.
 Older messages are compacted as you work. When you need something that you no longer see, search the log of this session or read it again.`;
 
-/** Names of the repository that hold secrets. */
+/** File names that may contain secrets. The agent cannot see them. */
 const KEPT_BACK = ['.env*', '.git', '.npmrc', '.netrc'];
-/** The full-text index of memories and notes, in the data directory. It may be deleted: it is made of the files. */
+/** The full-text index of memories and notes, in the data directory. It can be deleted and is then rebuilt from the files. */
 const INDEX_FILE = 'memory_index.db';
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
   /** The events of its sessions. */
   readonly events: EventLog;
-  /** What the agent keeps for itself: logs, memory, tasks, plans. */
+  /** The agent's own files: logs, memory, tasks, plans. */
   readonly storage: Workspace;
   readonly store: SessionStore;
-  /** Tokens at which a compaction begins by itself. */
+  /** Tokens at which automatic compaction starts. */
   readonly triggerTokens: number;
 }
 
 interface CreateAgentOptions {
   readonly model: Model;
-  /** True for the embedded guide, which follows rules. */
+  /** Whether it is the embedded guide, which follows rules. */
   readonly embedded: boolean;
-  /** Writes summaries and memories; `null`: rules do. Default: the model, unless it is embedded. */
+  /** The model for summaries and memories; `null` to use rules instead. Default: the agent's model, unless it is embedded. */
   readonly background?: Model | null | undefined;
-  /** The directory of this machine's files. */
+  /** The directory for local data. */
   readonly data: string;
   /** The storage of sessions, logs and reports. Default: files in `data`. */
   readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
   readonly repo: string;
-  /** True when no human can be asked for permission. Default false. */
+  /** Whether no human can be asked for approval. Default false. */
   readonly unattended?: boolean | undefined;
 }
 
-/** The share of the window at which compaction is due by default. */
+/** Share of the window at which compaction starts by default. */
 const DUE_AT = 0.85;
 
-/** The demo's agent: every package of the house, put together from parts. */
+/** Creates the demo's agent, which uses every package. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { model, embedded, data, repo, unattended = false } = options;
   const { storage = openFiles(data) } = options;
-  // The guide can write neither summaries nor notes: the record is the summary, and nothing is remembered.
+  // The guide can write neither summaries nor notes: the record serves as summary, and nothing is remembered.
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
@@ -67,12 +67,12 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const remembering = memory({
     index: join(data, INDEX_FILE),
     withoutUser: 'shared',
-    // Rules do not read memories in their prompt.
+    // The embedded guide does not read memories in its prompt.
     maxPromptTokens: embedded ? 0 : 4_000,
     ...(background === undefined ? {} : { model: background }),
   });
 
-  // The demo's data may are in the repository: commands are not to read it.
+  // The demo's data may be in the repository, where commands must not read it.
   const hidden = dataWithin(repo, data).map((name) => join(repo, name));
 
   const events = eventLog({ onError: (error) => forPage(error).message });
@@ -86,7 +86,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .tokenCounter(counter)
     .checkpoint('step')
     .maxIterations(500)
-    // Tools of the demo's own go here, with `.tools(…)`. Without a key none is called: the guide's rules know only these.
+    // Add your own tools here, with `.tools(…)`. The embedded guide knows only the tools below, so it calls none of yours.
     .use(
       toolResultEviction(),
       compaction({ counter, ...(background === undefined ? {} : { model: background }) }),
@@ -111,7 +111,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   };
 }
 
-/** Names the directory of the repository in which the demo's own data is, where it is. */
+/** Returns the directory of the repository that contains the demo's data; empty if it is elsewhere. */
 function dataWithin(repo: string, data: string): readonly string[] {
   const [first = ''] = relative(repo, data).split(sep);
   return first === '' || first === '..' ? [] : [first];

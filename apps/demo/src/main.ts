@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   return settings.once === undefined ? serve(settings) : runOnce(settings, settings.once);
 }
 
-/** Opens the agent. */
+/** Creates the agent. */
 async function open(settings: DemoSettings, paceMs: number, unattended = false) {
   const choice = await chooseModel(process.env, { ...settings, paceMs });
   const { data, repo } = settings;
@@ -51,7 +51,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   const prices = embedded ? undefined : modelPrices(id);
   const info = { model: { id, embedded, prices }, contextWindow, triggerTokens };
   const backend = new Backend({ demo, counter: tiktokenCounter(), info });
-  // The same from the sources as from what was built.
+  // The path is the same from the sources and from the build.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
   const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
@@ -69,7 +69,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   return 0;
 }
 
-/** Runs `stop` at the first signal; the second ends the process at once. */
+/** Runs `stop` at the first signal. A second signal ends the process at once. */
 function onSignals(stop: () => unknown): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop());
 }
@@ -79,7 +79,7 @@ main().then(
     process.exitCode = code;
   },
   (error: unknown) => {
-    // What people can act on needs no stack; anything else is a defect.
+    // Errors that users can fix are printed without a stack. Other errors are bugs.
     console.error(XError.isInstance(error) ? error.message : error);
     process.exitCode = 1;
   },

@@ -7,10 +7,10 @@ import { AGENT, type DemoAgent } from './create-agent.js';
 
 interface OnceOptions {
   readonly prompt: string;
-  /** The session to use. Default: one that was cut off with the same prompt, else a new one. */
+  /** The session to use. Default: an interrupted session with the same prompt, otherwise a new one. */
   readonly session?: string | undefined;
   readonly output: NodeJS.WriteStream;
-  /** The folder of the agent's files, to name those that it wrote. */
+  /** The folder of the agent's files, for printing the paths of files that it wrote. */
   readonly folder: string;
 }
 
@@ -42,9 +42,9 @@ export async function once(demo: DemoAgent, options: OnceOptions): Promise<numbe
   return code;
 }
 
-/** The latest session of this kind whose call never ended and which began with the same prompt. */
+/** Finds the latest session of this kind that began with the same prompt and whose call never ended. */
 async function findUnfinished({ agent, store }: DemoAgent, prompt: string): Promise<string | undefined> {
-  // A store lists the last changed first.
+  // Stores list the most recently changed sessions first.
   for await (const { key } of store.list({ agentId: AGENT })) {
     const { sessionId } = key.parts;
     if (!sessionId.startsWith(PREFIX)) continue;

@@ -2,56 +2,56 @@ import type { ContextUsage, Message, PendingCall, Todo } from '@x/core';
 import type { KeptEvent, RenderedCall } from '@x/harness/view';
 import type { Prices } from '@x/replay';
 
-// What the server and the page tell each other. The page takes this file too: it imports types alone.
+// Types of the API between server and page. The page can import this file because it imports only types.
 
 /** An event of the agent as plain JSON. */
 export type PageEvent = KeptEvent;
 
-/** One item of a session's stream: first its history and its state, then what happens. */
+/** One item of a session's stream: first its history and state, then live events. */
 export type Sent =
   | { readonly type: 'history'; readonly events: readonly PageEvent[] }
   | { readonly type: 'state'; readonly state: SessionState }
   | PageEvent;
 
-/** A call that waits for the user's permission, and what a person has to see of it. */
+/** A call that waits for the user's approval, with its rendering. */
 export interface WaitingCall extends PendingCall {
   readonly seen: RenderedCall;
 }
 
-/** The parts of a session's state that the page shows beside the conversation. */
+/** The parts of a session's state that the page shows next to the conversation. */
 export interface SessionState {
-  /** True while a call or a compaction runs in this server. */
+  /** Whether a call or a compaction runs in this server. */
   readonly running: boolean;
   readonly todos: readonly Todo[];
-  /** Tool calls that wait for the user's permission, in the order in which they were made. */
+  /** Tool calls that wait for the user's approval, in the order in which they were made. */
   readonly pending: readonly WaitingCall[];
 }
 
-/** The model and the window behind the page. */
+/** The model and the window of the agent. */
 export interface BackendInfo {
   readonly model: {
     readonly id: string;
-    /** True for the embedded guide: rules, no LLM. */
+    /** Whether it is the embedded guide: rules, no LLM. */
     readonly embedded: boolean;
-    /** US dollars per million tokens; left out where no prices are known. */
+    /** US dollars per million tokens; undefined if unknown. */
     readonly prices?: Prices | undefined;
   };
   /** Tokens. */
   readonly contextWindow: number;
-  /** Tokens at which a compaction begins by itself; 0 when none does. */
+  /** Tokens at which automatic compaction starts; 0 if there is none. */
   readonly triggerTokens: number;
 }
 
 export interface SessionSummary {
   readonly id: string;
-  /** The first thing that the user said. */
+  /** The first message of the user. */
   readonly title: string;
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
   readonly running: boolean;
-  /** True when the stored session cannot be read. */
+  /** Whether the stored session cannot be read. */
   readonly damaged?: boolean;
-  /** The text around the words that were searched for. */
+  /** The text around the search words. */
   readonly found?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface FileInfo {
   readonly size: number;
   /** ISO 8601, UTC. */
   readonly modifiedAt: string;
-  /** True for what the agent remembers over all conversations. */
+  /** Whether it is a memory file, which applies to all conversations. */
   readonly isMemory: boolean;
 }
 
@@ -72,27 +72,27 @@ export interface FileText {
   readonly size: number;
 }
 
-/** What the model saw at a place of the session, message by message, and what changed since the place before. */
+/** What the model saw at a place of the session, message by message, and the changes since the previous place. */
 export interface RequestView extends Pick<ContextUsage, 'system' | 'tools' | 'reminders'> {
   readonly messages: readonly RequestMessage[];
-  /** Messages that the place before had and this one lacks. */
+  /** Messages that were in the view at the previous place but are not in this one. */
   readonly removed: readonly RequestMessage[];
 }
 
 export interface RequestMessage {
   readonly id: string;
   readonly source: 'summary' | 'conversation' | 'toolResults';
-  /** What it is and what it works on, in one line. */
+  /** A one-line description of the message and its subject. */
   readonly label: string;
   readonly tokens: number;
   readonly text: string;
-  /** Absent when the place before had the same message. */
+  /** Undefined if the message was the same at the previous place. */
   readonly change?: 'added' | 'changed' | undefined;
-  /** The text at the place before, where it changed. */
+  /** The text at the previous place, if it has changed. */
   readonly before?: string | undefined;
 }
 
-/** What a message says, tool outputs included, thinking left out. Other content is named. */
+/** Returns a message's text, including tool outputs but without thinking. Other content is named. */
 export function textOf(message: Pick<Message, 'content'>): string {
   return message.content
     .flatMap((block) => {
@@ -104,7 +104,7 @@ export function textOf(message: Pick<Message, 'content'>): string {
     .join('\n');
 }
 
-/** The beginning of a text in one line. */
+/** Returns the beginning of a text in one line. */
 export function firstLine(text: string, length = 160): string {
   const beginning = text.slice(0, length * 2);
   return beginning.replace(/\s+/g, ' ').trim().slice(0, length);

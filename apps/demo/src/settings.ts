@@ -16,7 +16,7 @@ const FLAGS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/** The prompt of `--once` without one: what the embedded guide can do. */
+/** The default prompt of `--once`: a survey, which the embedded guide can do. */
 const SURVEY = 'survey this repository';
 
 export const USAGE = `Usage: npm start -- [options]
@@ -45,13 +45,13 @@ const settingsSchema = z.strictObject({
   contextWindow: z.coerce.number().int().min(2_000).optional(),
 });
 
-/** The settings from the arguments, or from the environment where an argument is missing. */
+/** The settings from the arguments, with the environment as fallback. */
 export type DemoSettings = z.output<typeof settingsSchema>;
 
 /**
- * The settings from arguments and environment; arguments win.
+ * Reads the settings from arguments and environment. Arguments take precedence.
  *
- * @throws {InvalidInputError} naming every bad argument or variable.
+ * @throws {InvalidInputError} naming every invalid argument or variable.
  */
 export function readSettings(
   args: readonly string[],

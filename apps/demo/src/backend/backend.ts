@@ -37,25 +37,25 @@ interface BackendOptions {
 
 const MAX_FILES = 50;
 const MAX_FILE_BYTES = 1_048_576;
-/** The files of memory: what is kept, and the notes of days. */
+/** Matches the memory files: long-term memory and daily notes. */
 const MEMORY_FILE = /(?:^|\/)(?:MEMORY|memory\/[^/]+)\.md$/;
-/** Characters of a message that are shown around the words that were searched for. */
+/** Maximum characters of a message that are shown around the search words. */
 const FOUND_CHARS = 120;
 
 /**
- * The sessions of the demo's agent, as the page sees them.
+ * Provides the sessions of the demo's agent to the page.
  *
  * Methods reject with an `XError`, whose code and client message reach the page: `session_not_found` for a session that does not exist,
- * `session_busy` for a change that has to wait for the running call.
+ * `session_busy` for a change that must wait for the running call.
  */
 export class Backend {
   readonly #demo: DemoAgent;
   readonly #agent: HarnessAgent;
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
-  /** By session, ends the streams of its readers, who then come back. */
+  /** Abort controllers that end the streams of a session's readers, who then reconnect. By session id. */
   readonly #readers = new Map<string, AbortController>();
-  /** By session, the last stored version that could be opened. */
+  /** The last stored version that could be opened, by session id. */
   readonly #opened = new Map<string, number>();
 
   constructor({ demo, counter, info }: BackendOptions) {
@@ -69,13 +69,13 @@ export class Backend {
     return this.#info;
   }
 
-  /** Lists all sessions, the most recently used first. With `words`, those with a message that has all of them. */
+  /** Lists all sessions, the most recently used first. With `words`, only those with a message that contains all of them. */
   async sessions(words: readonly string[] = []): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
     const damaged = new Set<string>();
     for await (const { key, title, updatedAt, version } of this.#stored(damaged)) {
       const { sessionId: id } = key.parts;
-      // A list does not read whole sessions: whether one can be opened shows here, once a version.
+      // A list does not read whole sessions, so each new version is opened once to detect damage.
       if (this.#opened.get(id) !== version && !(await this.#agent.state(contextOf(id)).catch(warn))) {
         damaged.add(id);
         continue;
@@ -91,7 +91,7 @@ export class Backend {
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
-  /** Searches a session's log, also what was removed from the model's view. Returns the text around the last hit. */
+  /** Searches a session's log, including removed messages. Returns the text around the last match. */
   async #find(sessionId: string, words: readonly string[]): Promise<string | undefined> {
     let found: string | undefined;
     for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
@@ -105,14 +105,14 @@ export class Backend {
   }
 
   /**
-   * Reads a session's history and state, and then follows it until `signal` fires. The stream also ends when the session was changed
-   * elsewhere: read it again.
+   * Yields a session's history and state, then follows it until `signal` aborts. The stream also ends if the session was changed elsewhere:
+   * the reader should then read it again.
    */
   async *events(sessionId: string, signal: AbortSignal): AsyncGenerator<Sent> {
     const readers = this.#readers.get(sessionId) ?? new AbortController();
     this.#readers.set(sessionId, readers);
     const ended = AbortSignal.any([signal, readers.signal]);
-    // Before the history is read, so that nothing falls in between.
+    // Subscribed before the history is read, so that no event is missed.
     const live = this.#agent.follow(contextOf(sessionId), { live: true, signal: ended });
     try {
       const events = await this.#history(sessionId);
@@ -147,10 +147,10 @@ export class Backend {
     };
   }
 
-  /** Says something: to the running call, whose model reads it at its next step, or with a new call, which may begin the session. */
+  /** Sends a message: to the running call, whose model reads it at its next step, or with a new call, which may create the session. */
   async send(sessionId: string, text: string): Promise<void> {
     const context = contextOf(sessionId);
-    // A damaged session is refused here: a call that cannot begin emits no event.
+    // Rejects a damaged session here, because a call that cannot begin emits no event.
     await this.#agent.state(context);
     const start = () => void finished(this.#agent.stream(text, context));
     if (!this.#isRunning(sessionId)) return start();
@@ -162,7 +162,7 @@ export class Backend {
     this.#agent.interrupt(contextOf(sessionId));
   }
 
-  /** Starts a compaction; `context.compacted` tells the outcome, also a bad one. */
+  /** Starts a compaction. The event `context.compacted` reports the outcome, even a failure. */
   async compact(
     sessionId: string,
     options: Pick<CompactOptions, 'instructions' | 'upTo'> = {},
@@ -171,7 +171,7 @@ export class Backend {
     void this.#agent.compact(contextOf(sessionId), options).catch(warn);
   }
 
-  /** Keeps the text of a message word for word through every compaction. */
+  /** Pins a message: its text stays verbatim through every compaction. */
   async pin(sessionId: string, messageId: string): Promise<void> {
     await this.#idle(sessionId);
     await this.#agent.pin(contextOf(sessionId), { messageId });
@@ -182,7 +182,7 @@ export class Backend {
     await this.#agent.unpin(contextOf(sessionId), pin);
   }
 
-  /** Says what the model no longer sees, what matters most first, and where each pin is. */
+  /** Returns what the model no longer sees, the most important first, and the location of each pin. */
   async receipt(sessionId: string): Promise<Receipt | undefined> {
     await this.#known(sessionId);
     return this.#agent.explain(contextOf(sessionId));
@@ -196,7 +196,7 @@ export class Backend {
   }
 
   /**
-   * Answers tool calls that wait for permission, and continues with the call.
+   * Decides on pending tool calls, and continues the call.
    *
    * @throws {BackendError} `not_pending`.
    */
@@ -220,7 +220,7 @@ export class Backend {
   }
 
   /**
-   * Shows what the model saw at a place: in a request, or after a compaction or an undo, counted from 1. Without a place, the next request.
+   * Returns what the model saw at a place: a request, a compaction or an undo, counted from 1. Without a place, the next request.
    *
    * @throws {BackendError} `not_found` for a place that the session does not have.
    */
@@ -238,7 +238,7 @@ export class Backend {
     throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
   }
 
-  /** Lists the files that the agent has written and those of its memory, each the newest first. */
+  /** Lists the files that the agent has written and its memory files, each the newest first. */
   async files(): Promise<readonly FileInfo[]> {
     const files: FileInfo[] = [];
     const add = async (entries: AsyncIterable<WorkspaceEntry>, isMemory: boolean) => {
@@ -265,7 +265,7 @@ export class Backend {
     return { text, size: (await files.stat(path))?.size ?? text.length };
   }
 
-  /** Goes on with every call whose process has ended. Returns how many. */
+  /** Resumes every call whose process has ended. Returns their number. */
   async resumeAll(): Promise<number> {
     let resumed = 0;
     for await (const { key } of this.#stored()) {
@@ -292,14 +292,14 @@ export class Backend {
     return this.#demo.events.read(this.#agent, contextOf(sessionId));
   }
 
-  /** Returns the state of a session that exists; `undefined` while nothing of it has been stored. */
+  /** Returns the state of an existing session; `undefined` while nothing of it has been stored. */
   async #known(sessionId: string): Promise<AgentState | undefined> {
     const state = await this.#agent.state(contextOf(sessionId));
     if (state || this.#isRunning(sessionId)) return state;
     throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
   }
 
-  /** Returns the state of a session in which nothing runs. */
+  /** Returns the state of a session without a running call. */
   async #idle(sessionId: string): Promise<AgentState | undefined> {
     const state = await this.#known(sessionId);
     if (!this.#isRunning(sessionId)) return state;
@@ -309,12 +309,12 @@ export class Backend {
     );
   }
 
-  /** Lists the stored sessions. A damaged one is left out with a warning, and its id goes into `damaged`. */
+  /** Lists the stored sessions. Skips damaged ones with a warning, and adds their ids to `damaged`. */
   async *#stored(damaged?: Set<string>): AsyncIterable<SessionInfo> {
     try {
       yield* this.#demo.store.list({ agentId: AGENT });
     } catch (error) {
-      // A store reports damaged sessions when it has listed all others.
+      // A store reports damaged sessions after it has listed all others.
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
       warn(error);
       const errors: readonly unknown[] = error.cause instanceof AggregateError ? error.cause.errors : [error];
@@ -339,7 +339,7 @@ function changesState(event: PageEvent): boolean {
   return /^(?:call|permission)\./.test(event.type) || event.type === 'context.compacted';
 }
 
-/** Reads a call to its end. Its errors reach the page as `call.failed`, without what is for those who run the server alone. */
+/** Reads a call to its end. Its errors reach the page as `call.failed`. Details that are only for the operator become a warning. */
 async function finished(stream: AsyncIterable<unknown>): Promise<void> {
   try {
     for await (const _ of stream);
@@ -350,7 +350,7 @@ async function finished(stream: AsyncIterable<unknown>): Promise<void> {
 
 const warned = new Set<string>();
 
-/** Warns once of each problem that one session has and that must not harm the others. */
+/** Emits each warning only once. One session's problem must not affect the others. */
 function warn(error: unknown): undefined {
   const message = errorText(error);
   if (!warned.has(message)) process.emitWarning(message);

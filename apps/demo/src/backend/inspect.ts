@@ -4,7 +4,7 @@ import { countMessage } from '@x/core/messages';
 import { renderCall, type SeenRequest } from '@x/harness/view';
 import { firstLine, type RequestMessage, type RequestView, textOf } from '../page.js';
 
-/** Shows a request message by message, with what changed since the place before. */
+/** Returns a request message by message, with the changes since the previous place. */
 export function requestView({ messages, before, usage }: SeenRequest, counter: TokenCounter): RequestView {
   const { system = 0, tools = 0, reminders = 0 } = usage ?? {};
   const earlier = new Map(before.map((message) => [message.id, message]));
@@ -29,7 +29,7 @@ export function requestView({ messages, before, usage }: SeenRequest, counter: T
   return { messages: now, removed: [...earlier.values()].map((old) => shown(old)), system, tools, reminders };
 }
 
-/** What a message is, in one line: its kind, and what it works on. */
+/** Describes a message in one line: its kind, and its subject. */
 function labelOf(message: Message, calls: ReadonlyMap<string, string>): string {
   if (message.kind === 'summary') return 'Summary of what was removed';
   const answered = toolResultsOf(message).map(({ toolUseId, toolName }) => calls.get(toolUseId) ?? toolName);

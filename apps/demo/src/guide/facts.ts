@@ -1,44 +1,47 @@
 import type { View, Wish } from './view.js';
 
-/** Every file of the repository, NUL-separated: what git tracks, or all there is where git cannot tell. */
+/** Lists every file of the repository, NUL-separated: those that git tracks, or all files without git. */
 const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/node_modules/*' -not -path './.git/*' -printf '%P\\0'; }`;
 
-/** Lines of every file, then one line `files F, lines L`. */
+/** Counts the lines of all files. The last line is `files F, lines L`. */
 const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
 
 /**
- * `COUNT directory`, the largest first: the top-level directories with at least three files, or, where nearly all of a
- * directory's files are in several subdirectories, those. No file is in two areas; hidden directories are none.
+ * Lists areas as `COUNT directory`, the largest first: top-level directories with at least three files. If nearly all files of a directory
+ * are in several subdirectories, those are the areas instead. No file is in two areas. Hidden directories are skipped.
  */
 const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ '/^[.]/ { next } NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
-/** What has lines by chance alone, and would be an image or rubbish to whoever reads it. */
+/** Matches binary files, whose line counts mean nothing and whose content a reader should not see. */
 const BINARY = '[.](png|jpe?g|gif|webp|ico|svg|pdf|zip|gz|woff2?|wasm|db|sqlite)$';
 
-/** A text as a word of a shell, whatever it holds. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** `files F, lines L, tests T, largest N PATH` of one directory, its subdirectories included; the largest is a text. */
+/**
+ * Returns the command that prints `files F, lines L, tests T, largest N PATH` for a directory with its subdirectories. The largest file is
+ * a text file.
+ */
 function statsOf(area: string): string {
   return `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
 }
 
-/** Characters of what a README says of itself. */
+/** Maximum characters of a README's description. */
 const ABOUT_CHARS = 160;
 
 /** The folder of the repository in the guide's workspace. */
 const REPO = 'repo';
 
-/** Something to find out: the call that tells it, and how to read the answer. */
+/** A fact to find out: a tool call, and a function that parses its result. */
 export interface Fact<Value> {
   readonly wish: Wish;
-  /** `undefined` when the text does not hold the answer (any more). */
+  /** Parses the result. Returns `undefined` if the text does not contain the fact (any more). */
   read(text: string): Value | undefined;
 }
 
-/** The fact's value, if the call's answer is in view; an answer that is an error counts as an empty one. */
+/** Returns the fact's value if the call's result is in view. An error result counts as an empty one. */
 export function known<Value>(view: View, fact: Fact<Value>): Value | undefined {
   const result = view.result(fact.wish.name, fact.wish.input);
   return result && fact.read(result.isError ? '' : result.text);
@@ -52,12 +55,12 @@ function read(path: string, limit: number): Wish {
   return { name: 'read_file', input: { path: `${REPO}/${path}`, limit } };
 }
 
-/** Something that is only looked at. */
+/** Returns a fact without a value, for files that the guide only looks at. */
 function looked(wish: Wish): Fact<true> {
   return { wish, read: () => true };
 }
 
-/** The output of a command that begins with its status; `undefined` when the text is not its whole output. */
+/** Returns a command's output, which begins with its exit status; `undefined` if the text is not its whole output. */
 function output(text: string): string | undefined {
   return /^exit \d+(?:\n|$)([\s\S]*)/.exec(text)?.[1];
 }
@@ -79,13 +82,13 @@ export const areas: Fact<readonly string[]> = {
       : [...text.matchAll(/^[ \t]*\d+ (\S+)$/gm)].map(([, area = '']) => area),
 };
 
-/** As in `12 files with 340 lines`. The output is long; the total stands at its end, which stays in view. */
+/** For example `12 files with 340 lines`. The total is at the end of the long output, which stays in view. */
 export const totals: Fact<string> = {
   wish: execute(MEASURE),
   read: (text) => /^files (\d+), lines (\d+)$/m.exec(text)?.slice(1).join(' files with ').concat(' lines'),
 };
 
-/** What `stats` says of a directory; its subdirectories included. */
+/** The figures of a directory, including its subdirectories. */
 export interface AreaStats {
   readonly files: number;
   readonly lines: number;
@@ -104,7 +107,7 @@ export const stats = (area: string): Fact<AreaStats> => ({
   },
 });
 
-/** The file of an area that says what it is for; empty if there is none. */
+/** The file that describes an area; empty if there is none. */
 export const readmeOf = (area: string): Fact<string> => ({
   wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
   read: (text) =>
@@ -132,14 +135,14 @@ export const exported = (area: string): Fact<number> => ({
   read: (text) => text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length,
 });
 
-/** What the report counts in an area. */
+/** The figures of an area in the report. */
 interface Figures {
   readonly area: string;
   readonly files: number;
   readonly lines: number;
 }
 
-/** The figures of every section that is written, the largest area first. */
+/** The figures of every written section, the largest area first. */
 export const written: Fact<readonly Figures[]> = {
   wish: { name: 'grep_files', input: { pattern: '^Figures for ', path: 'REPORT.md' } },
   read: (text) =>
@@ -149,7 +152,7 @@ export const written: Fact<readonly Figures[]> = {
 };
 
 function firstParagraph(text: string): string {
-  // The first line is the tool's own, in brackets.
+  // The first line is added by the tool, in brackets.
   const paragraphs = text.replace(/^.*\n/, '').split(/\n\s*\n/);
   const prose = paragraphs.find((paragraph) => /^[A-Za-z`*@]/.test(paragraph.trim()));
   const about = prose?.replace(/\s+/g, ' ').trim() ?? '';

@@ -15,16 +15,16 @@ import { act, type Decision, readView, say, type View } from './view.js';
 const ABOUT_ME =
   'I am the embedded guide, a set of rules and no language model: I can “survey this repository” and “write ideas.md: look at the stores first”, and for anything else set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL with OPENAI_MODEL, and start the demo again.';
 const GO_ON = /^(?:please )?(?:go on|continue|resume)\b/i;
-/** As in “write ideas.md: look at the stores first”. */
+/** For example “write ideas.md: look at the stores first”. */
 const WRITE = /^(?:please )?write ([\w./-]{1,200}\.\w{1,20})\s{0,9}:\s*(\S[\s\S]*)$/i;
 
-/** The guide's whole policy: from what is in view to what happens next. */
+/** Decides the next step from the current view. This is the guide's whole policy. */
 export function decide(view: View): Decision {
   const { request, isFresh } = view;
   const isSurvey = /\bsurvey\b/i.test(request) && !request.endsWith('?');
   const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
   if (isSurvey || goesOn) return survey(view);
-  // Said while a survey runs: it gets its answer, and the survey continues.
+  // A message during a survey is answered, and the survey continues.
   if (view.isAmid && isOurs(view) && (isUnfinished(view) || !isFresh)) {
     const next = survey(view);
     return isFresh ? { ...next, text: `${ABOUT_ME}\n\nI go on with the survey.` } : next;
@@ -44,14 +44,14 @@ function writeDown(view: View, path: string, content: string): Decision {
 interface GuideOptions {
   readonly contextWindow: number;
   readonly counter: TokenCounter;
-  /** Milliseconds between two words of an answer, so that a person can follow. Default 0. */
+  /** Milliseconds between two words of an answer, for readability. Default 0. */
   readonly paceMs?: number;
 }
 
 /**
- * The embedded guide: a rule-based policy behind the `Model` interface, for a first look without a key. It is no
- * language model. It decides from the request alone, keeps nothing between calls, and refuses what does not fit its
- * window, so that everything around it works as with a real model.
+ * The embedded guide: a rule-based policy behind the `Model` interface, for a first look without an API key. It is not a language model. It
+ * decides only from the request, keeps no state between calls, and rejects requests that exceed its window, so that everything around it
+ * works as with a real model.
  */
 export class GuideModel implements Model {
   readonly id = 'embedded-guide';

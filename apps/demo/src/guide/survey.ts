@@ -24,8 +24,8 @@ const MAX_AREAS = 24;
 const REPORT = 'REPORT.md';
 
 /**
- * Surveys the repository, one todo after the other. It keeps its place in the todos, and says in one line what it finds. After a
- * compaction it continues from these lines, which the record quotes, and asks again only for what it finds in neither place.
+ * Surveys the repository, one todo after the other. It tracks its progress in the todos, and states each finding in one line. After a
+ * compaction it continues from these lines, which the record quotes, and repeats only calls whose findings are in neither place.
  */
 export function survey(view: View): Decision {
   const isDone = !isUnfinished(view);
@@ -43,12 +43,12 @@ export function survey(view: View): Decision {
   return surveyArea(view, current.slice(SURVEY.length));
 }
 
-/** True while a survey was begun and not ended. */
+/** Whether a survey has begun and is not finished. */
 export function isUnfinished(view: View): boolean {
   return isOurs(view) && view.todos.some(({ status }) => status !== 'completed');
 }
 
-/** True when the todo list is that of a survey. */
+/** Whether the todo list belongs to a survey. */
 export function isOurs({ todos }: View): boolean {
   return todos.some(({ content }) => content === ORIENT);
 }
@@ -75,13 +75,13 @@ function orient(view: View): Decision {
   );
 }
 
-/** What the guide says of an area once it has its figures, and reads again from the record. */
+/** Matches the guide's statement of an area's figures. The guide also reads it back from the record. */
 const FIGURES =
   ': (\\d+) files, (\\d+) lines, (\\d+) tests, (\\d+) exports, largest (.*) with (\\d+)(?:, see (\\S+))?\\.';
 
 interface AreaFigures extends AreaStats {
   readonly exports: number;
-  /** The file that says what the area is for; empty if there is none. */
+  /** The file that describes the area; empty if there is none. */
   readonly about: string;
 }
 
@@ -106,7 +106,7 @@ function figuresOf(view: View, area: string): AreaFigures | undefined {
   };
 }
 
-/** The last statement of an area's figures. */
+/** Returns the last statement of an area's figures. */
 function stated(view: View, area: string) {
   const names = new RegExp(`(?:^|\\s)${literal(area)}${FIGURES}`);
   for (const { text, isRecord } of view.said.toReversed()) {
@@ -116,14 +116,14 @@ function stated(view: View, area: string) {
   return undefined;
 }
 
-/** A text as a regular expression that matches it alone. */
+/** Escapes a text for use in a regular expression. */
 function literal(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function surveyArea(view: View, area: string): Decision {
   const figures = figuresOf(view, area);
-  // The record names the call, and not what the guide found by it.
+  // The record mentions the call, but not its result.
   const recall: Wish = { name: 'recall', input: { query: `${area} files, lines, tests, exports, largest` } };
   const isBegun = new RegExp(`list_files repo/${literal(area)}(?![\\w/.-])`).test(view.record);
   if (!figures && isBegun && !view.result(recall.name, recall.input))
@@ -188,7 +188,7 @@ function todoWrite(todos: readonly Todo[]): Wish {
   return { name: 'todo_write', input: { todos: todos.map((todo) => ({ ...todo })) } };
 }
 
-/** The list with `done` completed and the next item begun. */
+/** Completes the item `done` and starts the next one. */
 function advance(todos: readonly Todo[], done: string): readonly Todo[] {
   const next = todos.findIndex(({ content, status }) => status !== 'completed' && content !== done);
   return todos.map((todo, index) => {
@@ -197,7 +197,7 @@ function advance(todos: readonly Todo[], done: string): readonly Todo[] {
   });
 }
 
-/** Marks the place of a section. It is replaced once: a second attempt finds nothing, so no section is there twice. */
+/** Marks the place of a section. It is replaced once, so that a second attempt cannot add the section twice. */
 function placeholder(section: string): string {
   return `<!-- survey: ${section} -->`;
 }

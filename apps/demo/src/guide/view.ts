@@ -9,39 +9,42 @@ import {
   toolUsesOf,
 } from '@x/core';
 
-/** The result of a tool, as far as the view still shows it. */
+/** A tool result, as far as it is still in view. */
 interface SeenResult {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** A sentence of the guide's own, as it is in view or as the record quotes it. */
+/** A statement of the guide, in view or quoted by the record. */
 interface Statement {
   readonly text: string;
   readonly isRecord: boolean;
 }
 
-/** All that the guide may look at: the request it was sent, like any model. */
+/** Everything that the guide can see: the request, as for any model. */
 export interface View {
   /** The user's latest request. */
   readonly request: string;
-  /** True when nothing has happened since. */
+  /** Whether nothing has happened since the request. */
   readonly isFresh: boolean;
-  /** True when no answer stands before it: it was said while the guide worked, or what was before is reduced. */
+  /** Whether no answer precedes the request: it was sent while the guide worked, or earlier messages were removed. */
   readonly isAmid: boolean;
-  /** The list in the reminder behind the conversation. */
+  /** The todo list in the reminder at the end of the conversation. */
   readonly todos: readonly Todo[];
-  /** What the guide said since the request, oldest first: in the record of what was removed, then in view and in what it looked up. */
+  /**
+   * The guide's statements since the request, oldest first: those in the record of removed messages, then those in view and in recalled
+   * messages.
+   */
   readonly said: readonly Statement[];
-  /** The record of what was removed; empty before the first compaction. */
+  /** The record of removed messages; empty before the first compaction. */
   readonly record: string;
-  /** The answer to a call that is still in view and has not been masked. */
+  /** Returns the result of a call, if it is still in view and not masked. */
   result(name: string, input: JsonValue): SeenResult | undefined;
 }
 
 const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
-/** The line that masking leaves of an output: it names the tool and its size. */
+/** Matches the line that masking leaves of an output. It names the tool and its size. */
 const STUB = /^\[[\w-]+ → /;
 
 export function readView({ messages }: ModelRequest): View {
@@ -77,7 +80,7 @@ function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResu
       const call = calls.get(result.toolUseId);
       const text = textOf(result.output);
       if (call === undefined || STUB.test(text)) continue;
-      // What was read before a change may no longer be so.
+      // Results from before a change may be out of date.
       if (/^(?:write|edit)_file /.test(call)) seen.clear();
       seen.set(call, { text, isError: result.isError });
     }
@@ -85,7 +88,7 @@ function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResu
   return seen;
 }
 
-/** The lines that a record quotes of the guide, behind the last request that it quotes. */
+/** Returns the guide's lines that a record quotes after the last quoted request. */
 function recorded(record: string): readonly Statement[] {
   const lines = record.split('\n');
   const from = lines.findLastIndex((line) => line.startsWith('» ')) + 1;
@@ -112,13 +115,13 @@ function signature(name: string, input: JsonValue): string {
   return `${name} ${JSON.stringify(input)}`;
 }
 
-/** A tool call that the guide wants. */
+/** A tool call that the guide wants to make. */
 export interface Wish {
   readonly name: string;
   readonly input: JsonObject;
 }
 
-/** The next text and calls of the guide; without calls its turn is over. */
+/** The guide's next text and calls. Without calls its turn ends. */
 export interface Decision {
   readonly text: string;
   readonly calls: readonly Wish[];

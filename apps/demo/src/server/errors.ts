@@ -10,7 +10,7 @@ type BackendErrorCode =
   | 'not_pending'
   | 'not_found';
 
-/** The backend cannot do what the page asks for. */
+/** The backend cannot fulfil a request of the page. */
 export class BackendError extends XError {
   static override readonly brand = 'BackendError';
 
@@ -19,14 +19,14 @@ export class BackendError extends XError {
   }
 }
 
-/** Statuses of codes that only the demo has. */
+/** HTTP statuses of codes that only the demo has. */
 const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   session_not_found: 404,
   session_busy: 409,
   nothing_to_undo: 409,
 };
 
-/** Answers with an error; `issues` name paths in the request, for the fields of a form. */
+/** Responds with an error; `issues` contain paths in the request, for the fields of a form. */
 export function apiError(
   context: Context,
   status: ContentfulStatusCode,
@@ -39,7 +39,7 @@ export function apiError(
 
 const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
 
-/** What the page reads of an error: the words that it was given for clients, and no others. */
+/** Returns the parts of an error that the page may see: its client message only. */
 export function forPage(error: unknown): ClientError {
   return toClientError(error, (thrown) => (isForClients(thrown) ? undefined : HIDDEN));
 }
@@ -48,7 +48,7 @@ export function isForClients(error: unknown): boolean {
   return XError.isInstance(error) && error.clientMessage !== undefined;
 }
 
-/** Answers with an error of a backend. */
+/** Responds with an error of the backend. */
 export function thrownError(context: Context, error: unknown): Response {
   const { code, message } = forPage(error);
   const issues = InvalidInputError.isInstance(error) && isForClients(error) ? error.issues : [];

@@ -6,19 +6,19 @@ import { apiError } from './errors.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** Returns whether only this machine can reach a server that listens on this host. */
+/** Returns whether a server on this host is reachable only from this machine. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * Refuses requests that another web site makes the browser send. A name that an attacker points at this machine (DNS
- * rebinding) is no name of ours; a form or script of another origin (CSRF) says so in `Origin` or `Sec-Fetch-Site`.
+ * Rejects requests that another web site makes the browser send. It rejects unknown host names, which an attacker could point at this
+ * machine (DNS rebinding), and forms or scripts of other origins (CSRF), detected by `Origin` or `Sec-Fetch-Site`.
  */
 export function sameOrigin(host: string): MiddlewareHandler {
   return async (context, next) => {
     const name = hostName(context.req.header('host'));
-    // Beyond loopback the token protects: a rebound name has no cookie of ours.
+    // On other hosts the token protects: a rebound name does not have our cookie.
     if (isLoopback(host) && !LOOPBACK.includes(name) && name !== host) {
       return apiError(context, 421, 'wrong_host', `This server does not answer to the name "${name}".`);
     }
@@ -31,17 +31,17 @@ export function sameOrigin(host: string): MiddlewareHandler {
 }
 
 /**
- * Lets in who knows the token: in `Authorization: Bearer …`, or once as `/?token=…`, which leaves a cookie, since event
- * streams cannot carry headers.
+ * Admits requests with the token: in `Authorization: Bearer …`, or once as `/?token=…`, which sets a cookie, because event streams cannot
+ * carry headers.
  */
 export function bearer(token: string): MiddlewareHandler {
-  // Browsers send cookies to every port of a host. So another server there gets neither the token nor a name that it shares.
+  // Browsers send cookies to every port of a host. So the cookie contains a hash instead of the token, and its name contains the port.
   const secret = createHmac('sha256', token).update('cookie').digest('base64url');
   return async (context, next) => {
     const cookie = `x_demo_${/:(\d+)$/.exec(context.req.header('host') ?? '')?.[1] ?? ''}`;
     const offered = context.req.query('token');
     if (offered !== undefined && context.req.path === '/' && matches(offered, token)) {
-      // Behind a proxy that speaks TLS, which says so, the cookie goes nowhere else.
+      // Behind a TLS proxy, which sets this header, the cookie is sent only over TLS.
       const secure = context.req.header('x-forwarded-proto') === 'https';
       setCookie(context, cookie, secret, { httpOnly: true, sameSite: 'Strict', path: '/', secure });
       return context.redirect('/', 303);
@@ -68,7 +68,7 @@ function hostName(header = ''): string {
   return header.replace(/:\d+$/, '').toLowerCase();
 }
 
-/** Compares hashes, so that neither length nor content can be measured. */
+/** Compares hashes in constant time, so that timing reveals neither length nor content. */
 function matches(offered: string, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(offered), digest(token));

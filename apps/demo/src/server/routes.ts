@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Backend } from '../backend/backend.js';
 import { forPage } from './errors.js';
 
-/** What the routes ask a backend for. */
+/** The backend methods that the routes use. */
 export type PageBackend = Omit<Backend, 'resumeAll'>;
 
 const id = z.string().min(1).max(200);
@@ -32,15 +32,15 @@ const fileQuery = z.strictObject({ path: z.string().min(1).max(4_096) });
 
 interface RouteOptions {
   readonly heartbeatMs: number;
-  /** Aborted when the server closes: it ends event streams. */
+  /** Aborts when the server closes, which ends event streams. */
   readonly closing: AbortSignal;
 }
 
-/** Makes the routes of the page: JSON under `/api`. */
+/** Returns the routes of the page: JSON under `/api`. */
 export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteOptions): Hono {
   const api = new Hono();
 
-  /** A route that changes something in a session, and answers before the agent is done. */
+  /** Adds a route that changes a session, and responds before the agent is done. */
   const change = <Schema extends z.ZodType>(
     method: 'POST' | 'DELETE',
     path: string,
@@ -73,7 +73,7 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
   api.get('/sessions/:id', async (context) => context.json(await backend.state(sessionOf(context))));
   api.get('/sessions/:id/events', async (context) => {
     const session = sessionOf(context);
-    // Refused here, in JSON: a stream cannot take its status back.
+    // Checked here, so that an error is a JSON response: a stream cannot change its status.
     await backend.state(session);
     const ended = AbortSignal.any([context.req.raw.signal, closing]);
     async function* sent(): AsyncGenerator<SentEvent> {
@@ -102,7 +102,7 @@ function sessionOf(context: Context): string {
 
 /** @throws {InvalidInputError} when the body is not JSON. */
 async function bodyOf(context: Context): Promise<unknown> {
-  // Forms of other web sites cannot send this type without asking first.
+  // Forms of other web sites cannot send this content type without a preflight request.
   const isJson = /^application\/json\s*(?:;|$)/i.test(context.req.header('content-type') ?? '');
   if (!isJson) throw invalidRequest('Content-Type must be application/json');
   const body = parsedJson(await context.req.text());

@@ -19,31 +19,33 @@ export interface ServerOptions {
   readonly webRoot: string;
   /** The host to listen on. Default `127.0.0.1`. */
   readonly host?: string | undefined;
-  /** 0 for any free one. Default 4173. */
+  /** The port; 0 for any free one. Default 4173. */
   readonly port?: number | undefined;
-  /** The secret that callers must send, also from this machine. Default: a new random one. */
+  /** The secret that callers must send, even from this machine. Default: a new random one. */
   readonly token?: string | undefined;
-  /** How often a quiet event stream gives a sign of life. Default 15 000. */
+  /** Milliseconds between heartbeats of an idle event stream. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
-  /** Receives failures that are no answer's fault. Default: to stderr. */
+  /** Receives internal errors. Default: logs them to stderr. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface DemoServer {
-  /** Begins to listen and answers the address to open, with the token. */
+  /** Starts listening. Resolves with the URL to open, including the token. */
   listen(): Promise<string>;
-  /** Ends event streams and open connections. The backend is the caller's to close. */
+  /** Ends event streams and closes connections. The caller closes the backend. */
   close(): Promise<void>;
 }
 
-/** The demo's server: the page, and an API for it. Being on this machine gives no right: a command that the agent runs is, too. */
+/**
+ * Creates the demo's server: the page and its API. Local requests need the token too, because commands that the agent runs are also local.
+ */
 export function createServer(options: ServerOptions): DemoServer {
   const { backend, webRoot, host = '127.0.0.1', port = 4173, heartbeatMs = 15_000 } = options;
   const token = options.token ?? randomBytes(24).toString('base64url');
   const onError = options.onError ?? ((error: unknown) => console.error(error));
 
   const closing = new AbortController();
-  // Each event stream listens.
+  // Each event stream adds a listener.
   setMaxListeners(0, closing.signal);
   const app = new Hono();
   app.use(compress(), securityHeaders(), sameOrigin(host), bearer(token));
@@ -62,7 +64,7 @@ export function createServer(options: ServerOptions): DemoServer {
   const pageFiles = serveStatic({
     root: webRoot,
     onFound(_, context) {
-      // What is named after its content never changes.
+      // Files with a content hash in their name never change.
       const isNamedSo = context.req.path.startsWith('/assets/');
       context.header('Cache-Control', isNamedSo ? 'public, max-age=31536000, immutable' : 'no-cache');
     },
@@ -72,7 +74,7 @@ export function createServer(options: ServerOptions): DemoServer {
     return context.text('The page has not been built. Run `npm run build`, then start again.', 503);
   });
   app.onError((error, context) => {
-    // Who has gone away, and so ended what was done for them, is no failure.
+    // A client that disconnects, and so aborts its request, is not an error.
     if (!isForClients(error) && !context.req.raw.signal.aborted) onError(error);
     return thrownError(context, error);
   });
@@ -98,7 +100,7 @@ export function createServer(options: ServerOptions): DemoServer {
   };
 }
 
-/** Lets the page run its own files and talk to its own server only, and forbids framing it. */
+/** Allows the page only its own files and its own server, and forbids framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

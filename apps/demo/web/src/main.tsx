@@ -9,5 +9,5 @@ if (root) render(<App />, root);
 startRouting();
 void loadInfo();
 void refreshSessions();
-// Other pages and programs use the same sessions.
+// Other pages and programs can change the same sessions.
 addEventListener('focus', () => void refreshSessions());

@@ -11,9 +11,9 @@ import { keys, startKeyboard } from './keyboard.js';
 import { IconButton } from './parts.js';
 import { SessionsColumn } from './sessions-column.js';
 
-/** The page: sessions, the conversation, the context. A part without room beside the conversation opens over it. */
+/** The page: sessions, the conversation, the context. Parts without room open as an overlay. */
 export function App() {
-  // Before the page is drawn: who sees it may press a key.
+  // Registered before the page is drawn, because a user may press a key as soon as it is visible.
   useLayoutEffect(startKeyboard, []);
   return (
     <div class="app">
@@ -52,7 +52,7 @@ interface BesideProps {
   readonly children: ComponentChildren;
 }
 
-/** A column beside the conversation or, without room, a dialog over it: it keeps the focus inside, and Escape closes it. */
+/** A column next to the conversation or, without room, a dialog over it, which traps the focus and closes with Escape. */
 function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = open.value;

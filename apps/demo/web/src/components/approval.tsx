@@ -6,7 +6,7 @@ import type { WaitingCall } from '../../../src/page.js';
 import { busy, decide, pending } from '../state/session.js';
 import { Button, CodeBlock, textOfLines } from './parts.js';
 
-/** A tool call that waits for the user: what it would do, and the possible decisions. */
+/** A tool call that waits for approval: its effect, and the possible decisions. */
 export function Approval({ call }: { readonly call: WaitingCall }) {
   const { approvalId, reason, suggestion, seen } = call;
   const isDenying = useSignal(false);
@@ -56,7 +56,7 @@ export function Approval({ call }: { readonly call: WaitingCall }) {
   );
 }
 
-/** Decides on all calls that wait. */
+/** Decides on all pending calls. */
 export function ApproveAll() {
   const waiting = pending.value.map(({ approvalId }) => approvalId);
   if (waiting.length < 2) return null;
@@ -90,7 +90,7 @@ function Decide({ type, approvals, children }: DecideProps) {
   );
 }
 
-/** What a call would do: a command or a change of a file; else its input. */
+/** The effect of a call: a command or a file change, otherwise its input. */
 function Asked({ call: { seen } }: { readonly call: WaitingCall }) {
   const { change, kind, lines, rest } = seen;
   const label = change?.path ?? (kind === 'execute' ? 'Command' : 'Input');
@@ -107,11 +107,11 @@ interface DenialProps {
   onBack(): void;
 }
 
-/** Asks why the call should not run. */
+/** Asks for the reason of a denial. */
 function Denial({ approvalId, onBack }: DenialProps) {
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
-  // Before the form is drawn, so that the user can type at once.
+  // Focused before the form is drawn, so that the user can type at once.
   useLayoutEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();

@@ -31,24 +31,24 @@ interface Change {
   readonly tokensAfter: number;
 }
 
-/** What changed: `36 → 7 messages`, where their number did, and `19k → 8.4k tokens`. */
+/** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
 export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
   const tokens = `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
   const messages = `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
   return messagesBefore === messagesAfter ? tokens : `${messages} · ${tokens}`;
 }
 
-/** What became of a compaction. */
+/** Returns the headline for the outcome of a compaction. */
 export function headOf({ status, undone }: Compaction): string {
   return undone ? 'Compaction undone' : heads[status];
 }
 
-/** Names such as `observation_masking+summarize` in words. */
+/** Formats names such as `observation_masking+summarize` as words. */
 function inWords(names: string): string {
   return names.replaceAll('_', ' ').replaceAll('+', ' + ');
 }
 
-/** A compaction as a line across the conversation. It opens to its details, whatever its outcome. */
+/** A compaction as a line across the conversation. It expands to its details, whatever its outcome. */
 export function CompactionDivider({ compaction }: CompactionProps) {
   const stands = isStanding(compaction);
   const Icon = stands ? Shrink : TriangleAlert;
@@ -78,7 +78,7 @@ export function CompactionDivider({ compaction }: CompactionProps) {
   );
 }
 
-/** All compactions but the last one, in one line that opens. */
+/** All compactions except the last one, collapsed into one line. */
 export function EarlierCompactions() {
   const earlier = transcript.value.compactions.slice(0, -1);
   if (earlier.length === 0) return null;
@@ -94,7 +94,7 @@ export function EarlierCompactions() {
   );
 }
 
-/** Why and how, the steps, and what the model no longer sees. */
+/** The reason and outcome, the steps, and what the model no longer sees. */
 function CompactionDetails({ compaction }: CompactionProps) {
   const {
     id,
@@ -148,7 +148,7 @@ function CompactionDetails({ compaction }: CompactionProps) {
   );
 }
 
-/** What each step changed. */
+/** The change of each step. */
 function CompactionSteps({ id, steps }: { readonly id: string; readonly steps: readonly CompactionStep[] }) {
   return (
     <Fold id={`${id}-steps`} line={<span class="grow">Steps</span>}>

@@ -15,14 +15,14 @@ import {
 } from '../state/session.js';
 import { Button } from './parts.js';
 
-/** What sending would do now. */
+/** Returns the placeholder: what sending a text would do now. */
 function hint(): string {
   if (pending.value.length > 0) return 'Say something else instead';
   if (call.value) return 'Add something: it is read at the next step';
   return `Say something, or ${usage}`;
 }
 
-/** Where one writes: to the agent, or a command. */
+/** The input for messages to the agent and commands. */
 export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draftText.value;

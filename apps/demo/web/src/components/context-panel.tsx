@@ -15,9 +15,9 @@ import { Button, Fold, Section } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 import { WindowChart } from './window-chart.js';
 
-/** What the model sees, now or at a place of the session, what was removed last, and what it cost. */
+/** What the model sees, now or at a place of the session, the last compaction, and the cost. */
 export function ContextPanel() {
-  // The agent may have written files while it worked.
+  // Reloaded when the agent stops, because it may have written files.
   useSignalEffect(() => {
     if (!busy.value) void loadFiles();
   });
@@ -65,7 +65,7 @@ export function ContextPanel() {
   );
 }
 
-/** Files that the agent wrote. Each opens in the middle. */
+/** Files that the agent wrote. Each opens in the middle column. */
 function Files({ title, files }: { readonly title: string; readonly files: readonly FileInfo[] }) {
   if (files.length === 0) return null;
   return (
@@ -95,7 +95,7 @@ function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
   return <Icon class={status === 'in_progress' ? 'accent' : 'quiet'} size={16} aria-label={label} />;
 }
 
-/** What was removed last. Leads to where it happened. */
+/** The last compaction, with a link to its position. */
 function LastCompaction() {
   const last = transcript.value.compactions.at(-1);
   if (!last)
@@ -117,14 +117,14 @@ function LastCompaction() {
   );
 }
 
-/** What a place of the session is called. */
+/** Returns the title of a place of the session. */
 function placeTitle({ request, compaction }: Place, index: number): string {
   if (compaction) return `Compaction ${compaction.status} after request ${request}`;
   const isUndo = places.value[index - 1]?.request === request;
   return isUndo ? `Undo after request ${request}` : `Request ${request}`;
 }
 
-/** The messages of the place that is looked at, with what changed there; without one, those of the window now, folded. */
+/** The messages of the selected place, with the changes there. Without one, the current messages, collapsed. */
 function ShownPlace() {
   const at = lookedAt.value;
   if (at === undefined)
@@ -144,7 +144,7 @@ function ShownPlace() {
   );
 }
 
-/** What the session took so far, what compaction saved of it, and how that is counted. */
+/** Tokens and cost of the session so far, savings of compaction, and how they are counted. */
 function Costs() {
   const { usage, modelCalls, savings } = transcript.value;
   const { inputTokens: input, outputTokens, cachedInputTokens: cached = 0 } = usage;

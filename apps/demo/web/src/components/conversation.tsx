@@ -32,7 +32,7 @@ import { GaugeBar } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
 import { BlockView, Draft } from './turns.js';
 
-/** The middle: what was said, and where to say more. */
+/** The middle column: the conversation and the input. */
 export function ConversationColumn() {
   const hidden = !showsPanel.value;
   const full = hidden && context.value ? share(context.value.total, windowSize.value) : '';
@@ -79,7 +79,7 @@ export function ConversationColumn() {
   );
 }
 
-/** A block of the conversation. Of compactions the last one stands there, the others before it in one line, and marks in their places. */
+/** A block of the conversation. The last compaction is shown in place; earlier ones are marks, and are listed in one line above it. */
 function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
   if (block.id !== transcript.value.compactions.at(-1)?.id)
@@ -92,16 +92,16 @@ function BlockOrMark({ block }: { readonly block: Block }) {
   );
 }
 
-/** How near to the end counts as being there. */
+/** Pixels from the end within which the view counts as being at the end. */
 const NEAR = 48;
 
-/** The turns. It stays at its end while it grows, and leaves a reader alone who scrolled up. */
+/** The turns. The view follows new content at the end, unless the user has scrolled up. */
 function Conversation() {
   const scroll = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const top = useRef(0);
   const id = sessionId.value;
-  // Chosen once a session: what one reads must not go while the agent works.
+  // Chosen once per session, so that what the user reads does not disappear while the agent works.
   const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
   const from = isDrawnWhole.value ? 0 : latest;
 
@@ -121,7 +121,7 @@ function Conversation() {
     const view = scroll.current;
     if (!view) return;
     const near = view.scrollHeight - view.scrollTop - view.clientHeight < NEAR;
-    // New content has not been scrolled to yet: only who goes up wants to stay there.
+    // New content may not be scrolled to yet, so only upward scrolling stops following.
     following.value = near || (following.peek() && view.scrollTop >= top.current);
     top.current = view.scrollTop;
   };
@@ -129,7 +129,7 @@ function Conversation() {
     following.value = true;
     scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
   };
-  // What one opens should stay where it is.
+  // Something that the user opens should stay in place.
   const onClick = (event: MouseEvent) => {
     if ((event.target as Element).closest('[data-fold]')) following.value = false;
   };
@@ -163,7 +163,7 @@ function Conversation() {
   );
 }
 
-/** What compaction is worth in this conversation so far. Leads to how it is counted. */
+/** The savings of compaction in this conversation so far, with a link to how they are counted. */
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
@@ -177,7 +177,7 @@ function Worth() {
 
 const ASKING = 'write ideas.md: look at the stores first';
 
-/** The promise, and what there is to do before anything was said. */
+/** The introduction and suggestions for an empty conversation. */
 function EmptyState() {
   const backend = info.value;
   return (
@@ -210,7 +210,7 @@ function EmptyState() {
   );
 }
 
-/** In place of a conversation that could not be loaded. */
+/** Replaces a conversation that could not be loaded. */
 function MissingState() {
   const gone = problem.value?.code === 'session_not_found';
   return (
@@ -227,7 +227,7 @@ function MissingState() {
   );
 }
 
-/** Whether the agent is at work, or the page has lost the server. */
+/** Shows that the agent is working, or that the connection to the server is lost. */
 function WorkStatus() {
   const lost = phase.value === 'ready' && !connected.value;
   const words = compacting.value ? 'Compacting' : call.value ? 'Working' : '';

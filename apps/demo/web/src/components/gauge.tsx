@@ -3,13 +3,13 @@ import { emptyUsage, partsOf } from '../lib/sources.js';
 import { context, info, places, windowSize } from '../state/session.js';
 import { lookedAt } from '../state/view.js';
 
-/** The window at the place that is looked at, else as it is now. */
+/** Returns the window at the selected place, otherwise the current one. */
 function shownUsage() {
   const { value: at } = lookedAt;
   return (at === undefined ? context.value : places.value[at - 1]?.context) ?? emptyUsage;
 }
 
-/** How full the window is: a figure, the bar, and what happens next. */
+/** The usage of the window: a figure, the bar, and what happens next. */
 export function Gauge() {
   const { total } = shownUsage();
   const window = windowSize.value;
@@ -33,7 +33,7 @@ export function Gauge() {
   );
 }
 
-/** Says what happens to the window next, and whether it is too full now. */
+/** Describes what happens to the window next, and whether it is too full now. */
 function whatIsNext(
   total: number,
   window: number,
@@ -45,7 +45,7 @@ function whatIsNext(
   return [false, `Compacts at the tick, ${shortCount(trigger)} tokens.`];
 }
 
-/** The window as one bar, stacked by source, with a tick where a compaction begins. The thin one shows the window now. */
+/** The window as one bar, stacked by source, with a tick where compaction starts. The thin bar shows the current window. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   const window = windowSize.value;
   const usage = thin ? (context.value ?? emptyUsage) : shownUsage();

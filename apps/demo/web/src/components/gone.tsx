@@ -8,7 +8,7 @@ import { changes, places, sessionId, unpin } from '../state/session.js';
 import { showMessage } from '../state/show-message.js';
 import { Fold, IconButton } from './parts.js';
 
-/** What the model no longer sees of the whole conversation, what matters most first, and what is pinned. */
+/** What the model no longer sees of the conversation, the most important first, and the pins. */
 export function Gone() {
   return (
     <Fold id="gone" line={<span class="grow heading">What is gone, and what is pinned</span>}>

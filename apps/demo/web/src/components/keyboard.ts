@@ -1,6 +1,6 @@
 import { goToNew, keysOpen, togglePanel } from '../state/view.js';
 
-/** The keys that work wherever one does not type. */
+/** The keyboard shortcuts, which are active unless the user is typing. */
 export const keys: readonly (readonly [key: string, meaning: string])[] = [
   ['/', 'write a message or a command: /compact [what to keep], /undo, /new'],
   ['j  k', 'next and previous turn'],
@@ -21,7 +21,7 @@ const actions: Readonly<Record<string, (() => unknown) | undefined>> = {
   '?': () => (keysOpen.value = true),
 };
 
-/** Listens for the keys. Returns a function that ends it. */
+/** Listens for keyboard shortcuts. Returns a function that stops it. */
 export function startKeyboard(): () => void {
   const onKey = (event: KeyboardEvent) => {
     const { target, key } = event;
@@ -36,7 +36,7 @@ export function startKeyboard(): () => void {
   return () => document.removeEventListener('keydown', onKey);
 }
 
-/** Focuses the turn after or before the focused one; without one, the last. */
+/** Focuses the turn after or before the focused one. If none is focused, focuses the last. */
 function moveTurn(direction: 1 | -1): void {
   const turns = [...document.querySelectorAll<HTMLElement>('[data-turn]')];
   const current = turns.findIndex((turn) => turn.contains(document.activeElement));
@@ -45,7 +45,7 @@ function moveTurn(direction: 1 | -1): void {
   next?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Opens everything that is folded in the focused turn, or folds it again. */
+/** Expands or collapses everything in the focused turn. */
 function openTurn(): void {
   const turn = document.activeElement?.closest('[data-turn]');
   const all = [...(turn?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];

@@ -4,15 +4,15 @@ import { useMemo } from 'preact/hooks';
 import { CodeBlock } from './parts.js';
 
 /**
- * Markdown as elements. `marked` only reads it; no HTML is ever made of it, so what a model or a tool wrote cannot become
- * markup, script or a link to `javascript:`.
+ * Renders Markdown as elements. `marked` only parses it, and no HTML is created, so that texts of a model or tool cannot become markup,
+ * script or `javascript:` links.
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => underTitle(lexer(text)), [text]);
   return <div class="markdown stack">{tokens.map(draw)}</div>;
 }
 
-/** Headings as far below the page's own title, which is the only h1, as they are below the highest of the text. */
+/** Ranks heading levels below the page's own title, which is the only h1. */
 function underTitle(tokens: readonly Token[]): readonly Token[] {
   const depths = tokens.flatMap((token) => (token.type === 'heading' ? [token.depth] : []));
   const ranks = [...new Set(depths)].sort();
@@ -21,7 +21,7 @@ function underTitle(tokens: readonly Token[]): readonly Token[] {
   );
 }
 
-/** The elements of tokens that have nothing but what is inside them. */
+/** Elements of tokens that only have children. */
 const elements = {
   paragraph: 'p',
   blockquote: 'blockquote',
@@ -67,7 +67,7 @@ function draw(token: Token, key: number): ComponentChildren {
         </a>
       );
     case 'image':
-      // Not loaded: the address of a picture can carry away what the model read.
+      // Images are not loaded, because their URLs could exfiltrate what the model has read.
       return <span key={key}>{token.text || 'image'}</span>;
     case 'escape':
       return token.text;
@@ -122,7 +122,7 @@ function Table({ table }: { readonly table: Tokens.Table }) {
   );
 }
 
-/** Text with its entities as what they stand for. Each is read by itself, so that none can begin markup. */
+/** Decodes HTML entities, each separately, so that they cannot form markup. */
 function decoded(text: string): string {
   return text.replace(
     /&(?:#\d+|#x[\da-f]+|[a-z][\da-z]*);/gi,

@@ -13,7 +13,7 @@ export function Button({ class: more = '', ...rest }: ButtonProps) {
 }
 
 interface IconButtonProps extends ButtonProps {
-  /** Its name, for screen readers and under the pointer. */
+  /** The accessible name and tooltip. */
   readonly label: string;
   readonly icon: LucideIcon;
 }
@@ -32,7 +32,7 @@ interface HeaderProps {
   readonly children?: ComponentChildren;
 }
 
-/** The line above the middle of the page. */
+/** The header of the middle column. */
 export function Header({ title, children }: HeaderProps) {
   return (
     <header class="column-header row">
@@ -65,13 +65,13 @@ export function Section({ title, figure, children }: SectionProps) {
 interface FoldProps {
   readonly id: string;
   readonly class?: string;
-  /** The line that is always there. */
+  /** The line that is always visible. */
   readonly line: ComponentChildren;
   /** Drawn only while open. */
   readonly children: () => ComponentChildren;
 }
 
-/** One line that opens. It stays open as long as the page lives. */
+/** A line that expands. Its state is kept until the page is closed. */
 export function Fold({ id, line, children, class: more = '' }: FoldProps) {
   const open = isOpen(id);
   return (
@@ -98,19 +98,19 @@ export function Fold({ id, line, children, class: more = '' }: FoldProps) {
 
 interface CodeBlockProps {
   readonly label: string;
-  /** What is copied, and shown if there are no lines. */
+  /** The text to copy. Also displayed if there are no lines. */
   readonly text: string;
   readonly lines?: readonly RenderedLine[] | undefined;
-  /** For example its size. */
+  /** A figure, such as its size. */
   readonly figure?: string;
 }
 
-/** Rendered lines as one text, with their marks. */
+/** Joins rendered lines, with their marks, to one text. */
 export function textOfLines(lines: readonly RenderedLine[]): string {
   return lines.map(({ mark, text }) => (mark === '' ? text : `${mark} ${text}`)).join('\n');
 }
 
-/** Monospaced text that can be copied. A long one scrolls. */
+/** Monospaced text that can be copied. Long text scrolls. */
 export function CodeBlock({ label, text, lines, figure }: CodeBlockProps) {
   const copied = useSignal(false);
   const copy = async () => {

@@ -7,20 +7,20 @@ import { places, sessionId, transcript } from '../state/session.js';
 import { showMessage } from '../state/show-message.js';
 import { Button, CodeBlock, Fold } from './parts.js';
 
-/** How many messages of a group are shown at first. */
+/** Number of a group's messages that are shown at first. */
 const FIRST = 8;
 
 interface RequestChangesProps {
-  /** Counts requests, compactions and undos from 1. Without one, the next request. */
+  /** The place: requests, compactions and undos are counted from 1. Default: the next request. */
   readonly place: number | undefined;
-  /** Whether messages that did not change are listed too, folded. */
+  /** Whether unchanged messages are listed too, collapsed. */
   readonly whole?: boolean;
 }
 
-/** What the model saw at a place of the session, message by message, and what changed since the place before. */
+/** What the model saw at a place of the session, message by message, and the changes since the previous place. */
 export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const session = sessionId.value;
-  // The next request changes with every place.
+  // The next request changes with every place, so the number of places is a key.
   const { value: request, failure } = useLoaded(
     () => api.request(session, place),
     [session, place, place ?? places.value.length],
@@ -86,7 +86,7 @@ interface RowProps {
   readonly message: RequestMessage;
 }
 
-/** A message with its tokens. It opens to its text, and leads to its place in the conversation. */
+/** A message with its tokens. It expands to its text, and links to its position in the conversation. */
 function Row({ group, message }: RowProps) {
   const { id, source, label, text, tokens, before } = message;
   const line = (

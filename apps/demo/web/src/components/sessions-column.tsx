@@ -21,7 +21,7 @@ const closeDrawer = () => {
   drawerOpen.value = false;
 };
 
-/** The sessions of the server, and the open one from its first message on. */
+/** Returns the server's sessions, plus the open one from its first message. */
 function listed(): readonly SessionSummary[] {
   const [id, isOpen] = [sessionId.value, phase.value === 'ready'];
   if (!isOpen || searched.value.trim() !== '' || sessions.value.some((session) => session.id === id))
@@ -30,7 +30,7 @@ function listed(): readonly SessionSummary[] {
   return [{ id, title: title.value, updatedAt, running: true }, ...sessions.value];
 }
 
-/** All conversations, the latest first, with a search in what was said in them. */
+/** All conversations, the latest first, with a full-text search. */
 export function SessionsColumn() {
   const found = listed();
   const note = sessionsFailed.value
@@ -76,7 +76,7 @@ export function SessionsColumn() {
   );
 }
 
-/** One conversation in the list. Deleting asks once, in place. */
+/** A conversation in the list. Deletion asks for confirmation in place. */
 function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
   const current = session.id === sessionId.value;

@@ -29,11 +29,11 @@ const icons: Readonly<Partial<Record<CallKind, LucideIcon>>> = {
 
 interface ToolCallProps {
   readonly call: ToolUseBlock;
-  /** True when the model no longer sees the message that made the call; its turn says so. */
+  /** Whether the model no longer sees the message that made the call. The turn shows this already. */
   readonly gone: boolean;
 }
 
-/** A tool call in one line. It opens to what it does, and to the first and last lines of what it returned. */
+/** A tool call in one line. It expands to its details, and to the first and last lines of its result. */
 export function ToolCall({ call, gone }: ToolCallProps) {
   const {
     result,
@@ -108,7 +108,7 @@ function Result({
   );
 }
 
-/** Marks what the model no longer sees as it was. Leads to the compaction that did it. */
+/** Marks a message that the model no longer sees unchanged. Links to the compaction. */
 export function FateTag({ fate: { word, compactionId } }: { readonly fate: Fate }) {
   return (
     <button

@@ -17,7 +17,7 @@ interface BlockViewProps {
   readonly block: Block;
 }
 
-/** One block of the conversation, drawn again only when it changed. */
+/** One block of the conversation. It is redrawn only if it has changed. */
 export class BlockView extends Component<BlockViewProps> {
   override shouldComponentUpdate(next: BlockViewProps): boolean {
     return !isSame(next.block, this.props.block);
@@ -31,7 +31,7 @@ export class BlockView extends Component<BlockViewProps> {
   }
 }
 
-/** Whether two blocks are drawn alike. Messages are only ever added at the end. */
+/** Returns whether two blocks look the same. Messages are only added at the end. */
 function isSame(left: Block, right: Block): boolean {
   if (left.id !== right.id) return false;
   if (left.type === 'agent') return right.type === 'agent' && left.messages.length === right.messages.length;
@@ -46,7 +46,7 @@ async function keep(messageId: string): Promise<void> {
   if (await pin(messageId)) showGone();
 }
 
-/** What the user said, or what a harness injected. */
+/** A message of the user, or one that a harness injected. */
 function UserTurn({ message }: { readonly message: Message }) {
   const fate = useComputed(() => fates.value.get(message.id)).value;
   const injected = message.kind === 'synthetic';
@@ -75,7 +75,7 @@ function UserTurn({ message }: { readonly message: Message }) {
   );
 }
 
-/** What the agent did and said between two messages of the user. */
+/** The agent's actions and answers between two messages of the user. */
 function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
   const ids = messages.map((message) => message.id);
   const live = useComputed(() => liveTurnId.value === ids[0]).value;
@@ -124,7 +124,7 @@ function AgentMessage({ message }: { readonly message: Message }) {
   );
 }
 
-/** What the model is writing, in the place where it will stand, and a line where its figures will be. */
+/** The answer that the model is streaming, at its final position, with a placeholder for its figures. */
 export function Draft() {
   const { text, thinking } = draft.value;
   const { step = 0, retry } = call.value ?? {};
@@ -142,7 +142,7 @@ export function Draft() {
   );
 }
 
-/** What the model thought, folded. */
+/** A thought of the model, collapsed. */
 function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   const line = (
     <>
@@ -157,9 +157,9 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   );
 }
 
-/** What a whole reply took, under its last turn. Leads to its last request in the inspector. */
+/** Duration and tokens of a whole reply, below its last turn. Links to its last request in the inspector. */
 function ReplyFigures({ turnId }: { readonly turnId: string }) {
-  // One text: nothing is drawn again while it stays the same.
+  // Computed as one text, so that nothing is redrawn while it stays the same.
   const words = useComputed(() => replyInWords(wholeReplies.value.get(turnId) ?? [])).value;
   const [text, exact, place] = words.split('\n');
   return text ? (
@@ -175,7 +175,7 @@ const faces = {
   info: [Info, ''],
 } as const;
 
-/** A sentence between two messages. An error says what happened, what is safe, and what to do. */
+/** A notice between two messages. An error says what happened, what is safe, and what to do. */
 function NoticeView({
   id,
   notice: { level, code, message },

@@ -9,26 +9,26 @@ import { Button, IconButton } from './parts.js';
 
 const WIDTH = 328;
 const HEIGHT = 96;
-/** The line that the areas stand on. The marks of compactions are under it. */
+/** The baseline of the areas. The marks of compactions are below it. */
 const FLOOR = HEIGHT - 12;
-/** The widest column of a request. */
+/** Maximum width of a request's column. */
 const WIDEST = 16;
 
 function look(place: number | undefined): void {
   lookedAt.value = place;
 }
 
-/** The window request by request, stacked by source. A compaction is a mark, and an outline of the window before it. */
+/** The window by request, stacked by source. A compaction is a mark, with an outline of the window before it. */
 export function WindowChart() {
   // Long because everything in it is drawn to one scale.
   const points = places.value;
   const place = lookedAt.value;
-  /** The place under the pointer. */
+  /** The place below the pointer. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
   const peak = Math.max(1, ...points.map(({ context }) => context.total));
   const most = Math.max(peak, ...points.map(({ compaction }) => compaction?.tokensBefore ?? 0));
-  // The trigger is shown unless it is so far off that nothing else would be seen.
+  // The trigger is hidden if it is so high that the chart would be too flat.
   const showsTrigger = trigger > 0 && most > trigger / 4;
   const top = showsTrigger ? Math.max(most, trigger) * 1.06 : most * 1.15;
   const pitch = Math.min(WIDEST, WIDTH / Math.max(points.length, 1));
@@ -111,7 +111,7 @@ export function WindowChart() {
   );
 }
 
-/** Goes from place to place, or to a request by its number. */
+/** Steps through places, or jumps to a request by its number. */
 function Steps() {
   const last = places.value.length;
   const at = lookedAt.value;
@@ -154,7 +154,7 @@ function Steps() {
   );
 }
 
-/** The outline of a source's area, one path for all requests: its upper edge forwards, its lower edge back. */
+/** Returns the outline of a source's area for all requests: its upper edge forwards, its lower edge back. */
 function area(
   points: readonly Place[],
   source: number,

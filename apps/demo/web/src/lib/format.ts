@@ -3,15 +3,15 @@ import type { Prices } from '@x/replay';
 
 const THIN = '\u202f';
 
-/** 12 412 → `12.4k`, rounded for people. */
+/** Rounds a number: 12 412 → `12.4k`. */
 export { shortNumber as shortCount } from '@x/harness/view';
 
-/** 12412 → `12,412`, exact. */
+/** Formats an exact number: 12412 → `12,412`. */
 export function exactCount(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }
 
-/** 0.637 → `64 %` */
+/** Formats a share: 0.637 → `64 %`. */
 export function share(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return `0${THIN}%`;
   const percent = (part / whole) * 100;
@@ -27,14 +27,14 @@ export function duration(milliseconds: number): string {
   return `${minutes}${THIN}min ${Math.round((milliseconds % 60_000) / 1_000)}${THIN}s`;
 }
 
-/** Characters or bytes, 12 412 → `12.4 KB` */
+/** Formats a number of characters or bytes: 12 412 → `12.4 KB`. */
 export function size(bytes: number): string {
   if (bytes < 1_000) return `${bytes}${THIN}B`;
   if (bytes < 1_000_000) return `${trim(bytes / 1_000)}${THIN}KB`;
   return `${trim(bytes / 1_000_000)}${THIN}MB`;
 }
 
-/** US dollars. */
+/** Formats an amount of US dollars. */
 export function money(amount: number): string {
   const digits = amount >= 1 ? 2 : 4;
   return amount.toLocaleString('en-US', {
@@ -48,7 +48,7 @@ export function plural(count: number, noun: string): string {
   return `${exactCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `14:05` today, else `12 Nov`. */
+/** Formats a time: `14:05` today, otherwise `12 Nov`. */
 export function whenOf(iso: string): string {
   const [date, now] = [new Date(iso), new Date()];
   if (date.toDateString() === now.toDateString())
@@ -56,12 +56,12 @@ export function whenOf(iso: string): string {
   return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
 }
 
-/** One digit behind the point below a hundred, and no `.0`. */
+/** Formats a number with one decimal below a hundred, without `.0`. */
 function trim(value: number): string {
   return value < 99.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
 }
 
-/** What tokens cost, in US dollars. */
+/** Returns the cost of tokens in US dollars. */
 export function costOf(usage: Usage, prices: Prices): number {
   const { inputTokens, outputTokens, cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = usage;
   const input = (inputTokens - cached - written) * prices.input;

@@ -1,6 +1,6 @@
 import type { ContextUsage } from '@x/core';
 
-/** What fills the window, in the order in which a request carries it. A key is also the end of the class with its color: `source-tools`. */
+/** The sources that fill the window, in the order of a request. A key is also the suffix of its color's class: `source-tools`. */
 export const sources = [
   { key: 'system', name: 'System prompt' },
   { key: 'tools', name: 'Tools' },
@@ -10,7 +10,7 @@ export const sources = [
   { key: 'toolResults', name: 'Tool results' },
 ] as const;
 
-/** A window in which nothing is yet. */
+/** An empty window. */
 export const emptyUsage: ContextUsage = {
   system: 0,
   tools: 0,
@@ -21,7 +21,7 @@ export const emptyUsage: ContextUsage = {
   total: 0,
 };
 
-/** The parts of a window with their tokens, the free room last. */
+/** Returns the parts of a window with their tokens, the free space last. */
 export function partsOf(usage: ContextUsage, window: number) {
   const free = { key: 'free', name: 'Free', tokens: Math.max(0, window - usage.total) } as const;
   return [...sources.map((source) => ({ ...source, tokens: usage[source.key] })), free];

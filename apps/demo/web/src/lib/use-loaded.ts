@@ -4,11 +4,11 @@ import { ApiError } from '../state/api.js';
 
 interface Loaded<Value> {
   readonly value?: Value | undefined;
-  /** The reason why it could not be loaded; empty otherwise. */
+  /** The reason why loading failed; empty otherwise. */
   readonly failure: string;
 }
 
-/** Loads something when `inputs` change. The last value stays until the next one is there. */
+/** Loads a value when `inputs` change. The previous value stays until the next one is loaded. */
 export function useLoaded<Value>(
   load: () => Promise<Value> | undefined,
   inputs: readonly unknown[],

@@ -2,19 +2,19 @@ import { signal } from '@preact/signals';
 import { renderCall } from '@x/harness/view';
 import type { Sent } from '../../../src/page.js';
 
-/** What a screen reader says. */
+/** The text that screen readers announce. */
 export const announcement = signal('');
 
 let unspoken = '';
 
-/** Puts what just happened into one text: an announcement cuts off the one before. */
+/** Combines recent events into one text, because an announcement interrupts the previous one. */
 export function announce(items: readonly Sent[]): void {
   const words = items.map(wordsFor).filter(Boolean).join(' ').trim();
-  // Without the marks of Markdown, which would be read out.
+  // Removes Markdown marks, which would be read out.
   if (words) announcement.value = words.replace(/[*_`#|>]+/g, '').replace(/^[ \t]*-\s/gm, '');
 }
 
-/** Answers come sentence by sentence: single words would be read over each other. */
+/** Returns the words for an item. Answers are announced sentence by sentence, because single words would interrupt each other. */
 function wordsFor(item: Sent): string {
   switch (item.type) {
     case 'text.delta': {

@@ -10,10 +10,10 @@ import type {
   SessionSummary,
 } from '../../../src/page.js';
 
-/** The server answered with an error, or did not answer (`offline`). */
+/** The server responded with an error, or did not respond (`offline`). */
 export class ApiError extends Error {
   readonly code: string;
-  /** The fields of the request that are wrong. */
+  /** The invalid fields of the request. */
   readonly issues: readonly Issue[];
 
   constructor(code: string, message: string, issues: readonly Issue[] = []) {
@@ -27,7 +27,7 @@ export const sessionUrl = (id: string) => `/api/sessions/${encodeURIComponent(id
 
 const TIMEOUT_MS = 30_000;
 
-/** The server's API, one function a route. Each rejects with an {@link ApiError}. */
+/** The server's API, one function per route. Each rejects with an {@link ApiError}. */
 export const api = {
   info: () => request<BackendInfo>('GET', '/api/info'),
   sessions: (words: string) =>

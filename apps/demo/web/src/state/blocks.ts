@@ -5,9 +5,9 @@ import { costOf, duration, exactCount, money, plural, share, shortCount } from '
 import { blocks, call, compacting, info, sessionId, transcript } from './session.js';
 import type { Block } from './transcript.js';
 
-/** Messages that are drawn at first, the latest ones. */
+/** Maximum number of the latest messages that are drawn at first. */
 const DRAWN = 400;
-/** The session that is drawn whole. */
+/** The session that is drawn as a whole. */
 const drawnWhole = signal<string>();
 export const isDrawnWhole = computed(() => drawnWhole.value === sessionId.value);
 
@@ -15,7 +15,7 @@ export function drawWhole(): void {
   drawnWhole.value = sessionId.peek();
 }
 
-/** The index of the first block to draw. */
+/** Returns the index of the first block to draw. */
 export function latestFrom(blocks: readonly Block[]): number {
   let messages = 0;
   const cut = blocks.findLastIndex((block) => {
@@ -25,7 +25,7 @@ export function latestFrom(blocks: readonly Block[]): number {
   return Math.min(cut + 1, Math.max(0, blocks.length - 1));
 }
 
-/** The messages of each whole reply, by the id of its last turn: compactions and notices stand within a reply. */
+/** The messages of each whole reply, by the id of its last turn. Compactions and notices can be within a reply. */
 export const wholeReplies = computed(() => {
   const found = new Map<string, readonly string[]>();
   let reply: { readonly turn: string; readonly ids: readonly string[] } | undefined;
@@ -40,7 +40,7 @@ export const wholeReplies = computed(() => {
 });
 
 const live = computed(() => call.value !== undefined || compacting.value !== undefined);
-/** The turn that is being written: the last one, or `undefined` when a new one begins. */
+/** The turn in progress: the last one, or `undefined` if a new one begins. */
 export const liveTurnId = computed(() => {
   const last = blocks.value.at(-1);
   return live.value && last?.type === 'agent' ? last.id : undefined;
@@ -48,18 +48,18 @@ export const liveTurnId = computed(() => {
 /** Whether a turn begins that has no message yet. */
 export const liveTurnBegins = computed(() => live.value && liveTurnId.value === undefined);
 
-/** What the user said last; empty before. */
+/** The last message of the user; empty before the first. */
 export const lastQuestion = computed(() => {
   const said = blocks.value.findLast((block) => block.type === 'user' && !block.message.kind);
   return said?.type === 'user' ? textOf(said.message) : '';
 });
 
-/** The call that a message answers; `undefined` for any other message. */
+/** Returns the call whose result is in a message; `undefined` for any other message. */
 export function callAnsweredBy(messageId: string): string | undefined {
   return [...transcript.peek().toolRuns].find(([, run]) => run.messageId === messageId)?.[0];
 }
 
-/** Three lines: rounded, exact, and the place of the last request. Empty without a model call. */
+/** Returns three lines: rounded figures, exact figures, and the place of the last request. Empty without a model call. */
 export function replyInWords(messageIds: readonly string[]): string {
   const { replies } = transcript.value;
   const figures = messageIds.flatMap((id) => replies.get(id) ?? []);

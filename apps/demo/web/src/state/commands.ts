@@ -1,7 +1,7 @@
 import { compact, lastApplied, problem, send, undo } from './session.js';
 import { goToNew } from './view.js';
 
-/** By name, what a command does with the text behind it. Resolves to whether it was accepted. */
+/** Commands by name, called with the text after the name. Resolve to whether the command was accepted. */
 const commands: Readonly<Record<string, (text: string) => boolean | Promise<boolean>>> = {
   compact: (instructions) => compact(instructions ? { instructions } : {}),
   undo: () => (lastApplied.value ? undo() : refuse('There is no compaction to undo.')),
@@ -12,7 +12,7 @@ const commands: Readonly<Record<string, (text: string) => boolean | Promise<bool
 };
 
 const names = Object.keys(commands).map((name) => `/${name}`);
-/** The commands, for people. */
+/** The list of commands, for display. */
 export const usage: string = names.join(', ');
 
 function refuse(message: string): false {
@@ -20,7 +20,7 @@ function refuse(message: string): false {
   return false;
 }
 
-/** Runs a command, or says the text to the agent. Resolves to whether it was accepted. */
+/** Runs a command, or sends the text to the agent. Resolves to whether it was accepted. */
 export async function say(text: string): Promise<boolean> {
   const said = text.trim();
   const [, name, rest = ''] = said.match(/^\/(\w+)(?:\s([\s\S]*))?$/) ?? [];

@@ -13,16 +13,16 @@ import { announce } from './announcer.js';
 import { ApiError, api, sessionUrl } from './api.js';
 import { isStanding, type Transcript, transcriptOf } from './transcript.js';
 
-/** `new`: nothing has been said yet, and the server does not know the session. */
+/** `new`: no message has been sent yet, and the server does not know the session. */
 type Phase = 'new' | 'loading' | 'ready' | 'failed';
 
 export const phase = signal<Phase>('new');
 export const sessionId = signal(newSessionId());
 export const connected = signal(true);
-/** The reason why the last request failed. */
+/** The error of the last request. */
 export const problem = signal<ClientError | undefined>(undefined);
 export const sending = signal(false);
-/** How many changes this page has asked for. */
+/** Number of changes that this page has requested. */
 export const changes = signal(0);
 /** The text in the composer. */
 export const draftText = signal('');
@@ -34,9 +34,9 @@ const events = signal<readonly PageEvent[]>([]);
 export const transcript = computed(() => transcriptOf(events.value));
 /** The text that the model has streamed so far in this step. */
 export const draft = signal(noDraft);
-/** By call, the last progress that a running tool reported. */
+/** The last progress of each running tool, by call id. */
 export const progress = signal<ReadonlyMap<string, string>>(new Map());
-/** The compaction that runs now. */
+/** The running compaction. */
 export const compacting = signal<{ readonly messagesBefore: number } | undefined>(undefined);
 
 function of<Key extends keyof Transcript>(key: Key) {
@@ -46,29 +46,29 @@ export const title = of('title');
 export const blocks = of('blocks');
 export const fates = of('fates');
 export const places = of('places');
-/** The call that runs now. The process of a call that has no end may have died. */
+/** The running call. If the server does not run it, its process may have died. */
 export const call = computed(() => (state.value.running ? transcript.value.call : undefined));
-/** Tokens in the window by source; absent before the first model call. */
+/** Tokens in the window by source; undefined before the first model call. */
 export const context = computed(() => places.value.at(-1)?.context);
 export const pending = computed(() => state.value.pending);
-/** The compactions that changed what the model sees. */
+/** The compactions in effect. */
 const standing = computed(() => transcript.value.compactions.filter(isStanding));
 export const lastApplied = computed(() => standing.value.at(-1));
-/** Whether the agent is at work, or about to be. */
+/** Whether the agent is working, or about to. */
 export const busy = computed(
   () => sending.value || call.value !== undefined || compacting.value !== undefined,
 );
 
 export const info = signal<BackendInfo | undefined>(undefined);
-/** The model that answers, in words. */
+/** A description of the model. */
 export const modelLine = computed(() => {
   const model = info.value?.model;
   return model ? `${model.id}${model.embedded ? ': rules, no LLM' : ''}` : '';
 });
-/** Tokens: as the last request said, else as configured. */
+/** Tokens: from the last request, otherwise as configured. */
 export const windowSize = computed(() => context.value?.contextWindow ?? info.value?.contextWindow ?? 0);
 
-/** Asks until the server answers. */
+/** Retries until the server responds. */
 export async function loadInfo(): Promise<void> {
   for (let delay = 500; info.peek() === undefined; delay = Math.min(delay * 2, 10_000)) {
     info.value = await api.info().catch(() => undefined);
@@ -79,19 +79,19 @@ export async function loadInfo(): Promise<void> {
 export const sessions = signal<readonly SessionSummary[]>([]);
 export const sessionsFailed = signal(false);
 
-/** The words that conversations are searched for. */
+/** The search words. */
 export const searched = signal('');
 
 export async function refreshSessions(): Promise<void> {
   const words = searched.peek();
   const found = await api.sessions(words).catch(() => undefined);
-  // An answer to earlier words may come late.
+  // Ignores a late response to an earlier search.
   if (words !== searched.peek()) return;
   sessionsFailed.value = found === undefined;
   if (found) sessions.value = found;
 }
 
-/** Deletes a session. Resolves to whether it is gone. */
+/** Deletes a session. Resolves to whether it is deleted. */
 export async function removeSession(id: string): Promise<boolean> {
   try {
     await api.remove(id);
@@ -115,14 +115,14 @@ export function startSession(): void {
   begin('new', newSessionId());
 }
 
-/** Shows a session that the server has, and follows it. */
+/** Shows an existing session, and follows it. */
 export function openSession(id: string): void {
   if (id === sessionId.peek() && phase.peek() !== 'failed') return;
   begin('loading', id);
   follow();
 }
 
-/** Sends what the user says; the first message creates the session. */
+/** Sends a message. The first message creates the session. */
 export function send(text: string): Promise<boolean> {
   const id = sessionId.peek();
   return attempt(async () => {
@@ -167,7 +167,7 @@ function report(error: unknown): void {
   problem.value = { code: error.code, message: error.message };
 }
 
-/** Leaves the session that was shown. In one step: the address follows both, and must never see one without the other. */
+/** Switches to another session. Both signals change in one batch, because the URL depends on both. */
 function begin(next: Phase, id: string): void {
   unfollow();
   batch(() => {
@@ -182,7 +182,7 @@ function begin(next: Phase, id: string): void {
   });
 }
 
-/** The server sends an event every 15 s at least. A connection that was silent for longer is dead. */
+/** Milliseconds without an event after which a connection counts as dead. The server sends one at least every 15 s. */
 const SILENCE_MS = 40_000;
 const RETRY_MS = 1_000;
 
@@ -196,8 +196,8 @@ function unfollow(): void {
 }
 
 /**
- * Follows the session over lost connections and restarts of the server: each connection begins with the whole history. A hidden page
- * follows nothing, since a browser opens six connections to a server at most.
+ * Follows the session across lost connections and server restarts: each connection begins with the whole history. A hidden page
+ * disconnects, because browsers allow only six connections to a server.
  */
 function follow(): void {
   unfollow();
@@ -218,7 +218,7 @@ function follow(): void {
   stream.addEventListener('ping', alive);
   stream.onerror = () => {
     connected.value = false;
-    // The browser connects again by itself, unless the server refused.
+    // The browser reconnects automatically, unless the server refused.
     if (stream.readyState === EventSource.CLOSED) void askWhy(stream);
   };
 }
@@ -285,13 +285,13 @@ function take(item: Sent): void {
   if (/^(?:context\.compacted|call\.)/.test(item.type)) compacting.value = undefined;
 }
 
-/** Whether the list of sessions shows something else after this. */
+/** Returns whether an item changes the list of sessions. */
 function changesList(item: Sent): boolean {
   if (item.type === 'message.added') return item.message.role === 'user';
   return ['call.completed', 'call.failed', 'context.compacted'].includes(item.type);
 }
 
-/** Hands on what came, once a frame: text arrives faster than it can be drawn. */
+/** Passes items on once per frame, because text arrives faster than it can be drawn. */
 function batching(onItems: (items: readonly Sent[]) => void) {
   let waiting: Sent[] = [];
   return (item: Sent, isWanted: () => boolean) => {
@@ -305,7 +305,7 @@ function batching(onItems: (items: readonly Sent[]) => void) {
 }
 
 function newSessionId(): string {
-  // `randomUUID` is missing where a page is not served over a trusted connection.
+  // `randomUUID` is missing in insecure contexts.
   const bytes = crypto.getRandomValues(new Uint8Array(9));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')

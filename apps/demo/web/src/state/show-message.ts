@@ -2,7 +2,7 @@ import { callAnsweredBy, drawWhole } from './blocks.js';
 import { lastApplied, transcript } from './session.js';
 import { following, goToConversation, setOpen, sheetOpen, showPanel } from './view.js';
 
-/** Goes to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
+/** Scrolls to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
   const toolUseId = callAnsweredBy(messageId);
   const compaction = transcript.peek().messages.has(messageId) ? undefined : lastApplied.peek()?.id;
@@ -17,7 +17,7 @@ export function showMessage(messageId: string): void {
   goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
 }
 
-/** Opens a compaction where it stands in the conversation. */
+/** Opens a compaction at its position in the conversation. */
 export function showCompaction(id: string): void {
   sheetOpen.value = false;
   goToConversation();
@@ -26,26 +26,26 @@ export function showCompaction(id: string): void {
   goTo(`#${CSS.escape(id)}`, 'start');
 }
 
-/** Opens what the panel says about how savings are counted. */
+/** Opens the panel's explanation of how savings are counted. */
 export function showSavings(): void {
   showPanel();
   setOpen('counted', true);
   goTo('[data-fold="counted"]', 'nearest');
 }
 
-/** Opens what the panel says about what is gone, and about pins. */
+/** Opens the panel's list of removed messages and pins. */
 export function showGone(): void {
   showPanel();
   setOpen('gone', true);
 }
 
-/** After so many frames the place is not in what is drawn: it stands further up. */
+/** Number of frames after which the target must be in a part that is not drawn yet, further up. */
 const UNTIL_DRAWN = 10;
 
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
-    // The opened part makes the conversation longer: it should not run off to its end.
+    // The opened part makes the conversation longer, and following would scroll to its end.
     following.value = false;
     place?.scrollIntoView({ block });
     place?.focus({ preventScroll: true });

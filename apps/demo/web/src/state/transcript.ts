@@ -13,32 +13,32 @@ import { type PageEvent, textOf } from '../../../src/page.js';
 
 type EventOf<Type extends PageEvent['type']> = Extract<PageEvent, { readonly type: Type }>;
 
-/** Everything that the page shows of one session: {@link transcriptOf} makes it of the session's events. */
+/** Everything that the page shows of one session. {@link transcriptOf} derives it from the session's events. */
 export interface Transcript {
-  /** The first thing that the user said; empty before. */
+  /** The first message of the user; empty before. */
   readonly title: string;
   readonly blocks: readonly Block[];
   /** Every message of the log by id. */
   readonly messages: ReadonlyMap<string, Message>;
   /** All compactions, whatever their outcome, oldest first. */
   readonly compactions: readonly Compaction[];
-  /** By message id: what the compactions that stand did to messages that the model no longer sees unchanged. */
+  /** What compactions in effect did to messages that the model no longer sees unchanged, by message id. */
   readonly fates: ReadonlyMap<string, Fate>;
-  /** By message id: the model call that wrote it. */
+  /** The model call that wrote a message, by message id. */
   readonly replies: ReadonlyMap<string, Reply>;
-  /** By the id of the call. */
+  /** Tool runs by call id. */
   readonly toolRuns: ReadonlyMap<string, ToolRun>;
-  /** Requests, compactions and undos whose window is known, oldest first. */
+  /** Requests, compactions and undos with a known window, oldest first. */
   readonly places: readonly Place[];
   /** Sums over all model calls of the session. */
   readonly usage: Usage;
   readonly modelCalls: number;
   readonly savings: Savings;
-  /** The call that runs now, if its process lives. */
+  /** The running call, if its process is alive. */
   readonly call?: RunningCall | undefined;
 }
 
-/** One thing that is drawn: what the user said, what the agent did then, a compaction, a notice. */
+/** One displayed block: a message of the user, the agent's turn, a compaction, a notice. */
 export type Block = { readonly id: string } & (
   | { readonly type: 'user'; readonly message: Message }
   | { readonly type: 'agent'; readonly messages: readonly Message[] }
@@ -46,7 +46,7 @@ export type Block = { readonly id: string } & (
   | { readonly type: 'notice'; readonly notice: Notice }
 );
 
-/** A word for what happened to a message. */
+/** What happened to a message. */
 export type FateWord = 'removed' | 'summarized' | 'shortened' | 'pinned';
 
 export interface Fate {
@@ -54,15 +54,15 @@ export interface Fate {
   readonly compactionId: string;
 }
 
-/** One compaction, whatever its outcome. */
+/** A compaction, whatever its outcome. */
 export interface Compaction extends EventOf<'context.compacted'> {
   readonly id: string;
-  /** Counts places from 1; 0 when its window is not known. */
+  /** The number of its place, from 1; 0 if its window is unknown. */
   readonly place: number;
   readonly undone: boolean;
 }
 
-/** A sentence for the user between two messages. */
+/** A notice for the user between two messages. */
 export interface Notice extends ClientError {
   readonly level: 'error' | 'warning' | 'info';
 }
@@ -74,30 +74,30 @@ interface Reply {
   readonly place: number;
 }
 
-/** A tool call from its start on. */
+/** A tool call, from its start. */
 export interface ToolRun {
   readonly durationMs?: number | undefined;
   readonly result?: ToolResultBlock | undefined;
-  /** The message with the result. */
+  /** The id of the message with the result. */
   readonly messageId?: string | undefined;
-  /** The file of the full result, when it was too large for the window. */
+  /** The file with the full result, if it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }
 
-/** A request, or the end of a compaction or an undo, on the time line of the window. */
+/** A point on the window's time line: a request, or the end of a compaction or an undo. */
 export interface Place {
   readonly context: ContextUsage;
-  /** The number of the request, from 1; of a compaction or an undo, that of the request before it. */
+  /** The number of the request, from 1. For a compaction or an undo, that of the preceding request. */
   readonly request: number;
   readonly compaction?: Compaction | undefined;
-  /** The message that the model wrote. */
+  /** The id of the message that the model wrote. */
   messageId?: string | undefined;
 }
 
 export interface RunningCall {
-  /** The model call within it, from 1; 0 before the first. */
+  /** The number of the model call, from 1; 0 before the first. */
   readonly step: number;
-  /** Set while a failed model call waits to be made again. */
+  /** Set while a failed model call waits for its retry. */
   readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
 }
 
@@ -122,12 +122,12 @@ export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   return sorted.map(([word, count]) => `${count} ${word}`).join(', ');
 }
 
-/** Returns whether a compaction changed what the model sees, and was not undone. */
+/** Returns whether a compaction is in effect: applied, and not undone. */
 export function isStanding({ status, undone }: Compaction): boolean {
   return status === 'applied' && !undone;
 }
 
-/** Says how many compactions stand behind one that does not. */
+/** Describes how many compactions are in effect, for one that is not. */
 export function standingInWords({ compactions }: Pick<Transcript, 'compactions'>): string {
   const standing = compactions.filter(isStanding).length;
   if (standing === 0) return 'The model sees the whole conversation.';
@@ -136,7 +136,7 @@ export function standingInWords({ compactions }: Pick<Transcript, 'compactions'>
     : `${standing} earlier compactions still stand.`;
 }
 
-/** Reads the events of a session, oldest first. The events of a step that was streamed may be left out. */
+/** Derives the transcript from the events of a session, oldest first. Streaming events of a finished step may be missing. */
 export function transcriptOf(events: readonly PageEvent[]): Transcript {
   // Long because it has a case for each event.
   const blocks: Block[] = [];
@@ -151,7 +151,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   let call = undefined as RunningCall | undefined;
 
   const add = (message: Message) => {
-    // A summary is shown by its compaction. A message that the model wrote comes with two events.
+    // A summary is shown by its compaction. A message of the model arrives in two events.
     if (message.kind === 'summary' || messages.has(message.id)) return;
     messages.set(message.id, message);
     const { id, role, content } = message;
@@ -250,7 +250,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         if (event.source === 'compaction') spend(event.usage);
         break;
       case 'context.narrated':
-        // A narrative that came late: the next compaction takes it into the summary.
+        // A late narrative: the next compaction adds it to the summary.
         change(isStanding, { usage: event.usage });
         break;
       case 'permission.decided':

@@ -1,9 +1,9 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession, title } from './session.js';
 
-/** The file that is shown instead of the conversation; empty for none. */
+/** The file that replaces the conversation; empty for none. */
 export const filePath = signal('');
-/** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the window as it is now. */
+/** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the current window. */
 export const lookedAt = signal<number | undefined>(undefined);
 
 interface Place {
@@ -12,7 +12,7 @@ interface Place {
   readonly path?: string;
 }
 
-/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/file/<path>`. Any other address is a new conversation. */
+/** Parses the URL: `#/s/<id>`, `#/s/<id>/<place>`, `#/file/<path>`. Any other URL is a new conversation. */
 function addressed(): Place {
   const [, kind = '', name = '', at] =
     /^#\/(s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
@@ -21,7 +21,7 @@ function addressed(): Place {
   return { session: decoded(name), at: at === undefined ? undefined : Number(at) };
 }
 
-/** Decodes a part of an address. A part that was cut off in the middle of a character stays as it is. */
+/** Decodes a part of a URL. A part with a truncated character stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -30,14 +30,14 @@ function decoded(part: string): string {
   }
 }
 
-/** Keeps the address and the view in step, so that a reload and the back button work. */
+/** Synchronizes URL and view, so that reload and the back button work. */
 export function startRouting(): void {
   const follow = () => {
     const place = addressed();
     filePath.value = place.path ?? '';
     drawerOpen.value = false;
     sheetOpen.value = false;
-    // The session stays open behind a file.
+    // The session stays open while a file is shown.
     if (place.path !== undefined) return;
     lookedAt.value = place.at;
     if (place.at !== undefined) showPanel();
@@ -50,12 +50,12 @@ export function startRouting(): void {
   });
   batch(follow);
   effect(() => {
-    // A session gets its address once it exists.
+    // A session gets its URL once it exists.
     if (phase.value !== 'ready' || filePath.value !== '') return;
     const { session, at } = addressed();
     const address = addressOf(sessionId.value, lookedAt.value);
     if (session !== sessionId.value) history.pushState(null, '', address);
-    // Replaced, not pushed: going back leaves the conversation, not one request after the other.
+    // Replaced, not pushed, so that going back leaves the conversation instead of stepping through requests.
     else if (at !== lookedAt.value) history.replaceState(null, '', address);
   });
 }
@@ -68,20 +68,20 @@ export function fileAddress(path: string): string {
   return `#/file/${encodeURIComponent(path)}`;
 }
 
-/** Shows a place in the panel; without one, the window as it is now. */
+/** Shows a place in the panel. Without one, shows the current window. */
 export function inspect(place: number | undefined): void {
   lookedAt.value = place;
   showPanel();
 }
 
-/** Goes back to the conversation that is open. */
+/** Returns to the open conversation. */
 export function goToConversation(): void {
   if (filePath.peek() === '') return;
   if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek(), lookedAt.peek());
   else goToNew();
 }
 
-/** Goes to an empty conversation. */
+/** Opens an empty conversation. */
 export function goToNew(): void {
   if (location.hash) history.pushState(null, '', location.pathname);
   batch(() => {
@@ -92,7 +92,7 @@ export function goToNew(): void {
   });
 }
 
-/** A media query as a signal. */
+/** Returns a media query as a signal. */
 function media(query: string) {
   const list = matchMedia(query);
   const matches = signal(list.matches);
@@ -102,22 +102,22 @@ function media(query: string) {
   return matches;
 }
 
-/** Room for the list of sessions beside the conversation. */
+/** Whether there is room for the list of sessions next to the conversation. */
 export const showsSessions = media('(min-width: 1100px)');
-/** Room for the context panel beside the conversation. */
+/** Whether there is room for the context panel next to the conversation. */
 const hasRoomForPanel = media('(min-width: 760px)');
-/** Where there is room: whether the user wants the panel. */
+/** Whether the user wants the panel, if there is room. */
 const wantsPanel = signal(true);
 export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
-/** If there is no room: the panel as a sheet, the list of sessions as a drawer. */
+/** Without room, the panel is a sheet, and the list of sessions a drawer. */
 export const sheetOpen = signal(false);
 export const drawerOpen = signal(false);
-/** Whether the list of keys is shown. */
+/** Whether the keyboard shortcuts are shown. */
 export const keysOpen = signal(false);
-/** Whether the conversation stays at its end while it grows. */
+/** Whether the view follows new content at the end. */
 export const following = signal(true);
 
-/** Shows or hides the panel or, if there is no room beside the conversation, the sheet. */
+/** Shows or hides the panel or, without room, the sheet. */
 export function togglePanel(): void {
   const part = hasRoomForPanel.peek() ? wantsPanel : sheetOpen;
   part.value = !part.peek();
@@ -129,7 +129,7 @@ export function showPanel(): void {
 
 const THEMES = ['system', 'light', 'dark'] as const;
 const root = document.documentElement;
-/** The user's choice; `system` follows the machine. `theme.js` has read it. */
+/** The user's choice; `system` follows the operating system. `theme.js` has read it from storage. */
 export const theme = signal(THEMES.find((name) => name === root.dataset.theme) ?? 'system');
 
 export function switchTheme(): void {
@@ -139,13 +139,13 @@ export function switchTheme(): void {
   try {
     localStorage.setItem('theme', next);
   } catch {
-    // Storage may be forbidden; the choice then lasts as long as the page.
+    // If storage is blocked, the choice lasts until the page is closed.
   }
 }
 
 const opened = signal<ReadonlySet<string>>(new Set());
 
-/** Whether something that can be folded is open: a tool call, a compaction, a thought. */
+/** Returns whether a collapsible item is open: a tool call, a compaction, a thought. */
 export function isOpen(id: string): boolean {
   return opened.value.has(id);
 }
