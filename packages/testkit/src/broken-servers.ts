@@ -73,7 +73,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 let address: Promise<string> | undefined;
 
-/** Starts the server, one for the process. A request below `/<name of a fault>` meets that fault. */
+/** Starts the server, one per process. A request below `/<name of a fault>` gets that fault. */
 async function start(): Promise<string> {
   const server = createServer((request, response) => {
     const name = decodeURIComponent(request.url?.split('/')[1] ?? '');
@@ -86,14 +86,14 @@ async function start(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A model whose every request meets one fault of a server or a network. */
+/** A model whose every request hits one fault of a server or a network. */
 export interface BrokenModel {
   /** The fault: `connection reset`, `status 429 with retry-after`… */
   readonly name: string;
   open(): Model;
 }
 
-/** Opens a model on a local server that breaks HTTP or server-sent events, once for each way to break them. */
+/** Creates models on a local server that breaks HTTP or server-sent events, one model per fault. */
 export function brokenServers(open: (url: string) => Model): readonly BrokenModel[] {
   return Object.keys(FAULTS).map((name) => ({
     name,

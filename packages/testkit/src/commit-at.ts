@@ -14,8 +14,8 @@ const committed = new WeakMap<
 >();
 
 /**
- * Commits like a writer that has seen this version. The token of the version is loaded only if this function did not commit
- * it, so that tests that count requests see those of the commit alone.
+ * Commits like a writer that has seen this version. The token of the version is loaded only if this function did not commit it, so that
+ * tests that count requests count only those of the commit.
  */
 export async function commitAt(store: SessionStore, key: SessionKey, change: ChangeAt): Promise<number> {
   const { expectedVersion, head = {}, keep = 0, append = [], fence } = change;
@@ -27,7 +27,7 @@ export async function commitAt(store: SessionStore, key: SessionKey, change: Cha
   return version;
 }
 
-/** The token of a version. If the session has another version now: a token that no session has. */
+/** Returns the token of a version. If the session now has another version, returns a token that no session has. */
 async function tokenAt(
   store: SessionStore,
   key: SessionKey,

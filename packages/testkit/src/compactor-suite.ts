@@ -16,7 +16,7 @@ export interface CompactorSuiteOptions extends SuiteTestsOptions {
   readonly name: string;
   /** Opens a new compactor. Called once for each test. Every call of the compactor gets its window in `contextWindow`. */
   create(): Compactor | Promise<Compactor>;
-  /** Random conversations per test. The seeds are 1, 2, 3…, so that a failure repeats. Default 20. */
+  /** Number of random conversations per test. The seeds are 1, 2, 3…, so that a failure is reproducible. Default 20. */
   readonly conversations?: number | undefined;
 }
 
@@ -32,7 +32,7 @@ class CompactorSuite extends SuiteTests {
     this.seeds = Array.from({ length: options.conversations ?? 20 }, (_, index) => index + 1);
   }
 
-  /** A test with a fresh compactor. */
+  /** Registers a test with a fresh compactor. */
   test(name: string, run: (compactor: Compactor) => Promise<void>): void {
     this.register(name, async () => run(await this.#create()));
   }
@@ -55,7 +55,7 @@ export function compactorSuite(options: CompactorSuiteOptions): void {
 }
 
 const REASONS: readonly CompactionReason[] = ['manual', 'proactive_budget', 'request_too_large'];
-/** Tokens: from too small for any conversation of the suite to larger than all of them. */
+/** Windows in tokens: from too small for any conversation of the suite to larger than all of them. */
 const WINDOWS = [64, 2_000, 8_000, 1_000_000];
 
 type Law = (before: readonly Message[], outcome: CompactionOutcome) => void;
@@ -127,7 +127,7 @@ function singleRuns(suite: CompactorSuite): void {
 
 const LENGTH = 4;
 const WINDOW = 6_000;
-/** After so many compactions without a new message, there must be nothing left to do. */
+/** Number of compactions without a new message after which nothing may be left to do. */
 const PATIENCE = 12;
 
 /** Rules for several compactions of one conversation that continues between them. */

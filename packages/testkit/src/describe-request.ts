@@ -3,7 +3,7 @@ import { headOf } from '@x/core/internal';
 
 const EXCERPT_LENGTH = 200;
 
-/** The text of the last user or tool message that is not of kind `synthetic`. Empty if there is none. */
+/** Returns the text of the last user or tool message that is not of kind `synthetic`. Empty if there is none. */
 export function lastInput(request: ModelRequest): string {
   const last = request.messages.findLast(
     (message) => (message.role === 'user' || message.role === 'tool') && message.kind !== 'synthetic',

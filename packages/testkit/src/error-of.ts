@@ -1,6 +1,6 @@
 import { errorText } from '@x/core/internal';
 
-/** A class of errors: `SessionConflictError`, for example. */
+/** A class of errors, such as `SessionConflictError`. */
 interface ErrorClass<Expected> {
   readonly prototype: Expected;
   readonly name: string;

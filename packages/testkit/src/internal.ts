@@ -1,2 +1,2 @@
-// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+// Exports for the packages of this repository. They are unsupported: any release may change or remove them.
 export { expectStored } from './stored-files.js';

@@ -18,9 +18,9 @@ export interface IsolationSuiteOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
   /**
-   * Opens your agent with this model, on an empty store and workspace. Allow every tool call: otherwise the attacks end at the
-   * permissions. Use the capability `model.direct`, and most calls need no step of the model. `close` of the agent must close
-   * everything else that you opened.
+   * Opens your agent with this model, on an empty store and workspace. Allow every tool call; otherwise the permissions stop the attacks.
+   * With the capability `model.direct`, most calls need no step of the model. `close` of the agent must close everything else that you
+   * opened.
    */
   open(model: Attacker): Promise<{
     readonly agent: AttackedAgent;
@@ -30,16 +30,16 @@ export interface IsolationSuiteOptions {
     readonly session?: SessionStore | undefined;
   }>;
   /**
-   * By name, patterns for paths in the storage. At least one file of each must contain planted text: otherwise the attacks would
-   * prove nothing.
+   * Patterns for paths in the storage, by name. At least one file of each must contain planted text; otherwise the attacks would prove
+   * nothing.
    */
   readonly areas: Readonly<Record<string, RegExp>>;
   /**
-   * Erases a user everywhere, and returns the name of every file, key and row that still contains the text. With it, the suite checks
-   * that erasing a user leaves nothing.
+   * Erases a user everywhere, and returns the name of every file, key and row that still contains the text. If set, the suite checks that
+   * erasing a user leaves nothing.
    */
   readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
-  /** Sequences of tool calls, over all attackers. Default: the environment variable `X_ATTACKS`, or else 20. */
+  /** Sequences of tool calls, over all attackers. Default: the environment variable `X_ATTACKS`, otherwise 20. */
   readonly sequences?: number | undefined;
 }
 
@@ -57,9 +57,9 @@ const ALIKE = [
   '../alice',
   'a\\lice',
 ];
-/** A call without a user: it shares its files with all others without a user, but not its session. */
+/** A caller without a user. It shares its files with all others without a user, but not its session. */
 const ANONYMOUS = { tenantId: 'acme', sessionId: 'of-nobody' };
-/** Each call is a new attacker where possible, because searching what one attacker kept would take all the time. */
+/** Attackers by name. If possible, each call is a new attacker, because searching one attacker's growing files would take too long. */
 const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
   'another user': (call) => ({
     tenantId: 'acme',
@@ -76,13 +76,13 @@ const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> 
 /** Part of every planted text. Searches for it must find nothing. */
 const WORD = 'canarybird';
 const LONG = 60_000;
-/** Files of others for which one session swaps its own. */
+/** Number of other users' files that one session swaps for its own. */
 const SWAPPED = 6;
 
 /**
- * Registers tests, with Vitest, that no user of your agent reaches what belongs to another. Calls of one user plant text wherever the
- * agent's tools store text. Then other users, other tenants and calls without a user make random tool calls with every path, id and
- * word that could lead there. No request to the model and no reply may contain the planted text.
+ * Registers tests, with Vitest, that no user of your agent can access another user's data. Calls of one user plant text wherever the
+ * agent's tools store text. Then other users, other tenants and calls without a user make random tool calls with every path, id and word
+ * that could lead there. No request to the model and no reply may contain the planted text.
  *
  * @example
  * ```ts
@@ -141,7 +141,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
           attacker,
           { ...names, sequences: each, rounds: 2, secret, writes: 16 },
           async (made) => {
-            // Also the session id of the victim. Only once, because that session grows.
+            // Also uses the session id of the victim, but only once, because that session grows.
             const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
             const reply = await agent
               .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
@@ -219,7 +219,7 @@ function takesCommand({ properties }: ToolDefinition['inputSchema']): boolean {
   return typeof properties === 'object' && properties !== null && 'command' in properties;
 }
 
-/** The files whose path or text contains a text. */
+/** Returns the files whose path or text contains a text. */
 async function filesWith(storage: Workspace, text: string, area = /\//): Promise<readonly string[]> {
   const found: string[] = [];
   for await (const { path, type } of storage.list('', { recursive: true }))
@@ -228,7 +228,7 @@ async function filesWith(storage: Workspace, text: string, area = /\//): Promise
   return found;
 }
 
-/** The files in the folders of these, with the text of these. */
+/** Returns the texts of all files in the folders of the given files. */
 async function textsOf(storage: Workspace, files: readonly string[]): Promise<readonly string[]> {
   const folders = new Set(files.map((file) => file.slice(0, file.lastIndexOf('/'))));
   const found: string[] = [];
@@ -244,7 +244,7 @@ function textOf(reply: unknown): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** Has a user put a text wherever the agent stores text: into every tool once, a large file, a subagent, and a long message. */
+/** Makes a user plant a text wherever the agent stores text: through every tool once, a large file, a subagent, and a long message. */
 async function plant(
   attacker: Attacker,
   agent: AttackedAgent,
@@ -271,7 +271,7 @@ function longText(text: string): string {
   return `${text}\n`.repeat(LONG / text.length);
 }
 
-/** The calls with which a user plants a text, one entry for each answer of the model. */
+/** Returns the calls with which a user plants a text, one entry for each answer of the model. */
 function plants(planted: string): readonly Round[] {
   const text = () => planted;
   const offered =
@@ -296,9 +296,9 @@ function plants(planted: string): readonly Round[] {
 }
 
 /**
- * Collects texts for the inputs of attackers: the paths of the storage and their parts, in forms that path checks have missed before.
- * Every third is a whole path, as it is or below `.x/`, because a correct guess must not be enough. `foreign` are the paths and
- * ids that lead to planted text.
+ * Collects texts for the inputs of attackers: the paths of the storage and their parts, in forms that path checks have missed before. Every
+ * third is a whole path, unchanged or below `.x/`, because even a correct guess must fail. `foreign` are the paths and ids that lead to
+ * planted text.
  */
 async function namesIn(
   storage: Workspace,
@@ -310,7 +310,7 @@ async function namesIn(
   for await (const { path, type } of storage.list('', { recursive: true })) {
     if (path.includes(secret)) continue;
     paths.push(path, `.x/${path}`);
-    // File names contain ids of sessions and tasks, encoded, and one inside the other.
+    // File names contain encoded ids of sessions and tasks, which may be nested.
     const ids = (path.split('/').at(-1) ?? '').replace(/(\.log)?\.\w+$/, '').split(/%2f/i);
     if (type === 'file') for (const name of [path, ...ids, ids.join('/')]) foreign.add(name);
     for (const before of ['', '.x/', '../', '/', 'a/../']) words.add(`${before}${path}`);

@@ -20,13 +20,13 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
   /**
-   * Opens your model with this base URL: a local HTTP server that answers every path below it with one fault. Turn off retries
-   * of the model's own.
+   * Opens your model with this base URL: a local HTTP server that responds to every path below it with one fault. Disable the model's own
+   * retries.
    */
   open(url: string): Model;
   /**
-   * The protocol that your model speaks. The suite then starts a server that refuses what the provider refuses, and tests that a refused
-   * message costs its turn, and never the next one. Left out, these tests are.
+   * The protocol of your model. If set, the suite also starts a server that rejects what the provider rejects, and tests that a rejected
+   * message costs at most its own turn.
    */
   readonly format?: WireFormat | undefined;
   /** Milliseconds after which the suite aborts a request, for servers that never answer. Default 300. */
@@ -80,7 +80,7 @@ export function modelSuite(options: ModelSuiteOptions): void {
   });
 }
 
-/** The conversations that bad content may stand in: said by a user, given by a tool, or called by the model. */
+/** Returns the conversations in which bad content can occur: in a user message, a tool result, or a tool call. */
 function turnsOf({
   blocks,
   calls = [{ id: 'call_1', name: 'look', input: {} }],
@@ -93,7 +93,7 @@ function turnsOf({
   return blocks === undefined ? [step] : [[userMessage(blocks)], step];
 }
 
-/** The next plain message is answered: at once, or once what was refused is set aside. */
+/** Expects that the next plain message is answered: at once, or once the rejected content is set aside. */
 async function expectNextAnswered(
   model: Model,
   turn: readonly Message[],

@@ -30,7 +30,7 @@ export interface PermissionSuiteParts {
   readonly client: ReturnType<typeof hostileServer>['client'];
   /** A tool that no rule allows. */
   readonly tool: Tool;
-  /** The rules of the agent, as `permissions()` takes them. */
+  /** The rules of the agent, for `permissions()`. */
   readonly rules: typeof RULES;
 }
 
@@ -39,7 +39,7 @@ export interface PermissionSuiteOptions {
   readonly name: string;
   /** Opens your agent with these parts. */
   open(parts: PermissionSuiteParts): Promise<AttackedAgent>;
-  /** Sequences of random tool calls. Default: the environment variable `X_ATTACKS`, or else 10. */
+  /** Sequences of random tool calls. Default: the environment variable `X_ATTACKS`, otherwise 10. */
   readonly sequences?: number | undefined;
 }
 
@@ -113,7 +113,7 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
     let repository: HostileRepository;
     let agent: AttackedAgent;
 
-    // The agent warns of calls that its rules cannot judge: here they are attacks, and expected.
+    // The agent warns about calls that its rules cannot judge. Here these are attacks, so the warnings are expected.
     const { emitWarning } = process;
     const isExpected = (warning: unknown) => String(warning).includes('could not be judged');
     const quiet: typeof emitWarning = (...warning: unknown[]) => {
@@ -134,7 +134,7 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
       rmSync(dirname(repository.directory), { recursive: true });
     });
 
-    // An agent that denies everything would pass all other tests.
+    // Ensures that an agent that denies everything fails.
     test('allowed calls work', async () => {
       let rounds = 0;
       const input = { path: 'notes/first.md' };
@@ -187,7 +187,7 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
   });
 }
 
-/** Calls of a tool with every path and command of the suite, or one call if the tool takes neither. */
+/** Returns calls of a tool with every path and command of the suite, or one call if the tool accepts neither. */
 function attacksOn({ name, inputSchema }: ToolDefinition): readonly Attack[] {
   const { path, pattern, command } = (inputSchema.properties ?? {}) as JsonObject;
   const words = [...(path || pattern ? PATHS : []), ...(command ? COMMANDS : []), ''];

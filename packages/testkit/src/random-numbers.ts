@@ -1,4 +1,7 @@
-/** Random whole numbers below a bound. The same seed gives the same numbers (mulberry32 by Tommy Ettinger, public domain). */
+/**
+ * Returns a function that generates random whole numbers below a bound. The same seed gives the same numbers (mulberry32 by Tommy Ettinger,
+ * public domain).
+ */
 export function randomNumbers(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {

@@ -2,8 +2,8 @@ import type { Message } from '@x/core';
 import { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 
 /**
- * A model that gives the answers of a recorded conversation again, in order and with their tool call ids. Other messages of the recording
- * are ignored: the agent and its tools make them again.
+ * A model that repeats the answers of a recorded conversation, in order and with their tool call ids. Other messages of the recording are
+ * ignored, because the agent and its tools create them again.
  *
  * @example
  * ```ts

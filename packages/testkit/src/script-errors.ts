@@ -4,7 +4,8 @@ import { describeRequest } from './describe-request.js';
 /**
  * A scripted model got fewer requests than its script has replies for.
  *
- * @code incomplete_script The script of a `ScriptedModel` has replies that nobody requested. Do: Remove them, or find out why the calls were not made.
+ * @code incomplete_script The script of a `ScriptedModel` has replies that were not requested. Do: Remove them, or find out why the calls
+ * were not made.
  */
 export class IncompleteScriptError extends XError {
   static override readonly brand = 'IncompleteScriptError';

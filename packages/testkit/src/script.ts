@@ -4,34 +4,34 @@ import { lastInput } from './describe-request.js';
 export interface ScriptedToolCall {
   readonly name: string;
   readonly input: JsonValue;
-  /** Default: `call_1`, `call_2`, … counted over all answers of the model. Ids that the request already contains are left out. */
+  /** Default: `call_1`, `call_2`, … counted over all answers of the model. Ids that the request already contains are skipped. */
   readonly id?: string | undefined;
 }
 
-/** One answer of the model, in the order thinking, text, content, tool calls. A whole `ModelResponse` is an answer, too. */
+/** One answer of the model, in the order thinking, text, content, tool calls. A whole `ModelResponse` is also an answer. */
 export interface ScriptedAnswer {
   readonly thinking?: string | undefined;
   readonly text?: string | undefined;
-  /** The text in the pieces that `stream` yields. Use it instead of `text`, which is streamed word by word. */
+  /** The chunks of text that `stream` yields. Use it instead of `text`, which is streamed word by word. */
   readonly chunks?: readonly string[] | undefined;
-  /** Blocks of any kind, as they are. */
+  /** Blocks of any kind, returned unchanged. */
   readonly content?: readonly ContentBlock[] | undefined;
   readonly toolCalls?: readonly ScriptedToolCall[] | undefined;
-  /** Default: `tool-calls` if the answer has a tool call, else `stop`. */
+  /** Default: `tool-calls` if the answer has a tool call, otherwise `stop`. */
   readonly finishReason?: FinishReason | undefined;
-  /** Default: counted from request and answer. `'none'`: the response has no usage, as from some providers. */
+  /** Default: counted from request and answer. `'none'`: the response has no usage, as with some providers. */
   readonly usage?: Usage | 'none' | undefined;
   readonly providerMetadata?: JsonObject | undefined;
   /** Thrown instead of answering. */
   readonly error?: unknown;
   /**
-   * Makes the answer break off: `stream` yields this many deltas and then throws `error`, by default a retryable `ModelError`.
-   * `generate` throws at once.
+   * Interrupts the answer: `stream` yields this many deltas and then throws `error`, by default a retryable `ModelError`. `generate` throws
+   * at once.
    */
   readonly errorAfter?: number | undefined;
 }
 
-/** An answer, or a function that makes it from the request. */
+/** An answer, or a function that creates it from the request. */
 export type ScriptedReply =
   | ScriptedAnswer
   | ((request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>);
@@ -44,14 +44,14 @@ export interface ScriptedMatcher {
    */
   readonly when: RegExp | ((request: ModelRequest) => boolean);
   readonly reply: ScriptedReply;
-  /** How many calls it answers. `assertComplete` wants all of them. Default 1. `Infinity`: any number of calls, or none. */
+  /** Number of calls that it answers. `assertComplete` requires all of them. Default 1. `Infinity`: any number of calls, or none. */
   readonly times?: number | undefined;
 }
 
 /** One entry of a script: a reply for the next call in order, or a matcher. */
 export type ScriptEntry = ScriptedReply | ScriptedMatcher;
 
-/** The entries that are left. Matchers are tried first, in their order. A request that no matcher takes gets the next reply. */
+/** The remaining entries of a script. Matchers are tried first, in their order. A request that no matcher matches gets the next reply. */
 export class Script {
   readonly #replies: ScriptedReply[] = [];
   readonly #matchers: { readonly matcher: ScriptedMatcher; left: number }[] = [];
@@ -63,7 +63,7 @@ export class Script {
     }
   }
 
-  /** Takes the reply to a request from the script; `undefined` if there is none. */
+  /** Removes the reply to a request from the script and returns it; `undefined` if there is none. */
   take(request: ModelRequest): ScriptedReply | undefined {
     const found = this.#matchers.find(({ matcher, left }) => left > 0 && matches(matcher, request));
     if (found === undefined) return this.#replies.shift();
@@ -78,7 +78,7 @@ export class Script {
     return total;
   }
 
-  /** Describes the entries that are left. */
+  /** Describes the remaining entries. */
   describe(): string {
     const parts = [`${this.#replies.length} in order`];
     for (const { matcher, left } of this.#matchers) {

@@ -21,11 +21,11 @@ export interface ScriptedModelOptions {
   readonly id?: string | undefined;
   /** Size of the context window, in tokens. Default 128 000. */
   readonly contextWindow?: number | undefined;
-  /** Declares that the model follows the `responseFormat` of a request. Default false. */
+  /** Whether the model follows the `responseFormat` of a request. Default false. */
   readonly structuredOutput?: boolean | undefined;
   /**
-   * Rejects a request above `contextWindow` with `ContextOverflowError`, as a provider does. `counter` counts its tokens. A
-   * rejected request uses no entry of the script. Default: off.
+   * Rejects a request above `contextWindow` with `ContextOverflowError`, as a provider does. `counter` counts its tokens. A rejected
+   * request uses no entry of the script. Default: off.
    */
   readonly enforceWindow?: { readonly counter: TokenCounter } | undefined;
 }
@@ -65,7 +65,7 @@ export class ScriptedModel implements Model {
     this.#enforced = enforceWindow !== undefined;
   }
 
-  /** Every request so far, also rejected ones, frozen as it arrived. */
+  /** All requests so far, including rejected ones, frozen as they arrived. */
   get requests(): readonly ModelRequest[] {
     return this.#requests;
   }

@@ -9,7 +9,7 @@ import {
 import { countBlock, countRequest } from '@x/core/messages';
 import type { ScriptedAnswer } from './script.js';
 
-/** The response for a scripted answer. `nextNumber` counts the tool call ids of the model. */
+/** Returns the response for a scripted answer. `nextNumber` counts the tool call ids of the model. */
 export function scriptedResponse(
   answer: ScriptedAnswer,
   request: ModelRequest,
@@ -44,8 +44,8 @@ function contentOf(answer: ScriptedAnswer, nextId: () => string): readonly Conte
 }
 
 /**
- * Makes tool call ids that are new to this model and to the conversation, in which another scripted model may have made some.
- * Providers never use an id twice, and stores by id rely on that.
+ * Returns a function that creates tool call ids that are new to this model and to the conversation, which may contain ids of another
+ * scripted model. Providers never reuse an id, and stores by id rely on that.
  */
 function idsFor(request: ModelRequest, answer: ScriptedAnswer, nextNumber: () => number): () => string {
   let taken: Set<string> | undefined;

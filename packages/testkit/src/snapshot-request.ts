@@ -3,8 +3,8 @@ import type { ModelRequest } from '@x/core';
 const frozen = new WeakSet<object>();
 
 /**
- * A frozen copy of a request. Lists are copied. Messages and tool definitions, immutable by contract, are frozen in place: this is
- * cheap in long runs, and code that changes one after sending it fails in its test.
+ * Returns a frozen copy of a request. Lists are copied. Messages and tool definitions, immutable by contract, are frozen in place: this is
+ * cheap in long runs, and code that mutates one after sending it fails in its test.
  */
 export function snapshotRequest(request: ModelRequest): ModelRequest {
   return Object.freeze({

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join, relative, sep } from 'node:path';
 import { expect } from 'vitest';
 
-/** Reads the files below a folder into one text, which {@link unpackFiles} writes into a folder again. */
+/** Reads all files below a folder into one text, for {@link unpackFiles}. */
 export function packFiles(folder: string): string {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -11,7 +11,7 @@ export function packFiles(folder: string): string {
   return `${JSON.stringify(Object.fromEntries(files), undefined, 1)}\n`;
 }
 
-/** Writes the files of {@link packFiles} below a folder. */
+/** Writes the files from {@link packFiles} to a folder. */
 export function unpackFiles(folder: string, text: string): void {
   for (const [name, content] of Object.entries(JSON.parse(text) as Record<string, string>)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -20,11 +20,11 @@ export function unpackFiles(folder: string, text: string): void {
 }
 
 /**
- * Compares what this version stores with the fixture of its format. Times, UUIDs, white space and the order of lines may differ.
- * If there is no fixture and the environment variable `X_FIXTURES` is `write`, writes it.
+ * Compares stored data with the fixture of its format. Times, UUIDs, white space and the order of lines may differ. If there is no fixture
+ * and the environment variable `X_FIXTURES` is `write`, writes it.
  *
  * @param file The fixture, such as `fixtures/stored/1/sessions.sql`.
- * @param random Matches what else is random.
+ * @param random Matches other random parts.
  */
 export function expectStored(file: string, text: string, random?: RegExp): void {
   if (process.env.X_FIXTURES === 'write' && !existsSync(file)) {
@@ -46,7 +46,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function masked(text: string, random: RegExp = /$^/g): readonly string[] {
-  // First: it may be digits alone.
+  // Applied first, because random parts may consist only of digits.
   const masks = [[random, '<random>'] as const, ...MASKS];
   return masks
     .reduce((all, [what, by]) => all.replaceAll(what, by), text)

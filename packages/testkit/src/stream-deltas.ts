@@ -1,10 +1,10 @@
 import type { ModelResponse, ModelStreamPart } from '@x/core';
 import { headOf } from '@x/core/internal';
 
-/** Characters of a tool call's input per delta: few, so that consumers must join them. */
+/** Characters of a tool call's input per delta. Small, so that consumers must join several deltas. */
 const INPUT_DELTA_LENGTH = 16;
 
-/** The deltas of a response. `chunks` are the pieces of its first text, if the script gives them. */
+/** Yields the deltas of a response. `chunks` are the chunks of its first text, if the script has them. */
 export function* streamDeltas(
   response: ModelResponse,
   chunks: readonly string[] | undefined,
@@ -24,7 +24,7 @@ export function* streamDeltas(
   }
 }
 
-/** A text, split after each run of white space. */
+/** Splits a text after each run of white space. */
 function words(text: string): readonly string[] {
   return text.match(/^\s+|\S+\s*/g) ?? [];
 }

@@ -1,6 +1,6 @@
 import { type TestContext, test } from 'vitest';
 
-/** Tests that an implementation cannot pass, and the reason. */
+/** Tests that an implementation cannot pass, with the reason. */
 export interface SuiteOptOut {
   /** Printed in the title of each skipped test. */
   readonly reason: string;
@@ -9,7 +9,7 @@ export interface SuiteOptOut {
 }
 
 export interface SuiteTestsOptions {
-  /** Tests to skip. A title that the suite does not have fails the suite, so that the list cannot go stale. Default: none. */
+  /** Tests to skip. An unknown title fails the suite, so that the list cannot become outdated. Default: none. */
   readonly skip?: readonly SuiteOptOut[] | undefined;
   /** Time limit of one test, in milliseconds. Default 120 000. */
   readonly timeoutMs?: number | undefined;

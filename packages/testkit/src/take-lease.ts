@@ -1,7 +1,7 @@
 import type { SessionKey, SessionStore } from '@x/core';
 import { type LeaseClaim, operationId } from '@x/core/store';
 
-/** A lease as a test holds it. */
+/** A lease that a test holds. */
 export interface TakenLease {
   readonly claim: LeaseClaim;
   readonly fence: number;
@@ -9,13 +9,13 @@ export interface TakenLease {
   release(): Promise<void>;
 }
 
-/** A claim of a process that no host can see. */
+/** Returns a claim of a process that no host can check. */
 export function claimOf(process = 'process'): LeaseClaim {
   const place = { host: 'elsewhere', pid: 1, started: '1' };
   return { ...place, process, token: operationId(), ttlMs: 5_000, takenAt: '2026-01-01T00:00:00.000Z' };
 }
 
-/** Takes a lease without waiting for it; `undefined` while another claim has it. */
+/** Takes a lease without waiting. Returns `undefined` while another claim holds it. */
 export async function takeLease(
   store: SessionStore,
   key: SessionKey,

@@ -19,10 +19,10 @@ export interface AttackedAgent {
   close(): Promise<void>;
 }
 
-/** Chooses the tool calls of the next answer from the tools in the request. No calls: the attacker answers with text. */
+/** Chooses the tool calls of the next answer from the tools in the request. An empty list makes the attacker answer with text. */
 type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[] | Promise<readonly Attack[]>;
 
-/** A model that attacks its agent: it makes planned tool calls and keeps everything that it is shown. */
+/** A model that attacks its agent: it makes planned tool calls and keeps everything that it sees. */
 export class Attacker implements Model {
   readonly id = 'attacker';
   readonly contextWindow = 1_000_000;
@@ -32,11 +32,11 @@ export class Attacker implements Model {
   answer = 'Done.';
   #plan: Plan = () => [];
   #seen: string[] = [];
-  /** Parts of requests that `seen` has already, so that a long conversation is serialized once, not with every request. */
+  /** Parts of requests that are already in `seen`, so that a long conversation is serialized once, not with every request. */
   #known = new Set<unknown>();
   #calls = 0;
 
-  /** Sets the plan for the next answers, and forgets what was seen before. */
+  /** Sets the plan for the next answers, and clears `seen`. */
   plan(plan: Plan): void {
     this.#plan = plan;
     this.#seen = [];
@@ -70,17 +70,17 @@ export class Attacker implements Model {
   }
 }
 
-/** Answers with tool calls in one call of the agent: fewer than agents allow. */
+/** Maximum number of answers with tool calls in one call of the agent. Agents allow more. */
 const ROUNDS_PER_CALL = 40;
 const CALLS_PER_ROUND = 4;
-/** Direct sequences before each sequence of the model, and how many of them run at a time. */
+/** Number of direct sequences before each sequence of the model, and how many of them run concurrently. */
 const DIRECT = 199;
 const AT_A_TIME = 4;
 
 interface Attacks {
   /** Texts for the inputs of random calls. The first is a word that every secret contains, but not a whole secret. */
   readonly words: readonly string[];
-  /** Paths and ids of another user. If calls are direct, every tool that reads is asked for each of them before the random calls. */
+  /** Paths and ids of another user. With direct calls, every tool that reads is called with each of them before the random calls. */
   readonly foreign?: readonly string[];
   readonly sequences: number;
   /** Answers with tool calls in a sequence. */
@@ -88,18 +88,17 @@ interface Attacks {
   /** The text that no tool may return. */
   readonly secret: string;
   /**
-   * One in so many calls may write, and fewer with every sequence, because searching what earlier attackers wrote would take all the
-   * time. Default: every call may write.
+   * One in this many calls may write, and fewer with every sequence, because searching earlier attackers' files would take too long.
+   * Default: every call may write.
    */
   readonly writes?: number;
 }
 
 /**
- * Makes sequences of random tool calls. The same seed gives the same calls. One call of the agent makes many sequences, one after
- * another, so that what an earlier sequence left in the conversation is there for the next.
+ * Makes sequences of random tool calls. The same seed gives the same calls. One call of the agent makes many sequences in a row, so that
+ * each sequence can use what earlier ones left in the conversation.
  *
- * @param call Calls the agent once, checks what the attacker has seen, and returns the outcome. `made` is the number of sequences
- * before.
+ * @param call Calls the agent once, checks what the attacker has seen, and returns the outcome. `made` is the number of earlier sequences.
  * @throws {Error} if a call of the agent makes no tool call at all.
  */
 export async function attackWith(
@@ -140,7 +139,7 @@ export async function attackWith(
       return choose(attacks, tools, below, first);
     });
     const outcome = await call(made);
-    // On a busy machine an agent may lose its turn after the direct calls were made.
+    // On a busy machine an agent may lose its turn after the direct calls.
     if (round === 0 && next === made)
       throw new Error(
         `The agent asked its model for no tool calls after sequence ${made}. Its outcome: ${outcome}`,
@@ -150,7 +149,7 @@ export async function attackWith(
   }
 }
 
-/** Makes calls at the same time, and shows the attacker the results that contain the secret. */
+/** Returns a function that makes calls concurrently, and adds results that contain the secret to `seen`. */
 function attempts(attacker: Attacker, { secret }: Attacks, make: MakeCall) {
   return async (attacks: readonly Attack[]): Promise<void> => {
     for (const answer of await Promise.all(attacks.map(make)))
@@ -175,13 +174,13 @@ function choose(
   });
 }
 
-/** Calls that ask every tool that reads for a path or id: once with that alone, and once as the place of a search. */
+/** Returns calls of every tool that reads with a path or id: once with that alone, and once as the place of a search. */
 function callsFor(name: string, word: string, tools: readonly ToolDefinition[]): readonly Attack[] {
   return tools.filter(isReader).flatMap((tool) =>
     [0, 1].map((searched) => {
       let texts = 0;
       const text = () => (texts++ < searched ? word : name);
-      // The last entry of an enum. Optional properties are set in the search only.
+      // Without a search, chooses the last entry of an enum. Optional properties are set only in a search.
       const below = (bound: number) => (searched ? 0 : bound - 1);
       return { name: tool.name, input: inputFor(tool.inputSchema, { below, text }) };
     }),
@@ -199,7 +198,7 @@ interface Choice {
   text(): string;
 }
 
-/** Makes an input that fits a JSON Schema. */
+/** Creates an input that fits a JSON Schema. */
 export function inputFor(schema: JsonObject, choice: Choice): JsonObject {
   const value = valueFor(schema, choice);
   return isObject(value) ? (value as JsonObject) : {};
@@ -229,12 +228,12 @@ function valueFor(schema: JsonObject, choice: Choice): JsonValue {
   return kind === 'null' ? null : choice.text();
 }
 
-/** The number of sequences: the environment variable `X_ATTACKS`, or else the default of the suite. */
+/** Returns the number of sequences: the environment variable `X_ATTACKS`, or the default of the suite. */
 export function sequencesOf(standard: number): number {
   return Number(process.env.X_ATTACKS ?? standard);
 }
 
-/** The text around a secret, for a failure message; `undefined` if the text does not contain the secret. */
+/** Returns the text around a secret, for a failure message; `undefined` if the text does not contain the secret. */
 export function excerptAround(secret: string, text: string): string | undefined {
   const at = text.indexOf(secret);
   return at < 0 ? undefined : text.slice(Math.max(0, at - 300), at + secret.length + 60);

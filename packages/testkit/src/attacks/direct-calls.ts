@@ -7,7 +7,7 @@ export interface Attack {
   readonly input: JsonObject;
 }
 
-/** Makes one tool call inside the running call of the agent, and returns what the model would be shown. */
+/** Makes one tool call inside the running call of the agent, and returns the result that the model would see. */
 export type MakeCall = (attack: Attack) => Promise<string>;
 
 /**
@@ -36,7 +36,7 @@ export class DirectCalls implements Capability {
 
   async aroundReason(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const [agent, work] = [this.#agent, this.#work];
-    // The subagents of the agent have the capability, too.
+    // The subagents of the agent have the capability too.
     if (agent === undefined || scope.agentId !== agent.name) return next();
     this.#work = undefined;
     const found = [...agent.tools, ...agent.capabilities.flatMap(({ tools = [] }) => tools)];
@@ -63,12 +63,12 @@ async function makeCall(
   let { workspace } = scope;
   for (const capability of capabilities) {
     const objection = await capability.authorize?.({ ...use, input }, { ...scope, tool });
-    // Nobody can answer a question here, so it counts as a denial.
+    // No human can answer a question here, so it counts as a denial.
     if (objection?.type === 'deny' || objection?.type === 'ask') return objection.reason ?? '';
     if (objection?.type === 'confine') workspace = confineWorkspace(workspace, objection.confine);
   }
   const { runtime, state, storage, log } = scope;
-  // A signal of its own: many calls at a time would add too many listeners to the signal of the step.
+  // A separate signal: many concurrent calls would add too many listeners to the signal of the step.
   const signal = AbortSignal.any([scope.signal]);
   const surroundings = { runtime, state, workspace, storage, log, signal };
   return JSON.stringify(await tool.run(written, { ...surroundings, call: use, idempotencyKey: use.id }));

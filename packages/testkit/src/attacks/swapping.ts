@@ -1,21 +1,24 @@
 import { dirname, join } from 'node:path';
 import type { Workspace } from '@x/core';
 
-/** The folder of an attacker in which a command swaps files, and how long it does unless it is stopped. */
+/** The folder of an attacker in which a command swaps files, and the seconds after which the command stops. */
 const FOLDER = 'swaps';
 const SECONDS = 60;
-/** How far a link may have to lead up from there. */
+/** Maximum number of levels that a link must lead up from there. */
 const DEPTH = 7;
 
-/** What one session of an attacker runs in its sandbox, and what another one asks for meanwhile. */
+/** An attack by two sessions: one swaps files in its sandbox, while another reads them. */
 export interface Swapping {
-  /** Swaps a folder for links and hard links to others' files until it is stopped, then prints what it can read of them itself. */
+  /**
+   * Repeatedly swaps a folder for symbolic and hard links to other users' files until it is stopped. Then prints what it can read of them
+   * itself.
+   */
   readonly command: string;
-  /** Paths that lead to others' files at times. */
+  /** Paths that sometimes lead to other users' files. */
   readonly paths: readonly string[];
 }
 
-/** Makes the attack on files of others, which are named as the storage names them. */
+/** Creates the attack on other users' files, given by their paths in the storage. */
 export function swapping(storage: Workspace, files: readonly string[]): Swapping {
   const { root } = storage as { readonly root?: unknown };
   const ups = Array.from({ length: DEPTH }, (_, up) => '../'.repeat(up + 2));
@@ -45,7 +48,7 @@ export function swapping(storage: Workspace, files: readonly string[]): Swapping
   };
 }
 
-/** The folder in which the command works, once it does. */
+/** Returns the folder in which the command works, once it has started. */
 export async function placeOf(storage: Workspace): Promise<string | undefined> {
   for await (const { path } of storage.list('', { recursive: true }))
     if (path.endsWith(`/${FOLDER}/ready`)) return dirname(path);

@@ -1,8 +1,8 @@
 import { type CompactionOutcome, type Message, textOf, toolResultsOf, toolUsesOf } from '@x/core';
 
-// These throw by themselves: an `expect` for each of thousands of messages takes longer than the compaction.
+// The assertions throw directly, because an `expect` for each of thousands of messages would take longer than the compaction.
 
-/** Every tool result follows its call directly, and every call has its result, except for open calls at the end. */
+/** Asserts that every tool result directly follows its call, and every call has its result, except for open calls at the end. */
 export function assertPaired(messages: readonly Message[]): void {
   const lastAssistant = messages.findLastIndex((message) => message.role === 'assistant');
   let waiting = new Set<string>();
@@ -19,7 +19,7 @@ export function assertPaired(messages: readonly Message[]): void {
   });
 }
 
-/** Every message is unchanged in the result, or has exactly one entry in the manifest. */
+/** Asserts that every message is unchanged in the result, or has exactly one entry in the manifest. */
 export function assertAccounted(before: readonly Message[], outcome: CompactionOutcome): void {
   const staying = new Map(outcome.messages.map((message) => [message.id, JSON.stringify(message)]));
   const accounted = new Set(outcome.manifest.map((entry) => entry.messageId));
@@ -37,7 +37,7 @@ export function assertAccounted(before: readonly Message[], outcome: CompactionO
   }
 }
 
-/** No text contains half of a surrogate pair. */
+/** Asserts that no text contains half of a surrogate pair. */
 export function assertWellFormed(messages: readonly Message[]): void {
   for (const message of messages) {
     // JSON escapes a lone surrogate. A backslash before the escape means that the text itself reads like an escape.
@@ -49,7 +49,7 @@ export function assertWellFormed(messages: readonly Message[]): void {
   }
 }
 
-/** The counts match the lists, there is a reason, and an applied outcome is smaller than the input. */
+/** Asserts that the counts match the lists, there is a reason, and an applied outcome is smaller than the input. */
 export function assertReport(before: readonly Message[], outcome: CompactionOutcome): void {
   const {
     status,
@@ -70,7 +70,7 @@ export function assertReport(before: readonly Message[], outcome: CompactionOutc
   }
 }
 
-/** An outcome that was not applied returns the same array. */
+/** Asserts that an outcome that was not applied returns the same array. */
 export function assertUntouched(before: readonly Message[], outcome: CompactionOutcome): void {
   if (outcome.status !== 'applied' && outcome.messages !== before) {
     throw new Error(
@@ -79,7 +79,7 @@ export function assertUntouched(before: readonly Message[], outcome: CompactionO
   }
 }
 
-/** The latest request and the calls without results are in the result, unchanged. */
+/** Asserts that the latest request and the calls without results are in the result, unchanged. */
 export function assertCurrent(before: readonly Message[], outcome: CompactionOutcome): void {
   const request = before.findLast((message) => message.role === 'user' && message.kind === undefined);
   const last = before.at(-1);

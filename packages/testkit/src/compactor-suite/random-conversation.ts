@@ -37,7 +37,7 @@ const LINES = [
 ];
 
 /**
- * A random conversation of an agent. The same seed gives the same conversation: requests, injected messages, tool rounds with
+ * Creates a random conversation of an agent. The same seed gives the same conversation: requests, injected messages, tool rounds with
  * parallel calls and reused ids, thinking, failed calls, files, and texts of 0 to several thousand characters.
  */
 export function randomConversation(

@@ -16,13 +16,13 @@ import { listed, noFiles, type StoreSuite } from './store-suite.js';
 const key = SessionKey.of({ tenantId: 't', userId: 'u', agentId: 'a', sessionId: 's' });
 const first = { expectedVersion: 0, head: { n: 1 }, keep: 0, append: numbered(2) };
 
-/** The collections of a store that must have them, or a test is left out. */
+/** Collections of a store that supports them. Tests are skipped for other stores. */
 interface Collections {
   open(name: string): SessionStore;
   names(): Promise<string[]>;
 }
 
-/** Collections are sets of records beside the sessions. */
+/** Tests collections: sets of records that are separate from sessions. */
 export function collections(suite: StoreSuite): void {
   const test = (name: string, run: (store: SessionStore, collections: Collections) => Promise<void>) =>
     suite.test(name, async (store, _, { skip }) => {

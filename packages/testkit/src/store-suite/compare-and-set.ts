@@ -11,7 +11,7 @@ const WRITERS = 10;
 
 const bad = (block: object) => ({ content: [block] });
 const CALL = { type: 'tool_use', id: 'c', name: 't' };
-/** What no store may take, with the path of the bad field. */
+/** Messages that every store must reject, with the path of the invalid field. */
 const BAD_MESSAGES: readonly (readonly [path: string, part: object])[] = [
   ['id', { id: undefined }],
   ['id', { id: '' }],
@@ -31,7 +31,7 @@ const BAD_MESSAGES: readonly (readonly [path: string, part: object])[] = [
   ],
 ];
 
-/** A commit happens only on the version that it was made for. */
+/** Tests that a commit succeeds only on the version that it was made for. */
 export function compareAndSet(suite: StoreSuite): void {
   describe('compare and set', () => {
     // Long because it is a list of tests.

@@ -6,7 +6,7 @@ import type { StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ tenantId: 't', userId: 'u', agentId: 'a', sessionId: 's' });
 
-/** What is stored comes back as it was. */
+/** Tests that stored data is loaded unchanged. */
 export function roundTrip(suite: StoreSuite): void {
   describe('round trip', () => {
     suite.test('every block, field and character comes back, byte for byte', async (store) => {
@@ -15,7 +15,7 @@ export function roundTrip(suite: StoreSuite): void {
       const stored = await store.load(key);
       expect(stored?.head).toEqual(everyHead);
       expect(stored?.messages).toEqual(messages);
-      // The order of fields too: it is part of the prompt, and of what a provider has cached.
+      // The order of fields matters too: it is part of the prompt, and of what a provider has cached.
       expect(JSON.stringify(stored?.messages)).toBe(JSON.stringify(messages));
     });
 
@@ -37,7 +37,7 @@ export function roundTrip(suite: StoreSuite): void {
   });
 }
 
-/** Size is no reason to fail. */
+/** Tests large messages and long conversations. */
 export function volume(suite: StoreSuite): void {
   const { manyMessages = 10_000 } = suite.options;
   describe('volume', () => {
@@ -48,7 +48,7 @@ export function volume(suite: StoreSuite): void {
       await commitAt(store, key, { expectedVersion: 0, append: [message] });
       await commitAt(store, key, { expectedVersion: 1, keep: 1, append: numbered(1) });
       const stored = await store.load(key);
-      // Compared by hand: a report of the difference would be as large as the message.
+      // Compared as a boolean, because a diff in the failure message would be as large as the message.
       expect(JSON.stringify(stored?.messages) === JSON.stringify([message, ...numbered(1)])).toBe(true);
     });
 

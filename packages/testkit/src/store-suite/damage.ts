@@ -22,7 +22,7 @@ const [first, damaged, last] = ['a', 'b', 'c'].map((sessionId) => SessionKey.of(
 ];
 const UNREADABLE = expect.stringMatching(/^session_(corrupt|older|newer)$/);
 
-/** A session that cannot be read is reported, and hides no other. */
+/** Tests that a damaged session is reported and does not hide other sessions. */
 export function damage(suite: StoreSuite): void {
   // Long because it is a list of tests.
   const { damage: damageOf } = suite.options;

@@ -7,7 +7,7 @@ import { eventually, listed, noFiles, type StoreSuite } from './store-suite.js';
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const other = SessionKey.of({ userId: 'u', sessionId: 'other' });
 
-/** For stores that let sessions expire. */
+/** Tests for stores whose sessions expire. */
 export function expiry(suite: StoreSuite): void {
   const { expiry: options } = suite.options;
   if (options === undefined) return;
@@ -42,7 +42,7 @@ export function expiry(suite: StoreSuite): void {
         await commitAt(store, each, { expectedVersion: 0, append: numbered(1) });
       await options.expireIn(key, 1);
       await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
-      // A backend may have removed it by itself.
+      // A backend may already have removed the expired session.
       const held: string[] = [];
       for await (const info of store.list({}, { expired: true })) held.push(info.key.toString());
       expect(held).toContain(other.toString());

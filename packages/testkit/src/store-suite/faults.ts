@@ -9,7 +9,7 @@ const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const first = { expectedVersion: 0, head: { n: 1 }, append: numbered(2) };
 const second = { head: { n: 2 }, keep: 2, append: numbered(1, 'n') };
 
-/** A connection that breaks leaves the session before the commit or the one after. */
+/** Tests that a broken connection leaves either the session before the commit or the one after it. */
 export function faults(suite: StoreSuite): void {
   const { faults: connection } = suite.options;
   if (connection === undefined) return;
@@ -24,7 +24,7 @@ export function faults(suite: StoreSuite): void {
           await connection.cut(when);
           const failure = await store.commit(key, change).then(() => undefined, toError);
           if (failure !== undefined) expect(failure).toMatchObject({ outcome: 'unknown' });
-          // A cut connection may need a moment.
+          // Reconnecting may take a moment.
           const stored = await eventually(async () => ({ found: await store.load(key) }), isStoreError);
           expect(isBefore(stored.found) || isAfter(stored.found)).toBe(true);
           if (failure === undefined) expect(stored.found).toSatisfy(isAfter);

@@ -6,7 +6,7 @@ import { listed, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
-/** Data of another format is refused, and left as it is. */
+/** Tests that data of another format is rejected and left unchanged. */
 export function formats(suite: StoreSuite): void {
   const { setFormat, reopen } = suite.options;
   if (setFormat === undefined) return;
@@ -27,7 +27,7 @@ export function formats(suite: StoreSuite): void {
           listed,
         ];
         for (const operation of operations) {
-          // A store may refuse as it is opened.
+          // A store may already reject the format when it is opened.
           const use = async () => {
             const opened = (await reopen?.()) ?? store;
             try {

@@ -7,7 +7,7 @@ import type { StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
-/** Callers and store share no objects, and sessions share nothing. */
+/** Tests that callers and store share no objects, and sessions share no data. */
 export function isolation(suite: StoreSuite): void {
   describe('isolation', () => {
     suite.test('mutating committed objects does not change the stored session', async (store) => {
@@ -39,7 +39,7 @@ function spoil(loaded: StoredSession | undefined): void {
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** Two instances on the same data see the same. */
+/** Tests that two instances on the same data are consistent. */
 export function instances(suite: StoreSuite): void {
   if (suite.options.reopen === undefined) return;
   describe('instances', () => {

@@ -6,7 +6,7 @@ import { listed, type StoreSuite } from './store-suite.js';
 
 const LONG = 'long-'.repeat(120);
 
-/** Ids that a store confuses when it builds paths, patterns, queries or keys out of them; grouped by what they attack. */
+/** Ids that a careless store may confuse when it builds paths, patterns, queries or keys from them, by kind of attack. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   paths: '. .. ../.. ../s / // /etc/passwd a/b a\\b C: C:\\x a/ ~ -rf .locks'.split(' '),
   separators: ': a:b a: :a | , {a} # users context head.json sessions undefined null - 0'.split(' '),
@@ -32,7 +32,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Every part of a key is an arbitrary string, and no two keys meet. */
+/** Tests that every part of a key can be any string, and that no two keys collide. */
 export function keys(suite: StoreSuite): void {
   describe('keys', () => {
     for (const [group, ids] of Object.entries(groups)) {
@@ -69,7 +69,7 @@ export function keys(suite: StoreSuite): void {
   });
 }
 
-/** Commits to each key as a new session, and finds each with what was committed to it. */
+/** Commits each key as a new session, and checks that each is loaded with its own data. */
 async function assertApart(store: SessionStore, all: readonly SessionKey[]): Promise<void> {
   for (const [index, key] of all.entries()) {
     const append = numbered(1, `${index}-`);

@@ -9,7 +9,7 @@ import type { StoreSuite } from './store-suite.js';
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const ttlMs = 600_000;
 
-/** One holder at a time has a session's turn, and only the newest may write. */
+/** Tests that only one holder has a session's lease, and that only the newest holder may write. */
 export function leases(suite: StoreSuite): void {
   describe('leases', () => {
     // Long because it is a list of tests.
@@ -61,7 +61,7 @@ export function leases(suite: StoreSuite): void {
       expect(await beat()).toEqual([a, b]);
       expect(await processes.send('one', c)).toBe(true);
       expect(await beat(a, b)).toEqual([c]);
-      // The reply to that was lost.
+      // Repeated, as if the first reply was lost.
       expect(await beat(a, b)).toEqual([c]);
       expect(await beat(c)).toEqual([]);
       expect(await processes.beat({ id: 'two', ttlMs }, [])).toEqual([]);

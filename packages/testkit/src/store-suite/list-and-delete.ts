@@ -29,7 +29,7 @@ const all: readonly SessionKeyParts[] = [
   { tenantId: 'acme', userId: 'alice', sessionId: 's1' },
   { tenantId: 'acme', userId: 'alice', agentId: 'coder', sessionId: 's1' },
   { tenantId: 'umbrella', userId: 'alice', agentId: 'coder', sessionId: 's1' },
-  // Those that careless keys, patterns and prefixes take for others.
+  // Keys that careless key encodings, patterns and prefixes may confuse with others.
   { userId: 'Alice', sessionId: 's1' },
   { userId: 'ali', sessionId: 'ces1' },
   { tenantId: 'acm', userId: 'e/alice', sessionId: '%' },
@@ -53,7 +53,7 @@ const scopes: readonly SessionScope[] = [
   { tenantId: 'o:alice', userId: '~00' },
 ];
 
-/** Sessions are found and deleted by scope and key, and by nothing else. */
+/** Tests that sessions are found and deleted exactly by scope and key. */
 export function listAndDelete(suite: StoreSuite): void {
   describe('list and delete', () => {
     // Long because it is a list of tests.
@@ -102,7 +102,7 @@ export function listAndDelete(suite: StoreSuite): void {
 
     suite.test('list returns the last changed session first, also over pages', async (store) => {
       const keys = await commitAll(store);
-      // A commit takes a session to the front; a clock of milliseconds has to move for that.
+      // A commit moves a session to the front. For that, the store's millisecond clock must advance.
       const again = SessionKey.of({ userId: 'alice', sessionId: 's2' });
       await nextMillisecond(store, again);
       await commitAt(store, again, { expectedVersion: 'latest' });
@@ -112,7 +112,7 @@ export function listAndDelete(suite: StoreSuite): void {
         expect(times).toEqual([...times].sort().reverse());
         expect(whole).toHaveLength(keys.filter((key) => key.isWithin(scope)).length);
         const paged: SessionInfo[] = [];
-        // A store that begins again at every page would never end.
+        // Bounded, because a store that restarts at every page would never end.
         for (let after: string | undefined; paged.length <= whole.length; after = paged.at(-1)?.cursor) {
           const page = await infosOf(store, scope, { limit: 2, after });
           paged.push(...page);
@@ -191,7 +191,7 @@ function sizeOf(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
 }
 
-/** Commits to a session until the store's clock has moved on from the last change of all. */
+/** Commits to a session until the store's clock has advanced since the last change. */
 async function nextMillisecond(store: SessionStore, key: SessionKey): Promise<void> {
   const newest = async () =>
     (await infosOf(store))
@@ -199,7 +199,7 @@ async function nextMillisecond(store: SessionStore, key: SessionKey): Promise<vo
       .sort()
       .at(-1);
   const before = await newest();
-  // A store that lists nothing has no time that could move.
+  // A store that lists nothing has no timestamp to compare.
   if (before === undefined) return;
   do await commitAt(store, key, { expectedVersion: 'latest' });
   while ((await newest()) === before);

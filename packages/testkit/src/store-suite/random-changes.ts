@@ -19,7 +19,7 @@ const STEPS = 250;
 const KEYS = [{}, { userId: 'u' }, { tenantId: 'u', userId: 'u' }].map((parts) =>
   SessionKey.of({ ...parts, sessionId: 's' }),
 );
-/** The sessions, and a collection. */
+/** The sets of records under test: the sessions, and a collection. */
 const SETS = [undefined, 'chats'];
 
 interface Modelled {
@@ -29,19 +29,19 @@ interface Modelled {
   readonly messages: readonly Message[];
 }
 
-/** A key in one set, and what a plain list holds for it. */
+/** A key in one set, and its expected state. */
 interface Place {
   readonly set: string | undefined;
   readonly key: SessionKey;
   stored?: Modelled | undefined;
-  /** The tokens of all commits, also of those before a deletion. */
+  /** The tokens of all commits, including those before a deletion. */
   readonly tokens: string[];
   /** The commits since the last deletion, with their versions. */
   done: { readonly change: SessionChange; readonly version: number }[];
   lease?: Lease | undefined;
-  /** The last lease was released: its holder is not refused until another lease is granted. */
+  /** Whether the last lease was released. Its holder may write until another lease is granted. */
   isReleased?: boolean;
-  /** All leases that were granted, the newest last. */
+  /** All granted leases, the newest last. */
   readonly granted: Lease[];
 }
 
@@ -58,7 +58,7 @@ const turn: Action = (place, store, below) => {
   return commit(place, store, { keep: place.stored?.messages.length ?? 0, fence });
 };
 const ACTIONS: readonly Action[] = [
-  // Mostly turns that only add, as in life.
+  // Mostly turns that only append, as in practice.
   ...[turn, turn, turn],
   async function cut(place, store, below) {
     await commit(place, store, { keep: below((place.stored?.messages.length ?? 0) + 1) });
@@ -98,7 +98,7 @@ const ACTIONS: readonly Action[] = [
   },
 ];
 
-/** What a store with leases can do besides. */
+/** Additional actions for stores with leases. */
 const LEASE_ACTIONS: readonly Action[] = [
   (place, store) => take(place, store, { isGranted: place.lease === undefined }),
   async function takeAgain(place, store) {
@@ -149,7 +149,7 @@ async function take(
   place.granted.push(place.lease);
 }
 
-/** Any sequence of changes and leases, by any instance and in any set, has the same outcome as on a plain list. */
+/** Tests that any sequence of changes and leases, by any instance and in any set, has the same result as on a plain array. */
 export function randomChanges(suite: StoreSuite): void {
   describe('random changes', () => {
     for (const seed of SEEDS) {
@@ -186,7 +186,7 @@ async function commit(
   const { stored, tokens, key } = place;
   const { version: before = 0, messages = [], token: expected } = stored ?? {};
   const head = { title: `t${tokens.length}` };
-  // Every third turn adds messages that are there already, and every fourth adds none.
+  // Every third turn appends messages that are already stored, and every fourth appends none.
   const append = numbered(tokens.length % 4, tokens.length % 3 === 0 ? '' : `${tokens.length}-`);
   const change = changeOf({ expected, head, keep, append, fence });
   const version = before + 1;
@@ -205,7 +205,7 @@ function changeOf(own: Partial<SessionChange>): SessionChange {
   return { operation: operationId(), expected: undefined, head: {}, keep: 0, append: [], ...own };
 }
 
-/** What a writer expects that has seen something else. */
+/** Returns a token of a writer that has seen another state. */
 function anotherToken(
   { stored, tokens }: Pick<Place, 'stored' | 'tokens'>,
   below: Below,
@@ -227,7 +227,7 @@ async function expectStored(
   expect(await store.leases?.find(key)).toEqual(lease && { ...lease.claim, fence: lease.fence });
 }
 
-/** What a set lists, in a scope and page by page, is what its places hold. */
+/** Expects that a set lists exactly the expected sessions, in a scope and page by page. */
 async function expectListed(
   set: string | undefined,
   places: readonly Place[],
@@ -245,7 +245,7 @@ async function expectListed(
         after = cursor;
         count++;
       }
-      // A store that ignores the cursor would never end.
+      // Bounded, because a store that ignores the cursor would never end.
     } while (count === limit && found.length <= places.length);
     const expected = places.flatMap(({ set: own, key, stored }) =>
       own === set && stored && key.isWithin(scope)

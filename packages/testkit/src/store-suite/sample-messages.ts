@@ -1,6 +1,6 @@
 import { type ContentBlock, type JsonObject, type Message, userMessage } from '@x/core';
 
-/** Text that careless storage changes: surrogates on their own, line separators, control characters, quotes. */
+/** Text that careless storage changes: lone surrogates, line separators, control characters, quotes. */
 const NASTY_TEXT =
   'line\nbreak\r\n\ttab "quotes" \'single\' `back` \\ back/slash é e\u0301 漢字 🦀 \ud83d lone \ude00 \u2028 \u2029 ' +
   '\u0000 nul \u0001 \u007f \ufeff $x %s %00 {{y}} <b> -- ; DROP TABLE';
@@ -14,7 +14,7 @@ const nested: JsonObject = {
 
 const providerMetadata: JsonObject = { acme: { signature: 'c2lnbmF0dXJl', order: ['z', 'a'], nested } };
 
-/** One block of every kind and source, with every field there is, and one with none of those that may be absent. */
+/** One block of every kind and source with all fields, and one without optional fields. */
 const everyBlock: readonly ContentBlock[] = [
   { type: 'text', text: NASTY_TEXT, providerMetadata },
   { type: 'text', text: '' },
@@ -57,7 +57,7 @@ const everyBlock: readonly ContentBlock[] = [
   { type: 'opaque', provider: 'acme', data: 'a string' },
 ];
 
-/** Messages with every role, kind and block. */
+/** Returns messages with every role, kind and block. */
 export function everyMessage(): Message[] {
   const createdAt = '2026-01-02T03:04:05.678Z';
   return [
@@ -71,7 +71,7 @@ export function everyMessage(): Message[] {
   ];
 }
 
-/** A head with everything that JSON has. */
+/** A head with every kind of JSON value. */
 export const everyHead: JsonObject = {
   schemaVersion: 1,
   text: NASTY_TEXT,
@@ -80,7 +80,7 @@ export const everyHead: JsonObject = {
   list: [nested],
 };
 
-/** Short messages with the ids `<prefix>0`, `<prefix>1`… */
+/** Returns short messages with the ids `<prefix>0`, `<prefix>1`… */
 export function numbered(count: number, prefix = 'm'): Message[] {
   return Array.from({ length: count }, (_, index) =>
     userMessage(`text of ${prefix}${index}`, {

@@ -4,11 +4,11 @@ import type { ListOptions } from '@x/core/store';
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
-/** For stores whose sessions expire: reads and changes the time that is left. */
+/** For stores whose sessions expire: reads and changes the remaining time. */
 export interface StoreSuiteExpiry {
   /** Milliseconds between the last commit to a session of `create` and its expiry. */
   readonly ttlMs: number;
-  /** The milliseconds that a session has left. */
+  /** Returns the remaining milliseconds of a session. */
   remainingMs(key: SessionKey): Promise<number>;
   /** Makes a session expire in `ms` milliseconds, as if its last commit was long ago. */
   expireIn(key: SessionKey, ms: number): Promise<void>;
@@ -23,21 +23,21 @@ export interface StoreSuiteFaults {
   cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
 }
 
-/** For stores whose data outlives a release: fixtures of what each format stores, and how they are made and used. */
+/** For stores whose data must survive an upgrade: fixtures of each stored format, and functions to create and restore them. */
 export interface StoreSuiteStored {
-  /** The formats that the store reads. It writes the largest. */
+  /** The formats that the store can read. It writes the largest one. */
   readonly formats: readonly number[];
-  /** Names the fixture of a format, a text file: `fixtures/stored/1/sessions.sql`. */
+  /** Returns the path of a format's fixture, a text file: `fixtures/stored/1/sessions.sql`. */
   fixture(format: number): string;
   /** Opens a store whose sessions never expire on a new, empty area. Default: `create` of the suite. */
   readonly create?: (() => SessionStore | Promise<SessionStore>) | undefined;
-  /** Opens another store on that area, whose sessions expire after a second. */
+  /** Opens another store on the same area, whose sessions expire after a second. */
   readonly expiring?: (() => SessionStore | Promise<SessionStore>) | undefined;
-  /** Reads all that this area holds, as text. The same sessions are the same text but for times, UUIDs and `random`. */
+  /** Returns all data of the area as text. The same sessions give the same text, except for times, UUIDs and `random`. */
   dump(): string | Promise<string>;
-  /** Matches what is random in a dump, but for UUIDs; a global expression. */
+  /** Matches random parts of a dump other than UUIDs; a global expression. */
   readonly random?: RegExp | undefined;
-  /** Puts a dump into a new, empty area, and opens a store on it. */
+  /** Restores a dump to a new, empty area, and opens a store on it. */
   restore(dump: string): SessionStore | Promise<SessionStore>;
 }
 
@@ -55,16 +55,16 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   readonly expiry?: StoreSuiteExpiry | undefined;
   readonly faults?: StoreSuiteFaults | undefined;
   /**
-   * Changes the format that is stored with a session, or with all sessions of the area, to a number. Left out by stores
-   * whose data outlives no release.
+   * Changes the format number that is stored with a session, or with all sessions of the area. Omit it for stores whose data does not
+   * survive an upgrade.
    */
   readonly setFormat?: ((key: SessionKey, format: number) => Promise<void>) | undefined;
-  /** Damages what is stored of one session, so that neither `load` nor `list` can read it. */
+  /** Damages the stored data of one session, so that neither `load` nor `list` can read it. */
   readonly damage?: ((key: SessionKey) => Promise<void>) | undefined;
   readonly stored?: StoreSuiteStored | undefined;
   /**
-   * Size of the largest message, in bytes, at most 64 MiB; default 4 MiB, or as many as the environment variable
-   * LARGE_PAYLOAD_MIB says.
+   * Size of the largest message, in bytes, at most 64 MiB. Default 4 MiB, or the number of MiB in the environment variable
+   * LARGE_PAYLOAD_MIB.
    */
   readonly largePayloadBytes?: number | undefined;
   /** Length of the longest conversation, in messages; default 10 000. */
@@ -89,7 +89,7 @@ export class StoreSuite extends SuiteTests {
     }
   }
 
-  /** A test with a new store. `reopen` opens a second store on the same data. */
+  /** Registers a test with a new store. `reopen` opens a second store on the same data. */
   test(
     name: string,
     run: (store: SessionStore, reopen: () => Promise<SessionStore>, context: Context) => Promise<void>,
@@ -111,12 +111,12 @@ export class StoreSuite extends SuiteTests {
     });
   }
 
-  /** A test with a new store and a second one on the same data. */
+  /** Registers a test with a new store and a second one on the same data. */
   testTwo(name: string, run: (first: SessionStore, second: SessionStore) => Promise<void>): void {
     this.test(name, async (first, reopen) => run(first, await reopen()));
   }
 
-  /** A test for stores with leases. */
+  /** Registers a test for stores with leases. */
   testLeases(
     name: string,
     run: (store: SessionStore, reopen: () => Promise<SessionStore>) => Promise<void>,
@@ -128,10 +128,10 @@ export class StoreSuite extends SuiteTests {
   }
 }
 
-/** A storage without a file. */
+/** A storage without files. */
 export const noFiles = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
 
-/** The keys that a store lists, encoded and sorted. */
+/** Returns the keys that a store lists, encoded and sorted. */
 export async function listed(
   store: SessionStore,
   scope?: SessionScope,
@@ -143,9 +143,9 @@ export async function listed(
 }
 
 /**
- * Asks until there is an answer. Lets timers run in between, so that the time limit of the test can end it.
+ * Polls until there is a result. Lets timers run in between, so that the time limit of the test can end it.
  *
- * @param mayPass Tests whether to ask again after an error. Default: after none.
+ * @param mayPass Tests whether to retry after an error. Default: never.
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined>,

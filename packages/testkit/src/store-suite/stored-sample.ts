@@ -14,21 +14,21 @@ interface SampleSession {
   readonly changes: readonly Change[];
 }
 
-/** A session or record of the sample as a store must load it. */
+/** The state of a session or record in the sample that a store must load. */
 export interface SampleState {
   readonly key: SessionKey;
   readonly version: number;
   readonly head: JsonObject;
   readonly messages: readonly Message[];
   readonly token: string;
-  /** The last commit, which is applied once. */
+  /** The last commit, which must not be applied twice. */
   readonly last: Parameters<SessionStore['commit']>[1];
 }
 
-/** A person whose ids have letters of other scripts, and characters that mean something in paths, SQL and patterns. */
+/** A user whose ids contain non-Latin letters, and special characters of paths, SQL and patterns. */
 export const STRANGER = { tenantId: 'Größe & Co/KG', userId: 'ünï 漢🦀 %_' } as const;
 export const ALICE = { userId: 'alice' } as const;
-/** Longer than a name of a file, an index of a database or a part of a path may be. */
+/** Exceeds the maximum length of file names, database indexes and path segments. */
 const LONG_ID = 'long-'.repeat(120);
 export const COLLECTION = 'stored-records';
 
@@ -44,7 +44,7 @@ const summary: Message = {
   createdAt: '2026-01-02T03:04:05.678Z',
 };
 
-/** Never change these: what was stored in an earlier format contains them. Add others. */
+/** Never change these sessions, because fixtures of earlier formats contain them. Add others instead. */
 export const SESSIONS: readonly SampleSession[] = [
   session(
     { ...STRANGER, agentId: 'coder/reviewer', sessionId: 's:1 – "first"' },
@@ -70,10 +70,10 @@ export const RECORDS: readonly SampleSession[] = [
   session({ ...ALICE, sessionId: 's-1' }, { head: { position: 0 } }, { head: { position: 1 } }),
 ];
 
-/** A session of Alice that has expired. */
+/** An expired session of Alice. */
 export const EXPIRED = SessionKey.of({ ...ALICE, sessionId: 'expired' });
 
-/** Commits all of the sample, with a lease for each session where the store has leases. */
+/** Commits the whole sample. If the store has leases, takes one for each session. */
 export async function writeSample(store: SessionStore, expiring: SessionStore | undefined): Promise<void> {
   for (const [target, sessions] of [
     [store, SESSIONS],
@@ -90,7 +90,7 @@ export async function writeSample(store: SessionStore, expiring: SessionStore | 
   await expiring?.commit(EXPIRED, changeAt([{ append: numbered(1) }], 0));
 }
 
-/** What a store has to load of these sessions. */
+/** Returns the expected states of these sessions. */
 export function statesOf(sessions: readonly SampleSession[]): readonly SampleState[] {
   return sessions.map(({ key, changes }) => {
     const last = changeAt(changes, changes.length - 1);
@@ -109,6 +109,6 @@ function changeAt(changes: readonly Change[], index: number): SampleState['last'
 }
 
 function operationAt(index: number): string {
-  // Of an earlier commit, stores remember how its name begins.
+  // Stores remember only the beginning of an earlier commit's name.
   return `${String(index).padStart(2, '0')}-stored-commit`;
 }

@@ -18,10 +18,10 @@ import {
 } from './stored-sample.js';
 
 const keysOf = (sessions: typeof SESSIONS) => sessions.map(({ key }) => `${key}`).sort();
-/** What a user has, of all that the store can hold. */
+/** Returns the data of a user that the store can hold. */
 const ownOf = (store: SessionStore, user: typeof ALICE | typeof STRANGER) =>
   [...SESSIONS, ...(store.collection === undefined ? [] : RECORDS)].filter(({ key }) => key.isWithin(user));
-/** Sessions, and the records of a collection where the store has collections. */
+/** Returns the sessions, and the records of a collection if the store has collections. */
 const setsOf = (store: SessionStore) => [
   { target: store, sessions: SESSIONS },
   ...(store.collection === undefined ? [] : [{ target: store.collection(COLLECTION), sessions: RECORDS }]),
@@ -41,7 +41,7 @@ async function isLoadedAndListed(store: SessionStore): Promise<void> {
   expect(await store.load(EXPIRED)).toBeUndefined();
 }
 
-/** @param expired How many sessions of Alice have expired. */
+/** @param expired Number of Alice's expired sessions. */
 async function isErasedByUser(store: SessionStore, expired: number): Promise<void> {
   const places = { session: store, storage: noFiles };
   for (const user of [STRANGER, ALICE]) {
@@ -80,7 +80,7 @@ async function isDeleted(store: SessionStore): Promise<void> {
   expect(await listed(store, {}, { expired: true })).toEqual([]);
 }
 
-/** What released versions stored can be used, and what this version stores is what its format says. */
+/** Tests that data of released versions can be used, and that this version stores data in the format of its fixture. */
 export function stored(suite: StoreSuite): void {
   const { stored: options, create } = suite.options;
   if (options === undefined) return;

@@ -2,12 +2,12 @@ import type { FileBlock, JsonValue, ToolOutputBlock } from '@x/core';
 import type { FileSource } from '@x/core/messages';
 import { CORRUPT, FORBIDDEN } from './checks.js';
 
-/** Content that providers refuse. */
+/** Content that providers reject. */
 export interface BadContent {
   readonly name: string;
-  /** What a user says, a tool gives back or a server answers. */
+  /** Content of a user message, a tool result or a server's response. */
   readonly blocks?: readonly ToolOutputBlock[];
-  /** What a model calls. */
+  /** Tool calls of the model. */
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: JsonValue }[];
 }
 
@@ -34,7 +34,7 @@ const inline = (data: string): FileSource => ({ type: 'base64', data });
 const call = (name: string, ...calls: NonNullable<BadContent['calls']>): BadContent => ({ name, calls });
 const look = { id: 'call_1', name: 'look', input: {} };
 
-/** What real sessions were lost to, and its neighbors. */
+/** Content that made real sessions unusable, and similar content. */
 export const badContents: readonly BadContent[] = [
   said('first half of a character', 'cut \ud83d'),
   said('second half of a character', '\ude00 cut'),

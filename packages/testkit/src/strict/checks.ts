@@ -1,14 +1,14 @@
 import { isObject } from '@x/core/internal';
 
-/** A JSON object of a request, open to be read. */
+/** A JSON object of a request, with unknown fields. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Throws what a provider would answer with status 400. */
+/** Throws an error like a provider's response with status 400. */
 export function refuse(message: string): never {
   throw new Refusal(message, 400);
 }
 
-/** The answer of a provider that refuses a request. */
+/** The response of a provider that rejects a request. */
 export class Refusal extends Error {
   readonly status: number;
 
@@ -18,18 +18,18 @@ export class Refusal extends Error {
   }
 }
 
-/** Part of a text, and of a picture's bytes, that the strict servers refuse by their policy. */
+/** Part of a text, or of an image's bytes, that the strict servers reject by their content policy. */
 export const FORBIDDEN = 'FORBIDDEN-CONTENT';
-/** Bytes of a picture whose beginning is sound, and that cannot be decoded. */
+/** Bytes of an image with a valid header that cannot be decoded. */
 export const CORRUPT = 'CORRUPT-BYTES';
 
-/** Reads a list of objects. */
+/** Returns a list of objects, or rejects the request. */
 export function listOf(value: unknown, place: string): readonly Json[] {
   if (Array.isArray(value) && value.every(isObject)) return value;
   return refuse(`${place}: must be a list of objects`);
 }
 
-/** Refuses what a text must not be: missing, blank, by policy, or a file that was written as text. */
+/** Rejects an invalid text: missing, blank, forbidden by policy, or a file encoded as text. */
 export function checkText(value: unknown, place: string, mayBeBlank = false): void {
   if (typeof value !== 'string') refuse(`${place}: must be a text`);
   else if (!mayBeBlank && value.trim() === '') refuse(`${place}: text content must not be empty`);
@@ -37,7 +37,7 @@ export function checkText(value: unknown, place: string, mayBeBlank = false): vo
   else if (/[A-Za-z0-9+/]{2000}/.test(value.slice(0, 1_000_000))) refuse(`${place}: holds a file as text`);
 }
 
-/** Refuses half of a surrogate pair: JSON parsers of providers do. */
+/** Rejects half of a surrogate pair, as the JSON parsers of providers do. */
 export function checkUnicode(value: unknown, place = 'body'): void {
   if (typeof value === 'string' && !value.isWellFormed()) refuse(`${place}: no low surrogate in string`);
   if (typeof value !== 'object' || value === null) return;
@@ -55,7 +55,7 @@ const BEGINNINGS: Readonly<Record<string, RegExp>> = {
   'application/pdf': /^%PDF-/,
 };
 
-/** Refuses a file that is of another kind, is not base64, is empty, is too large, or is not what it says. */
+/** Rejects a file that has the wrong type, is not base64, is empty, is too large, or does not match its media type. */
 export function checkFile(
   file: { readonly mediaType: unknown; readonly data: unknown },
   place: string,
@@ -73,7 +73,7 @@ export function checkFile(
   if (bytes.includes(CORRUPT)) refuse(`${place}: could not process the file`);
 }
 
-/** The two halves of `data:<type>;base64,<data>`. */
+/** Splits `data:<type>;base64,<data>` into media type and data. */
 export function dataUrl(
   value: unknown,
   place: string,
@@ -85,7 +85,7 @@ export function dataUrl(
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
-/** Refuses a schema of a tool's input that is not of an object, or has alternatives at its top. */
+/** Rejects a tool's input schema that is not an object schema, or has alternatives at its top level. */
 export function checkParameters(schema: unknown, place: string): void {
   const { type, ...rest } = Object(schema) as Json;
   if (type !== 'object') refuse(`${place}: the schema must have the type "object"`);
@@ -94,7 +94,7 @@ export function checkParameters(schema: unknown, place: string): void {
   checkSchema(schema, place);
 }
 
-/** Refuses a JSON Schema with types that do not exist, references to nothing, or patterns that do not compile. */
+/** Rejects a JSON Schema with unknown types, unresolved references, or patterns that do not compile. */
 export function checkSchema(schema: unknown, place: string, root = schema): void {
   if (typeof schema === 'boolean') return;
   if (!isObject(schema)) refuse(`${place}: must be a schema`);
@@ -119,7 +119,7 @@ export function checkSchema(schema: unknown, place: string, root = schema): void
   if (items !== undefined) checkSchema(items, `${place}.items`, root);
 }
 
-/** Keeps the books of calls and results: each call has one result, right behind its answer, and an id of its own. */
+/** Checks the pairing of calls and results: each call has a unique id and one result, right after its answer. */
 export class Calls {
   readonly #id: RegExp;
   readonly #name: RegExp;
@@ -147,7 +147,7 @@ export class Calls {
       refuse(`${place}: a result without its call: ${JSON.stringify(id)}`);
   }
 
-  /** Anything but a result follows. */
+  /** Requires results for all open calls, because something other than a result follows. */
   settle(place: string): void {
     const [open] = this.#open;
     this.#open = new Set();

@@ -11,20 +11,20 @@ import {
   refuse,
 } from './checks.js';
 
-/** An answer of a model, in nobody's words. */
+/** An answer of a model, independent of a protocol. */
 export interface StrictAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
 }
 
-/** The protocol of a provider: what it refuses, and how it answers. */
+/** The protocol of a provider: how it validates requests, and how it responds. */
 export interface Format {
-  /** The end of the addresses of its requests. */
+  /** Matches the end of its request URLs. */
   readonly path: RegExp;
-  /** Refuses a request as the provider does. Answers what the user said last; nothing behind results. */
+  /** Rejects an invalid request as the provider does. Returns the last text of the user; empty after tool results. */
   check(body: Json): string;
   answer(answer: StrictAnswer): object;
-  /** The events of a stream that says the same. */
+  /** Returns the stream events of the same answer. */
   events(answer: StrictAnswer): readonly object[];
   refusal(message: string, status: number): object;
 }
@@ -115,7 +115,7 @@ const anthropic: Format = {
   refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
 
-/** A message of OpenAI's chat completions, or of those who speak its protocol. */
+/** The chat completions protocol of OpenAI and compatible providers. */
 const openaiChat: Format = {
   path: /\/chat\/completions$/,
   check(body) {

@@ -6,18 +6,18 @@ import { FORMATS, type Format, type StrictAnswer, type WireFormat } from './form
 
 const MOST_BYTES = 64_000_000;
 
-/** A local server that refuses what the provider of its protocol refuses, by its documentation, and answers everything else. */
+/** A local server that rejects what the provider of its protocol rejects, according to its documentation, and answers everything else. */
 export interface StrictServer {
   readonly url: string;
-  /** The requests that it took, and those that it refused with the reason. */
+  /** The accepted requests, and the reasons of the rejected ones. */
   readonly taken: readonly Json[];
   readonly refused: readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * Starts a strict server. It returns `ok`, or what the user's last words ask of it: `ANSWER` and, in base64, the JSON of an answer with a
- * `text` and `calls`, each `{ id, name, input }`.
+ * Starts a strict server. It answers `ok`, or the answer that the user's last text contains: `ANSWER`, followed by base64 of the JSON of an
+ * answer with `text` and `calls`, each `{ id, name, input }`.
  */
 export async function strictServer(format: WireFormat): Promise<StrictServer> {
   const taken: Json[] = [];

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { entries, listed, refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
-/** `list` returns the entries of a directory, and `stat` the same entry for one path. */
+/** Tests that `list` returns the entries of a directory, and `stat` the same entry for one path. */
 export function listing(suite: WorkspaceSuite): void {
   describe('listing', () => {
     suite.test('list sorts by the whole path, one level or all of them', async (workspace) => {
@@ -55,7 +55,7 @@ export function listing(suite: WorkspaceSuite): void {
   });
 }
 
-/** `delete` removes one path and nothing else. */
+/** Tests that `delete` removes exactly one path. */
 export function deletion(suite: WorkspaceSuite): void {
   describe('deletion', () => {
     suite.test('deleting a file keeps its neighbors and its directory', async (workspace) => {
@@ -93,10 +93,10 @@ export function deletion(suite: WorkspaceSuite): void {
   });
 }
 
-/** Names that a workspace confuses if it builds keys or patterns from them. */
+/** Names that a careless workspace may confuse if it builds keys or patterns from them. */
 const odd = [' ', 'a b', ...'{a} * a* ? [a] : a:b %2e ~ -rf __proto__ é 漢 🦀'.split(' ')];
 
-/** A path names one file inside the workspace. */
+/** Tests that a path identifies one file inside the workspace. */
 export function paths(suite: WorkspaceSuite): void {
   describe('paths', () => {
     suite.test('different spellings of a path mean the same file', async (workspace) => {

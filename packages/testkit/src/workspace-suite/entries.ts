@@ -2,7 +2,7 @@ import { type Workspace, WorkspaceError } from '@x/core';
 import type { WorkspaceEntry } from '@x/core/store';
 import { errorOf } from '../error-of.js';
 
-/** The entries that a workspace lists below a directory, in their order. */
+/** Returns the entries that a workspace lists below a directory, in their order. */
 export async function entries(
   workspace: Workspace,
   path?: string,
@@ -13,12 +13,12 @@ export async function entries(
   return all;
 }
 
-/** The paths of {@link entries}. */
+/** Returns the paths of {@link entries}. */
 export async function listed(workspace: Workspace, path?: string, recursive = true): Promise<string[]> {
   return (await entries(workspace, path, recursive)).map((entry) => entry.path);
 }
 
-/** The code of the `WorkspaceError` that an operation must fail with. */
+/** Returns the code of the `WorkspaceError` that an operation must fail with. */
 export async function refusalOf(operation: Promise<unknown>): Promise<string> {
   return (await errorOf(WorkspaceError, operation)).code;
 }

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { listed, refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
-/** A file holds exactly what was written to it. */
+/** Tests that a file contains exactly what was written to it. */
 export function files(suite: WorkspaceSuite): void {
   describe('files', () => {
     suite.test('a file is written and read, and the directories above it are created', async (workspace) => {
@@ -86,7 +86,7 @@ const cases = [
   [{ offset: 3, length: 0 }, ''],
 ] as const;
 
-/** A range of a file is read by bytes. */
+/** Tests that ranges of a file are read by bytes. */
 export function ranges(suite: WorkspaceSuite): void {
   describe('ranges', () => {
     for (const [range, text] of cases) {
@@ -103,7 +103,7 @@ export function ranges(suite: WorkspaceSuite): void {
   });
 }
 
-/** Appended data is at the end of the file, in one piece. */
+/** Tests that appended data is contiguous at the end of the file. */
 export function appending(suite: WorkspaceSuite): void {
   describe('appending', () => {
     suite.test('append adds to the end, and creates a missing file', async (workspace) => {
@@ -140,7 +140,7 @@ export function appending(suite: WorkspaceSuite): void {
   });
 }
 
-/** Only one task at a time holds a lock. A workspace without `lock` passes. */
+/** Tests that only one task at a time holds a lock. A workspace without `lock` passes. */
 export function locks(suite: WorkspaceSuite): void {
   describe('locks', () => {
     suite.test('one task at a time holds a lock', async (workspace) => {
@@ -185,7 +185,7 @@ export function locks(suite: WorkspaceSuite): void {
   });
 }
 
-/** Increments a number in a file with a separate read and write: the sum is right only if no other task writes in between. */
+/** Increments a number in a file with a separate read and write. The sum is correct only if no other task writes in between. */
 async function expectExclusive(workspaces: readonly Workspace[]): Promise<void> {
   const rounds = 10;
   const tasks = Array.from({ length: rounds }, (_, index) => workspaces[index % workspaces.length]);

@@ -22,12 +22,12 @@ export class WorkspaceSuite extends SuiteTests {
     this.#options = options;
   }
 
-  /** A test with an empty workspace. */
+  /** Registers a test with an empty workspace. */
   test(name: string, run: (workspace: Workspace) => Promise<void>): void {
     this.register(name, async () => run(await this.#options.create()));
   }
 
-  /** A test with an empty workspace and a second one on the same files. */
+  /** Registers a test with an empty workspace and a second one on the same files. */
   testTwo(name: string, run: (first: Workspace, second: Workspace) => Promise<void>): void {
     const { reopen } = this.#options;
     if (reopen !== undefined) this.test(name, async (first) => run(first, await reopen()));
