@@ -9,7 +9,7 @@ import { median } from './statistics.js';
 import { withTemporaryFolder } from './temporary-folder.js';
 
 const MARKS = [50, 1_000, 3_000];
-/** Steps around each mark whose median counts. */
+/** Number of steps around each mark over which the median is taken. */
 const SAMPLE = 40;
 const RESULT = 'The quick brown fox jumps over the lazy dog. '.repeat(23);
 
@@ -21,10 +21,10 @@ interface Variant {
   readonly isInFiles?: boolean;
 }
 
-/** Compaction that is checked before every step and never due. */
+/** Returns a compaction that is checked before every step and never triggers. */
 const armed = () => compaction({ contextWindow: 100_000_000, model: null });
 
-/** The agent as plain as possible, and with what a long run needs. */
+/** The agent in its simplest form, and with the features that a long run needs. */
 export const VARIANTS: Readonly<Record<string, Variant>> = {
   plain: { checkpoint: 'call' },
   'compaction armed, checkpoint every step': { capabilities: () => [armed()] },
@@ -35,12 +35,12 @@ export const VARIANTS: Readonly<Record<string, Variant>> = {
   'armed, in files (fsync)': { capabilities: () => [armed()], isInFiles: true },
 };
 
-/** Measures what one step of an agent costs: a tool call with a result of 1 000 characters, and a model that answers at once. */
+/** Measures the time per step of an agent: a tool call with a result of 1 000 characters, and a model that answers at once. */
 export async function benchHarness(): Promise<void> {
   await withTemporaryFolder(async (folder) => {
     const rows: object[] = [];
     for (const [name, variant] of Object.entries(VARIANTS)) {
-      // In the first run the engine is still compiling, which would flatter the growth.
+      // A warm-up run: while the engine is still compiling, slow first steps would hide the growth.
       await holdConversation(variant, join(folder, name, 'first'), 200);
       const askedAt = await holdConversation(variant, join(folder, name), 3_000 + SAMPLE / 2 + 1);
       const marks = MARKS.map((mark) => [`ms at ${mark}`, stepAround(askedAt, mark)]);
@@ -51,7 +51,7 @@ export async function benchHarness(): Promise<void> {
 }
 
 /**
- * Holds a conversation of so many steps, and returns the times of the model calls in milliseconds.
+ * Runs a conversation of this many steps, and returns the times of the model calls in milliseconds.
  *
  * @throws {Error} if a request does not end with the result of the last call.
  */

@@ -29,12 +29,12 @@ type Conversation = z.infer<typeof fileSchema>['conversations'][number];
 interface Turn {
   readonly id: string;
   readonly session: number;
-  /** From 1 within the session. */
+  /** The number within the session, from 1. */
   readonly number: number;
   readonly line: string;
 }
 
-/** Finds the ids of the ten best turns. */
+/** Returns the ids of the ten best turns. */
 type Search = (question: string) => Promise<readonly string[]> | readonly string[];
 
 interface Contender {
@@ -45,14 +45,14 @@ interface Contender {
 interface Recall {
   readonly dataset: (typeof DATASETS)[number];
   readonly contender: string;
-  /** All conversations, those on which the parameters were chosen, and the others. */
+  /** All conversations, those used to choose the parameters, or the others. */
   readonly conversations: 'all' | 'chosen on' | 'held out';
   readonly questions: number;
-  /** Shares of the questions of which a turn that holds the answer is among the first hits. */
+  /** Shares of the questions for which a turn with the answer is among the first hits. */
   readonly hitAt1: number;
   readonly hitAt5: number;
   readonly hitAt10: number;
-  /** The share of the turns with the answer that is among the first ten, on average. */
+  /** Mean share of the turns with the answer that are among the first ten hits. */
   readonly recallAt10: number;
 }
 
@@ -63,7 +63,7 @@ const CONTENDERS: Readonly<Record<string, (turns: readonly Turn[]) => Promise<Co
 };
 
 /**
- * Shows how often the memory's index and its peers find what questions about long conversations ask for.
+ * Shows how often the memory's index and its competitors find the answers to questions about long conversations.
  *
  * @param options `data`: a folder with `qmsum.json.gz` and `bfcl-memory.json.gz`.
  */
@@ -94,7 +94,7 @@ function conversationsOf(directory: string, dataset: string): readonly Conversat
   return fileSchema.parse(JSON.parse(bytes.toString('utf8'))).conversations;
 }
 
-/** Asks every contender the questions about long conversations, whose turns are one line each; no vectors. */
+/** Runs every contender on the questions about long conversations. Each turn is one line. No vectors are used. */
 export async function measureRecall(directory: string): Promise<readonly Recall[]> {
   const results: Recall[] = [];
   for (const dataset of DATASETS) {
@@ -129,7 +129,7 @@ export async function measureRecall(directory: string): Promise<readonly Recall[
 }
 
 interface Answer {
-  /** Of each of the first ten, whether it holds the answer. */
+  /** Whether each of the first ten hits contains the answer. */
   readonly hits: readonly boolean[];
   readonly evidence: number;
 }
@@ -157,7 +157,7 @@ async function ask(
   return { heldOut: isHeldOut(conversation.id), answers };
 }
 
-/** Half of the conversations, by a hash of their names: no conversation is on both sides. */
+/** Returns whether a conversation is in the held-out half. The hash of its name decides, so that no conversation is in both halves. */
 function isHeldOut(id: string): boolean {
   return ((createHash('sha256').update(id).digest()[0] ?? 0) & 1) === 1;
 }
@@ -183,7 +183,7 @@ function bySession(turns: readonly Turn[]): ReadonlyMap<number, readonly Turn[]>
   return sessions;
 }
 
-/** The tool `session_search`, which reads the logs. */
+/** Returns the contender `session_search`, the tool that reads the logs. */
 async function scan(turns: readonly Turn[]): Promise<Contender> {
   const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
   const workspace = new LocalWorkspace(directory);

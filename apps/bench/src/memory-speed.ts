@@ -11,7 +11,10 @@ const LIMIT = 10;
 
 type Search = (query: string) => Promise<unknown> | unknown;
 
-/** Shows how long searches over 100 000 lines take beside peers, and what indexing a changed line costs beside indexing all. */
+/**
+ * Compares the duration of searches over 100 000 lines with competitors, and the cost of indexing one changed line with that of indexing
+ * all.
+ */
 export async function measureSpeed(texts: readonly string[], questions: readonly string[]): Promise<void> {
   const words = texts.flatMap((text) => text.split(/\s+/));
   const lines = Array.from({ length: LINES }, (_, at) => {
@@ -69,7 +72,7 @@ export async function measureSpeed(texts: readonly string[], questions: readonly
   bare.close();
 }
 
-/** The two longest words of a question. */
+/** Returns the two longest words of a question. */
 function keywordsOf(question: string): string {
   const words = question.match(/[\p{L}\p{N}]+/gu) ?? [];
   return words

@@ -6,21 +6,21 @@ import { storeKinds, withStore } from './sessions-stores.js';
 import { quantile, round } from './statistics.js';
 import { withTemporaryFolder } from './temporary-folder.js';
 
-/** Milliseconds that the model takes for an answer, as long as it has to be waited for without work. */
+/** Response time of the model in milliseconds. Waiting for it causes no load. */
 const MODEL_MS = 300;
-/** Calls that run side by side while the capacity is measured. */
+/** Number of concurrent calls while the capacity is measured. */
 const CLOSED = 500;
 const FACTORS = [0.5, 1, 1.5, 2, 4] as const;
-/** Calls that come in at one moment. */
+/** Numbers of calls that arrive at once. */
 const BURSTS = [300, 1_500, 5_000] as const;
 const USERS = 100;
 
-/** How calls ended, by `done` or the code of their error. */
+/** Counts how calls ended, by `done` or the code of their error. */
 type Ends = Record<string, number>;
 
 /**
- * Offers calls to an agent on every store, at rates below and above what it can do, and all at once. A server that is overloaded has to
- * refuse what it cannot do, and do the rest: goodput at twice the capacity is to be 90 % of the peak.
+ * Sends calls to an agent on every store, at rates below and above its capacity, and in bursts. An overloaded server must reject excess
+ * calls and complete the rest: goodput at twice the capacity should be 90 % of the peak.
  */
 export async function benchOverload({
   store,
@@ -54,7 +54,7 @@ export async function benchOverload({
   console.table(rows);
 }
 
-/** Lends an agent with default settings on a store of its own: `call` makes a call to a new session. */
+/** Provides an agent with default settings on a new store: `call` makes a call to a new session. */
 function onFreshAgent<T>(name: string, use: (call: () => Promise<unknown>) => Promise<T>): Promise<T> {
   const kind = storeKinds[name];
   if (kind === undefined) throw new RangeError(`There is no store ${name}.`);
@@ -87,7 +87,7 @@ function onFreshAgent<T>(name: string, use: (call: () => Promise<unknown>) => Pr
   );
 }
 
-/** Calls a tool, then answers. */
+/** A model that calls a tool, then answers. */
 const slowModel: Model = {
   id: 'slow',
   async generate({ messages }) {
@@ -101,7 +101,7 @@ const slowModel: Model = {
   },
 };
 
-/** Returns the calls a second when as many run side by side as the agent bears easily. */
+/** Returns the calls per second with a fixed number of concurrent calls that the agent can handle. */
 async function closedLoop(call: () => Promise<unknown>, windowMs: number): Promise<number> {
   let done = 0;
   const startedAt = performance.now();
@@ -116,7 +116,10 @@ async function closedLoop(call: () => Promise<unknown>, windowMs: number): Promi
   return (1_000 * done) / (performance.now() - startedAt);
 }
 
-/** Offers calls at a rate, whether others have ended or not. Goodput counts those that are done, over the time until all have ended. */
+/**
+ * Starts calls at a fixed rate, even while earlier ones run. Goodput is the number of completed calls divided by the time until all have
+ * ended.
+ */
 async function openLoop(call: () => Promise<unknown>, rate: number, windowMs: number): Promise<object> {
   const calls: Promise<unknown>[] = [];
   const tookMs: number[] = [];
@@ -130,7 +133,7 @@ async function openLoop(call: () => Promise<unknown>, rate: number, windowMs: nu
   while (now() < windowMs) {
     while (calls.length < (now() / 1_000) * rate) {
       const call = offer();
-      // It may be refused before all ends are looked at.
+      // The call may be rejected before its result is awaited.
       call.catch(() => {});
       calls.push(call);
     }

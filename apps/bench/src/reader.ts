@@ -8,7 +8,7 @@ import { holdsNuggets, normalized, type Question, readQuestions } from './reader
 import { type Point, policies, show } from './reader/views.js';
 import { readTrajectory, toMessage } from './replay/read-recordings.js';
 
-/** Where a conversation is looked at, by the project that it is from: about three compactions into it. */
+/** The point at which a conversation is examined, by project: after about three compactions. */
 const POINTS: Readonly<Record<string, { readonly window: number; readonly share: number }>> = {
   'entire-cli': { window: 32_000, share: 0.85 },
   'entire-skills': { window: 32_000, share: 0.8 },
@@ -30,10 +30,10 @@ interface ReaderOptions {
 }
 
 /**
- * What is left at a point of recorded conversations, by policy: written for readers, and looked at for the texts that
- * answers to questions hold; by itself, after one more compaction, and with what recall reminds of for each question.
+ * Evaluates what each policy keeps at a point of recorded conversations. Writes the views for readers, and searches them for the texts
+ * that answers contain: in the view itself, after one more compaction, and with what recall adds for each question.
  *
- * @param options `recordings`: a folder of `<name>.json.gz`; `questions`: one of `<name>.json`; `out`: where views go.
+ * @param options `recordings`: a folder of `<name>.json.gz`; `questions`: a folder of `<name>.json`; `out`: the folder for views.
  */
 export async function benchReader(options: ReaderOptions): Promise<void> {
   const [recordings, questions, out] = [options.recordings, options.questions, options.out].map(
@@ -76,7 +76,7 @@ function pointOf(name: string, folder: string, out: string | undefined): Point {
   return { name, window, messages: messages.slice(0, end), out };
 }
 
-/** Counts answers again with each question as the newest message of the user, and what recall reminds of. */
+/** Counts answers again, with each question as the newest user message, and with what recall adds. */
 async function addRecalled(
   tally: (name: string) => Tally,
   policy: string,
@@ -98,12 +98,12 @@ async function addRecalled(
   recalled.tokens += tokens;
 }
 
-/** Questions answered, by conversation and by kind. */
+/** Answered questions, by conversation and by kind. */
 class Tally {
   readonly conversations = new Map<string, readonly [held: number, asked: number]>();
   readonly kinds = new Map<string, readonly [held: number, asked: number]>();
   units = 0;
-  /** Of reminders. */
+  /** Tokens of reminders. */
   tokens = 0;
 
   add(

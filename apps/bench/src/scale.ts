@@ -5,16 +5,16 @@ import { someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, quantile, round, timed } from './statistics.js';
 
-/** Messages of a session, one entry a decile: most are short, and the longest hold most of what is stored. */
+/** Messages per session, one entry per decile. Most sessions are short, and the longest contain most of the data. */
 const LENGTHS: readonly number[] = [2, 2, 4, 4, 6, 8, 12, 20, 40, 120];
 const SESSIONS_A_USER = 20;
-/** Sessions that are filled in side by side, and writers beside what is measured. */
+/** Number of sessions that are filled concurrently, and of writers that run during a measurement. */
 const WRITERS = 4;
 const SAMPLES = 100;
 const PAGE = 50;
 const TARGET = 10_000_000;
 
-/** Fills every store, and measures bytes, first pages, and commits while others write. */
+/** Fills every store, and measures bytes, first pages, and commits during concurrent writes. */
 export async function benchScale({
   sessions = '10000',
   messages,
@@ -92,7 +92,7 @@ async function fill(store: SessionStore, session: number, lengths: readonly numb
   await store.commit(keyOf(session), change);
 }
 
-/** Goes on with a session as a process does that has not seen it yet. */
+/** Continues a session like a process that has not loaded it yet. */
 async function addTurn(store: SessionStore, session: number, fence?: number): Promise<void> {
   for (;;) {
     const stored = await store.load(keyOf(session));
@@ -130,7 +130,7 @@ async function sampled(work: (sample: number) => Promise<void>, samples: number)
   return medianAnd95(times);
 }
 
-/** Median and 95th percentile, in milliseconds. */
+/** Formats median and 95th percentile, in milliseconds. */
 function medianAnd95(times: readonly number[]): string {
   return `${round(median(times), 1)}, ${round(quantile(times, 0.95), 1)}`;
 }

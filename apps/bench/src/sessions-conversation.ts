@@ -1,16 +1,16 @@
 import { type JsonObject, type Message, userMessage } from '@x/core';
 
-/** A conversation that is kept in some way. */
+/** A conversation in one kind of storage. */
 export interface Conversation {
   /** Adds a question and an answer, durably. */
   turn(): Promise<unknown>;
-  /** Bytes that were written for it so far. */
+  /** Returns the bytes written for it so far. */
   written(): Promise<number>;
 }
 
 const CHARACTERS = 1_400;
 
-/** Messages of 1.5 KB each as JSON. */
+/** Returns messages of 1.5 KB each as JSON. */
 export function someMessages(count: number): Message[] {
   return Array.from({ length: count }, (_, index) => userMessage(`${index} `.padEnd(CHARACTERS, 'abc ')));
 }
@@ -19,7 +19,7 @@ export function someTurn(): Message[] {
   return someMessages(2);
 }
 
-/** What is beside the messages of a conversation: 300 bytes. */
+/** The head of a conversation, without its messages: 300 bytes. */
 export const someHead: JsonObject = {
   schemaVersion: 1,
   sessionId: 's-001',
@@ -27,5 +27,5 @@ export const someHead: JsonObject = {
   tasksContext: { note: 'n'.repeat(200) },
 };
 
-/** What a turn cannot do without: its messages and the head, as JSON. */
+/** Minimum bytes of a turn: its messages and the head, as JSON. */
 export const neededBytes = Buffer.byteLength(JSON.stringify([...someTurn(), someHead]));

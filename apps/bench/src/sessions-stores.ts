@@ -17,32 +17,32 @@ import { ownServers, resolve } from '../../../tooling/services/resolve.js';
 import type { Running } from '../../../tooling/services/service.js';
 import { someHead, someTurn } from './sessions-conversation.js';
 
-/** A store that is measured. */
+/** A store under measurement. */
 export interface MeasuredStore {
   readonly store: SessionStore;
-  /** Files on the same server, where it has any. */
+  /** The workspace on the same server, if there is one. */
   readonly workspace?: Workspace;
   /**
-   * Bytes that were written for it so far: what Redis appended to its file, MySQL was sent, PostgreSQL logged, and this
-   * process wrote for files.
+   * Returns the bytes written for it so far: appended to Redis' file, sent to MySQL, logged by PostgreSQL, or written to files by this
+   * process.
    */
   written(): Promise<number>;
-  /** Bytes that it holds: on disk, Redis in memory. */
+  /** Returns the bytes that it occupies: on disk, or in memory for Redis. */
   held(): Promise<number>;
-  /** By name, ways to write the bytes of a turn without a session, as durably and in one round trip. */
+  /** Ways to write the bytes of a turn without a session, by name. Each is as durable and takes one round trip. */
   readonly raw?: Readonly<Record<string, () => Promise<unknown>>>;
   close(): Promise<void>;
 }
 
-/** A kind of store: a server or a folder of its own, and how processes open it there. */
+/** A kind of store: starts its own server or folder, and opens it like a process. */
 export interface StoreKind {
   serve(): Promise<Running>;
   open(address: string): Promise<MeasuredStore>;
-  /** Sessions above which a listing takes too long to be measured. */
+  /** Number of sessions above which a listing takes too long to measure. */
   readonly mostSessions?: number;
 }
 
-/** Lends a store that nobody else uses. */
+/** Opens a new store, passes it to `use`, and closes it afterwards. */
 export async function withStore<T>(
   kind: StoreKind,
   use: (measured: MeasuredStore) => Promise<T>,
@@ -56,7 +56,7 @@ export async function withStore<T>(
   }
 }
 
-/** The stores that processes share: a Redis that syncs its file every second, as it comes, and others that sync at every commit. */
+/** The stores that processes can share. Redis syncs its file every second, as by default; the others sync at every commit. */
 export const storeKinds: Readonly<Record<string, StoreKind>> = {
   RedisSession: { serve: () => resolve(durableRedis, ownServers), open: openRedis },
   MysqlSession: { serve: () => resolve(durableMariadb, ownServers), open: openMysql },
@@ -73,7 +73,7 @@ export const storeKinds: Readonly<Record<string, StoreKind>> = {
   },
 };
 
-/** The messages of a turn and a head that differs from the last, as JSON. */
+/** Returns the messages of a turn and a changed head, as JSON. */
 function payload(): { readonly rows: readonly string[]; readonly head: string; readonly turn: number } {
   const turn = turns++;
   const rows = someTurn().map((message) => JSON.stringify(message));
@@ -83,7 +83,7 @@ let turns = 0;
 
 async function openRedis(address: string): Promise<MeasuredStore> {
   const client = new Redis(address);
-  // Rewritten, the file would shrink under the measurement.
+  // Disables the rewrite, which would shrink the file during the measurement.
   await client.config('SET', 'appendfsync', 'everysec', 'auto-aof-rewrite-percentage', '0');
   const told = async (section: string, name: string) =>
     Number(new RegExp(`${name}:(\\d+)`).exec(await client.info(section))?.[1]);
@@ -110,7 +110,7 @@ async function openRedis(address: string): Promise<MeasuredStore> {
   };
 }
 
-/** Connections of a pool: for the writers, and for what is measured beside them. */
+/** Connections of a pool: for the writers, plus one for the measured operation. */
 const CONNECTIONS = 5;
 
 async function openMysql(address: string): Promise<MeasuredStore> {
@@ -174,13 +174,13 @@ async function folder(): Promise<Running> {
 function inFolder(store: SessionStore, directory: string): MeasuredStore {
   return {
     store,
-    // Where the system tells.
+    // Available only on Linux.
     written: async () => Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]),
     async held() {
       const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
       // SQLite's journal and reserve do not grow with the sessions.
       const names = files.filter((name) => !/-(wal|shm|reserve)$/.test(name));
-      // Blocks, of 512 bytes each: a small file takes more than it holds.
+      // Counts blocks of 512 bytes, because a small file occupies more than its size.
       return names.reduce((sum, name) => sum + 512 * statSync(join(directory, name)).blocks, 0);
     },
     close: () => store.close(),

@@ -4,16 +4,14 @@ import { type Conversation, neededBytes, someHead, someMessages, someTurn } from
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, round, timed } from './statistics.js';
 
-/** Messages that a conversation has. */
+/** Lengths of the conversations in messages. */
 const LENGTHS = [50, 5_000, 20_000] as const;
 const SAMPLES = 100;
 const WARM_UP = 20;
-/** Of a commit beside raw commands; the first half warms up. */
+/** Rounds of a commit compared with raw commands. The first half is warm-up. */
 const ROUNDS = 2_000;
 
-/**
- * Measures what it costs to keep a conversation, turn by turn, next to raw commands, on servers of its own.
- */
+/** Measures the cost of storing a conversation turn by turn, compared with raw commands, on dedicated servers. */
 export async function benchSessions(): Promise<void> {
   const comparisons: object[] = [];
   const costs: Record<string, object> = {};
@@ -75,7 +73,7 @@ async function begin(
   return { written, turn: () => add(someTurn()) };
 }
 
-/** Measures turns at each length; the lengths take turns, so that a busy minute strikes all of them. */
+/** Measures turns at each length. The lengths alternate, so that a busy minute affects all of them. */
 async function measure(begin: (messages: number) => Promise<Conversation>): Promise<object> {
   const taken = [];
   for (const length of LENGTHS) {

@@ -5,12 +5,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 0 ? (low + high) / 2 : high;
 }
 
-/** The value that such a share of all stays below. */
+/** Returns the value below which this share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? Number.NaN;
 }
 
-/** Milliseconds that a task takes. */
+/** Returns the milliseconds that a task takes. */
 export async function timed(task: () => unknown): Promise<number> {
   const started = performance.now();
   await task();

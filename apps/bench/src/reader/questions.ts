@@ -7,7 +7,7 @@ const questionSchema = z.object({
   id: z.string(),
   kind: z.string(),
   question: z.string(),
-  /** Texts that an answer holds, as the conversation has them. */
+  /** Texts that an answer contains, as quoted from the conversation. */
   nuggets: z.array(z.string().min(1)).min(1),
 });
 const fileSchema = z.object({ questions: z.array(questionSchema) });
@@ -15,9 +15,9 @@ const fileSchema = z.object({ questions: z.array(questionSchema) });
 export type Question = z.output<typeof questionSchema>;
 
 /**
- * Reads `<conversation>.json` files with questions about conversations, by conversation.
+ * Reads questions about conversations from `<conversation>.json` files, by conversation.
  *
- * @throws {InvalidInputError} for a file of another form.
+ * @throws {InvalidInputError} for an invalid file.
  */
 export function readQuestions(folder: string): ReadonlyMap<string, readonly Question[]> {
   const files = readdirSync(folder)
@@ -31,10 +31,10 @@ export function readQuestions(folder: string): ReadonlyMap<string, readonly Ques
   );
 }
 
-/** UTF-16 units within which the nuggets of one answer must stand. */
+/** Maximum distance in UTF-16 units between the nuggets of one answer. */
 const WITHIN = 600;
 
-/** Whether all nuggets of an answer stand in a view near each other, whatever the case and the white space. */
+/** Returns whether a view contains all nuggets of an answer near each other, ignoring case and white space. */
 export function holdsNuggets(view: string, nuggets: readonly string[]): boolean {
   const [first = [], ...others] = nuggets.map((nugget) => placesOf(view, normalized(nugget)));
   return first.some((place) =>
@@ -42,7 +42,7 @@ export function holdsNuggets(view: string, nuggets: readonly string[]): boolean 
   );
 }
 
-/** A text as nuggets are looked for in it. */
+/** Normalizes a text for the search of nuggets. */
 export function normalized(text: string): string {
   return text.replaceAll(/\s+/g, ' ').toLowerCase();
 }

@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { createCompactor } from '@x/compaction';
 import { type ContentBlock, type Message, type Model, textOf } from '@x/core';
 
-/** One point of a recorded conversation, and the window of the model that is to go on from there. */
+/** A point of a recorded conversation, and the window of the model that continues from there. */
 export interface Point {
   readonly name: string;
   readonly window: number;
-  /** What was said until then. */
+  /** The messages up to the point. */
   readonly messages: readonly Message[];
-  /** The folder in which a person, or a model behind it, answers by file. */
+  /** The folder in which a person, or a model, answers prompts by file. */
   readonly out: string | undefined;
 }
 
-/** What is left of a conversation; nothing while an answer by file is missing. */
+/** Returns what is kept of a conversation; `undefined` while an answer file is missing. */
 export type Policy = (point: Point) => Promise<readonly Message[] | undefined>;
 
-/** Messages that the simple policies leave. */
+/** Number of messages that the simple policies keep. */
 const TAIL = 20;
 
-/** Every policy by its name. Those that ask a model leave its prompts in the folder, and take its answers from there. */
+/** All policies by name. Those that ask a model write its prompts to the folder, and read its answers from there. */
 export const policies: Readonly<Record<string, Policy>> = {
   full: async ({ messages }) => messages,
   tail20: async ({ messages }) => {
@@ -34,7 +34,7 @@ export const policies: Readonly<Record<string, Policy>> = {
     const answers = byFile(point, 'llm');
     return answers && compacted(point, answers);
   },
-  // Compacted at the very point, as `peer` is: the same moment for both.
+  // Compacted exactly at the point, like `peer`, so that the two are comparable.
   'llm-now': async (point) => {
     const answers = byFile(point, 'llm');
     return answers && compacted(point, answers, true);
@@ -61,10 +61,9 @@ export const policies: Readonly<Record<string, Policy>> = {
 };
 
 /**
- * Our compactor as it comes, asked wherever a model was.
+ * Runs our compactor with default settings. Its prompts are answered by `answers`.
  *
- * @param now Compacts again in the end, whatever the size: what is left then does not depend on when the last
- * compaction happened to be.
+ * @param now Compacts again at the end, whatever the size, so that the result does not depend on when the last compaction happened.
  */
 async function compacted(
   { messages, window }: Point,
@@ -90,7 +89,7 @@ interface Answers {
   missing(): boolean;
 }
 
-/** A model that someone answers for: the prompt is written to a file, the answer read from another one. */
+/** Returns a model that is answered by file: prompts are written to files, answers read from others. `undefined` without a folder. */
 function byFile({ name, out }: Point, policy: string): Answers | undefined {
   if (out === undefined) return undefined;
   let asked = 0;
@@ -130,7 +129,7 @@ function startOfTail(messages: readonly Message[]): number {
   return start;
 }
 
-/** Messages as a reader gets them: without ids, which no model sees. */
+/** Renders messages for a reader. Omits ids, which no model sees. */
 export function show(messages: readonly Message[]): string {
   return messages
     .map(({ role, kind, content }) => {

@@ -1,14 +1,14 @@
 import type { Probe } from './long-range-values.js';
 import type { ReplayedConversation } from './run-replay.js';
 
-/** What one strategy came to over a group of conversations. */
+/** Results of one strategy over a group of conversations. */
 export interface Figures {
   readonly conversations: number;
   readonly probes: number;
   readonly retained: number;
   readonly crossing: number;
   readonly crossingRetained: number;
-  /** Of all requests of the group and of what summarizers read, over what they would have cost without any reduction. */
+  /** Cost of all requests of the group and of summarization, relative to the cost without any reduction. */
   readonly cost: number;
   readonly calls: number;
   readonly reductions: number;
@@ -22,9 +22,9 @@ export interface Figures {
 }
 
 /**
- * Adds up what a strategy came to.
+ * Sums up the results of a strategy.
  *
- * @param counts Which probes count. Default: all.
+ * @param counts Filters the probes to count. Default: all.
  */
 export function figuresOf(
   conversations: readonly ReplayedConversation[],

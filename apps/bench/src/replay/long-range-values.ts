@@ -3,41 +3,40 @@ import { countMessage } from '@x/core/messages';
 import { contextText, holdsWhole, type LongRangeReference } from '@x/replay/internal';
 
 /**
- * What is referred to: a name found by its form anywhere in a tool input (`mention`), or a whole value of one, by what it
- * is: a `name`, a `number`, a plain `word`, a `text` of several words.
+ * The kind of reference: a name found by its form anywhere in a tool input (`mention`), or a whole input value: a `name`, a `number`, a
+ * plain `word`, a `text` of several words.
  */
 export type ProbeKind = 'mention' | 'name' | 'number' | 'word' | 'text';
 
-/** Something that a later call needs again. */
+/** A value from earlier in the conversation that a later call needs again. */
 export interface Probe extends LongRangeReference {
   readonly kind: ProbeKind;
   /**
-   * Whether someone told it: it stands in what a user or a tool said, and a whole number not only where its neighbors
-   * stand too, as the numbers of lines do. What is not told, the model once chose by itself, and may again.
+   * Whether a user or a tool provided the value. A whole number that occurs only next to its neighbors, like a line number, does not count.
+   * Otherwise the model once chose the value itself, and may choose it again.
    */
   readonly told?: boolean;
 }
 
-/** A name: with a slash, a dot, an underscore, a digit or an inner capital. */
+/** Matches a name: it has a slash, a dot, an underscore, a digit or an inner capital. */
 const NAME = /[/_\d]|\.\p{L}|\p{Ll}\p{Lu}/u;
-/** A call with more of them than that is a listing; its first ones speak for it. */
+/** Maximum number of probes per call. A call with more is a listing, for which the first ones suffice. */
 const MOST_PER_CALL = 8;
-/** Nearer mentions survive any strategy. In tokens. */
+/** Minimum distance in tokens between mentions. Any strategy keeps nearer ones. */
 const MIN_GAP_TOKENS = 2_000;
-/** UTF-16 units of a value that is a short text, and not content. */
+/** Maximum UTF-16 units of a short text. Longer values are content. */
 const LONGEST_VALUE = 200;
 const NUMBER = /^[-+]?[\d.,:%]*\d[\d.,:%]*$/;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 /**
- * Finds the values of tool inputs that come from the far past of a conversation, whatever they look like: every leaf on
- * one line of 2 to 200 UTF-16 units that stands as a whole in an earlier message, and in no near one. No pattern chooses
- * them, so they favor no way of keeping.
+ * Finds values of tool inputs that come from the distant past of a conversation. A value is any single-line leaf of 2 to 200 UTF-16 units
+ * that occurs as a whole in an earlier message, and in no recent one. No pattern selects the values, so they favor no strategy.
  */
 export function findLongRangeValues(messages: readonly Message[], counter: TokenCounter): readonly Probe[] {
   const found: Probe[] = [];
-  /** By word, the messages that hold it, in order. */
+  /** Indexes of the messages that contain a word, in order. */
   const holders = new Map<string, number[]>();
   const starts: number[] = [];
   let tokens = 0;
@@ -66,7 +65,7 @@ export function findLongRangeValues(messages: readonly Message[], counter: Token
   return found;
 }
 
-/** The newest message before `end` that holds a value as a whole. */
+/** Returns the newest message before `end` that contains a value as a whole. */
 function lastHolder(
   messages: readonly Message[],
   end: number,
@@ -78,7 +77,7 @@ function lastHolder(
   );
 }
 
-/** The messages before `end` that may hold a value: those that hold its rarest word. */
+/** Returns the messages before `end` that may contain a value: those that contain its rarest word. */
 function holdersOf(
   end: number,
   value: string,
@@ -106,7 +105,7 @@ function wordsIn(text: string): ReadonlySet<string> {
   return new Set(text.match(/[\p{L}\p{N}\p{M}_]+/gu));
 }
 
-/** The leaves of an input that may be looked for: numbers, and strings on one line that are not content. */
+/** Returns the searchable leaves of an input: numbers, and single-line strings that are not content. */
 function valuesOf(input: JsonValue): readonly string[] {
   return leavesOf(input)
     .map((leaf) => (typeof leaf === 'boolean' || leaf === null ? '' : String(leaf).trim()))

@@ -10,19 +10,19 @@ const names = z
 
 const optionsSchema = z
   .strictObject({
-    /** A folder of recordings; without one, synthetic conversations are replayed. */
+    /** A folder of recordings. Default: synthetic conversations. */
     data: z.string().optional(),
     /** The model's context window, in tokens. */
     window: z.coerce.number().int().min(12_000).default(64_000),
-    /** Only the projects to fit settings on. */
+    /** Replays only the projects for fitting settings. */
     fit: z.boolean().default(false),
-    /** Only the projects to report on, which no setting was fitted to. */
+    /** Replays only the projects for reporting, to which no setting was fitted. */
     report: z.boolean().default(false),
     strategy: names,
     domain: names,
     /** A module whose default export maps names to more strategies. */
     with: z.string().optional(),
-    /** Where to write everything as JSON. */
+    /** The file to which all results are written as JSON. */
     json: z.string().optional(),
   })
   .refine(({ fit, report }) => !(fit && report), {
@@ -33,9 +33,9 @@ const optionsSchema = z
 export type ReplayOptions = z.output<typeof optionsSchema>;
 
 /**
- * The options of a command line. Paths are meant from where the user stands, which a package manager may have left.
+ * Parses the command line. Paths are relative to the user's directory, which a package manager may have changed.
  *
- * @throws {InvalidInputError} naming what is wrong.
+ * @throws {InvalidInputError} with the invalid options.
  */
 export function parseOptions(
   args: readonly string[],

@@ -23,12 +23,12 @@ const probesSchema = z.object({
 });
 const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
 
-/** A recorded conversation with what it later needed again. */
+/** A recorded conversation with its probes. */
 export interface Recording {
   readonly name: string;
   readonly domain: string;
   readonly source: string;
-  /** What the agent was told; the replay sends it with every request, ahead of the messages. */
+  /** The system prompt. The replay sends it with every request. */
   readonly system: string;
   readonly messages: readonly Message[];
   readonly probes: readonly Probe[];
@@ -37,12 +37,12 @@ export interface Recording {
 export type RecordedMessage = z.output<typeof messageSchema>;
 
 /**
- * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`.
- * A file without probes counts for cost alone.
+ * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`. A file without probes
+ * only counts for cost.
  *
- * @param half Only the projects to fit settings on, or only those to report on. The projects of each domain, by name,
- * belong to the one and the other in turn.
- * @throws {InvalidInputError} for a file of another form.
+ * @param half Only the projects for fitting settings, or only those for reporting. The projects of each domain, sorted by name, belong
+ * alternately to one half and the other.
+ * @throws {InvalidInputError} for an invalid file.
  */
 export function readRecordings(
   folder: string,
@@ -84,7 +84,7 @@ export function readRecordings(
     });
 }
 
-/** Every second project of each domain. */
+/** Returns every second project of each domain. */
 function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<string> {
   const projects = new Map<string, Set<string>>();
   for (const { domain, source } of manifest) {
@@ -99,7 +99,7 @@ function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<s
   );
 }
 
-/** @throws {InvalidInputError} for a file of another form. */
+/** @throws {InvalidInputError} for an invalid file. */
 export function readTrajectory(path: string): readonly RecordedMessage[] {
   return parseWith(trajectorySchema, readPacked(path), path.split('/').slice(-2).join('/')).messages;
 }

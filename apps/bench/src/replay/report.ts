@@ -4,7 +4,7 @@ import { type Figures, figuresOf } from './figures.js';
 import type { Probe } from './long-range-values.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
 
-/** What probes are told apart by. */
+/** Filters for the kinds of probes in the report. */
 const KINDS: Readonly<Record<string, (probe: Probe) => boolean>> = {
   'names in inputs, by form': ({ kind }) => kind === 'mention',
   'values: names': ({ kind }) => kind === 'name',
@@ -19,9 +19,9 @@ const KINDS: Readonly<Record<string, (probe: Probe) => boolean>> = {
 
 interface Measure {
   readonly title: string;
-  /** Has a row for each kind of probe. */
+  /** Whether the measure has a row for each kind of probe. */
   readonly byKind?: boolean;
-  /** The share, or nothing if there is none. */
+  /** Returns the share; `undefined` if there is none. */
   of(figures: Figures): number | undefined;
 }
 
@@ -39,7 +39,7 @@ const measures: readonly Measure[] = [
   { title: 'Cost, of sending everything', of: ({ cost }) => (Number.isFinite(cost) ? cost : undefined) },
 ];
 
-/** The whole report as text. */
+/** Returns the whole report as text. */
 export function reportReplay(
   conversations: readonly ReplayedConversation[],
   strategies: readonly string[],
@@ -142,7 +142,7 @@ function formatShare(share: number | undefined): string {
   return share === undefined ? '–' : share.toFixed(3);
 }
 
-/** A run as data: its definitions, and every conversation by strategy. */
+/** Returns the data of a run: its definitions, and every conversation by strategy. */
 export function toJson(
   conversations: readonly ReplayedConversation[],
   strategies: readonly string[],

@@ -6,22 +6,22 @@ import { type ReplayResult, replayConversation } from '@x/replay/internal';
 import { findLongRangeValues, type Probe } from './long-range-values.js';
 import type { Recording } from './read-recordings.js';
 
-/** Tokens that system prompt and tool schemas take in every request, whatever the recording holds of them. */
+/** Tokens that system prompt and tool schemas take in every request, independent of the recording. */
 export const OVERHEAD = 10_000;
-/** The share of the window from which on strategies reduce. */
+/** Share of the window at which strategies reduce. */
 export const TRIGGER_SHARE = 0.85;
 
-/** One conversation through every strategy. */
+/** Results of one conversation for every strategy. */
 export interface ReplayedConversation {
   readonly recording: Recording;
-  /** Some request without any reduction reaches the trigger. */
+  /** Whether a request without reductions reaches the trigger. */
   readonly reachesTrigger: boolean;
-  /** Nothing reduced: what costs are measured against. */
+  /** Result without reductions, the baseline for costs. */
   readonly full: ReplayResult<Probe>;
   readonly byStrategy: Readonly<Record<string, ReplayResult<Probe>>>;
 }
 
-/** What every conversation of a run is replayed with. */
+/** Returns the settings with which every conversation of a run is replayed. */
 export function settingFor(window: number, counter: TokenCounter): ReplaySetting {
   return {
     window,
@@ -32,7 +32,7 @@ export function settingFor(window: number, counter: TokenCounter): ReplaySetting
   };
 }
 
-/** Replays recordings through strategies, one after another: every message is counted once for all of them. */
+/** Replays recordings through strategies, one after another, so that each message is counted only once for all strategies. */
 export async function runReplay(
   recordings: Iterable<Recording>,
   strategies: Readonly<Record<string, Strategy>>,
@@ -54,7 +54,7 @@ export async function runReplay(
   return replayed;
 }
 
-/** A text that a system prompt of so many tokens counts as, its framing of 4 included. */
+/** Returns a text that, as system prompt, counts as this many tokens, including its framing of 4. */
 function fillerOf(tokens: number, counter: TokenCounter): string {
   const text = 'a'.padEnd(2 * (tokens - 4) - 1, ' a');
   if (counter.count(text) !== tokens - 4) throw new Error(`${counter.name} does not count " a" as one token`);

@@ -2,7 +2,7 @@ import { type CompactionSettings, createCompactor } from '@x/compaction';
 import type { Strategy } from '@x/replay';
 import { keepTail, maskOutputs, maskThenTail, sendEverything, withCompactor } from '@x/replay';
 
-/** Every strategy by the name of its column. Another variant is another line. */
+/** All strategies by the name of their column. To add a variant, add a line. */
 export const strategies: Readonly<Record<string, Strategy>> = {
   full: sendEverything,
   'tail-20': keepTail(20),
@@ -12,7 +12,7 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   'ours-keep-8k': ours({ keep: { tokens: 8_000 } }),
 };
 
-/** Our compactor as it comes, unless the settings say otherwise. */
+/** Returns our compactor with default settings, overridden by `settings`. */
 function ours(settings: CompactionSettings = {}): Strategy {
   return withCompactor(({ window, counter }) =>
     createCompactor({ model: null, contextWindow: window, counter, ...settings }),

@@ -19,15 +19,15 @@ const words = (
 
 export interface SyntheticOptions {
   readonly counter: TokenCounter;
-  /** Conversations of each of the two domains. */
+  /** Number of conversations per domain. */
   readonly conversations?: number;
-  /** How long each becomes. */
+  /** Length of each conversation in tokens. */
   readonly tokens?: number;
 }
 
 /**
- * Conversations of an agent that reads files or orders, and much later works on one that it has seen: the same in every
- * run, and with the probes that follow from what was said when. Half of them are about code, half about orders.
+ * Generates conversations of an agent that reads files or orders, and much later works on one of them. They are the same in every run, with
+ * probes derived from their content. Half of them are about code, half about orders.
  */
 export function syntheticRecordings({
   counter,
@@ -51,9 +51,9 @@ export function syntheticRecordings({
   );
 }
 
-/** Something that the agent looks at and later changes. */
+/** An item that the agent looks at and later changes. */
 interface Thing {
-  /** Names that only this thing has. */
+  /** Names that no other thing has. */
   readonly names: readonly [string, ...string[]];
   readonly look: { readonly tool: string; readonly input: JsonObject };
   readonly change: { readonly tool: string; readonly input: JsonObject };
@@ -89,7 +89,7 @@ class Writer {
   readonly #makeThing: (random: Random, serial: number) => Thing;
   readonly #messages: Message[] = [];
   readonly #seen: Thing[] = [];
-  /** Names that things have so far: the next one's serial number. */
+  /** Number of things so far: the serial number of the next one. */
   #names = 0;
   #ids = 0;
 
@@ -161,7 +161,7 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A linear congruential generator of numbers from 0 to below 1. */
+/** Returns a linear congruential generator of numbers from 0 to below 1. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
