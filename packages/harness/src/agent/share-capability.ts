@@ -16,7 +16,7 @@ export function share(
       if (hidden.includes(property)) return undefined;
       const value: unknown = Reflect.get(target, property, target);
       if (property !== 'tools') return typeof value === 'function' ? value.bind(target) : value;
-      // A new array tells the agent that its tools have changed.
+      // A new array signals to the agent that its tools have changed.
       if (value !== listed) {
         listed = value as typeof listed;
         tools = listed?.filter(mayUse);
