@@ -9,7 +9,9 @@ import {
 import { errorLine } from '../conversation/text.js';
 import { RETRIES } from './write-narrative.js';
 
-/** For how many milliseconds an endpoint that failed so, retries and all, is not asked again. Other failures are of one request. */
+/**
+ * Milliseconds for which an endpoint is not asked after such a failure, once retries have failed. Other failures concern a single request.
+ */
 const REST_MS: { readonly [Kind in ModelErrorKind]?: number } = {
   transient: 60_000,
   rate_limit: 60_000,
@@ -17,15 +19,14 @@ const REST_MS: { readonly [Kind in ModelErrorKind]?: number } = {
   auth: 600_000,
 };
 
-/** By model, what its endpoint failed with, and until when it rests. */
+/** By model: the failure of its endpoint, and the time until which it is not asked. */
 const resting = new WeakMap<Model, { readonly until: number; readonly error: unknown }>();
 
 /**
- * Has a model's provider condense a conversation with its own endpoint. An item that it made earlier and no longer reads is
- * replaced by the record beside it. An endpoint that is down is left alone for a while: whoever waits for a compaction
- * should not wait for its retries again.
+ * Has a model's provider condense a conversation with its own endpoint. If the provider can no longer read an item that it made earlier,
+ * the record replaces that item. A failing endpoint is not asked for a while, so that a compaction does not wait for its retries again.
  *
- * @throws what the provider throws once retries have failed, and at once while the endpoint is left alone.
+ * @throws the provider's error once retries have failed, and a `ModelError` at once while the endpoint rests.
  */
 export async function askProvider(
   model: Model,
@@ -58,18 +59,18 @@ export async function askProvider(
   }
 }
 
-/** For so long an endpoint is left alone whose answer came too late: it was paid for, and of no use. */
+/** Milliseconds for which an endpoint is not asked after a late answer, which was paid for and useless. */
 const SLOW_MS = 600_000;
 
-/** Leaves an endpoint alone for a while, as its failure asks for. */
+/** Stops asking an endpoint for a while, depending on its failure. */
 export function restProvider(model: Model, error: unknown): void {
   const restMs = TimeLimitError.isInstance(error) ? SLOW_MS : REST_MS[classifyModelError(error)];
   if (restMs !== undefined) resting.set(model, { until: systemClock.now() + restMs, error });
 }
 
 /**
- * A message as a provider condenses it. Of an earlier summary only its own compaction, where `reader` made it, else the text: as
- * the assistant's, because providers keep all that users say.
+ * Prepares a message for the provider. Of an earlier summary it keeps the provider's own compaction if `reader` made it, else the text.
+ * Such a summary gets the assistant's role, because providers keep everything that users say.
  */
 function forProvider(message: Message, reader: string | undefined): Message {
   if (message.kind !== 'summary') return message;

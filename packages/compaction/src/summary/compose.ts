@@ -34,16 +34,16 @@ import {
 } from './summary-message.js';
 import { wordsOf } from './user-words.js';
 
-/** Where the number of messages is limited, requests in front have this share of what may come until the next reduction. */
+/** If a trigger counts messages: the share of the messages until the next reduction that requests in front of the summary may use. */
 const REQUESTS_SHARE = 0.25;
-/** Tokens in which a summary can still tell something. */
+/** Smallest room for a useful summary, in tokens. */
 export const LEAST_SUMMARY = 400;
-/** Tokens of what stands around a record: tags, headlines, the legend. */
+/** Tokens around a record: tags, headlines, the legend. */
 const FRAME = 120;
-/** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
+/** Smallest share of its room that the record keeps next to a narrative, because it holds what the narrative may omit. */
 export const BESIDE_NARRATIVE = 0.2;
 
-/** UTF-16 units of a request that the record alone holds. */
+/** Most UTF-16 units of a request that only the record still holds. */
 const FOLDED = 400;
 
 /** A conversation with its older part replaced. */
@@ -52,26 +52,26 @@ export interface Candidate {
   readonly messages: readonly Message[];
   /** Tokens of the conversation, without system prompt and tools. */
   readonly tokens: number;
-  /** Its summary tells something of what it stands for: a frame with nothing in it would lose all of that. */
+  /** `true` if the summary says anything about the part that it replaces. An empty summary would lose that part. */
   readonly tells: boolean;
-  /** Says that less stays than the user named. */
+  /** A note if fewer messages stay than `keep` names. */
   readonly note?: string | undefined;
 }
 
-/** Composes the summary of a part of one conversation: narrative, record, and what stands around them. Asks no model. */
+/** Composes the summary of one part of a conversation from narrative, record and frame. Calls no model. */
 export class Composer {
   readonly settings: SummarizeOptions;
   readonly view: View;
   readonly budget: ReductionTarget;
   readonly context: StageContext;
   readonly redact: Redact;
-  /** Tokens that a record may have. */
+  /** Most tokens of a record. */
   readonly maxRecord: number;
-  /** Tokens that a request has room for beside what no compaction takes. */
+  /** Tokens left in a request after everything that no compaction can remove. */
   readonly room: number;
-  /** Tokens that the user's requests in front of the summary may have, beside the latest one. */
+  /** Most tokens of the user's requests in front of the summary, without the latest one. */
   readonly maxRequests: number;
-  /** Where models write; a stage that someone runs alone has nobody who would take what comes late. */
+  /** Runs the model calls. A stage that runs outside a compaction gets its own desk, so late results are lost. */
   readonly work: ModelWork & { readonly conversation: readonly Message[] };
   /** The running numbers of messages. */
   readonly numbers: ReadonlyMap<Message, number>;
@@ -100,7 +100,9 @@ export class Composer {
     );
   }
 
-  /** Cuts the conversation at an index. Requests in front of the summary must not reach a trigger that counts messages again. */
+  /**
+   * Splits the conversation at an index. Limits the requests in front of the summary, so that they do not reach a message trigger again.
+   */
   partition(cut: number): Partition {
     const { dueMessages, targetMessages } = this.budget;
     const { messages: kept } = this.settings.keep;
@@ -111,7 +113,7 @@ export class Composer {
     return partitionAt(this.view.messages, cut, this.maxRequests, this.context.meter, most);
   }
 
-  /** What a summary of a part has around it, whatever it says: worked out once for each part. */
+  /** Computes what the summary of a part needs apart from narrative and record. Cached by part. */
   readonly #around = once((part: Partition) => {
     const { meter, appendix } = this.context;
     const earlier = readSummaries(part.previous);
@@ -124,15 +126,15 @@ export class Composer {
       numbered.push({ at, message });
       if (requests.has(message.id)) standing.set(message.id, at);
     }
-    // Never so much that the summary outgrows what it replaces. An earlier one that is in the way by itself is halved:
-    // to take a little from it each time would rewrite the conversation at every step.
+    // The summary must not outgrow what it replaces. If only an earlier summary is in the way, it is halved: trimming a little at a time
+    // would rewrite the conversation at every step.
     const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
     const replacing =
       this.budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
         ? previous / 2
         : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
           previous;
-    // Where the number of messages is too large, a short summary may be longer than what it replaces.
+    // If the number of messages is the trigger, a short summary may be longer than what it replaces.
     const most = isByMessages(this.view, this.budget) ? Math.max(replacing, LEAST_SUMMARY) : replacing;
     const others = this.view.fixedTokens + meter.messages(reassemble(part, [])) + meter.text(appendix ?? '');
     const replaced = [...part.previous, ...part.covered].filter(({ id }) => !requests.has(id));
@@ -141,22 +143,22 @@ export class Composer {
     return { earlier, requests, numbered, standing, most, others, covers, count };
   });
 
-  /** Tokens of a request with this conversation. */
+  /** Counts the tokens of a request with this conversation. */
   total({ tokens }: Candidate): number {
     return this.view.fixedTokens + tokens;
   }
 
-  /** Tokens of the conversation as it is. */
+  /** Tokens of the conversation before the compaction. */
   get before(): number {
     return this.view.tokens - this.view.fixedTokens;
   }
 
-  /** The message as it was before this compaction, without secrets. */
+  /** Returns the message as it was before this compaction, with secrets redacted. */
   redactedOriginal(message: Message): Message {
     return redactMessage(this.context.original(message), this.redact);
   }
 
-  /** The conversation with an empty summary of a part. */
+  /** Returns the conversation with an empty summary of a part. */
   bare(part: Partition): Candidate {
     return atOnce(this.compose(part, undefined, 0));
   }
@@ -172,12 +174,12 @@ export class Composer {
     const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
     const told = meter.text(written?.text ?? '');
-    // Beside a narrative the record has what that and the newest messages leave of the aim, unless the user named its size.
-    // Alone it has its share: readers answered no more from a larger one.
+    // Next to a narrative, the record gets the tokens that the narrative and the newest messages leave of the target, unless the user set
+    // its size. Without a narrative it gets its share: readers answered no more questions from a larger one.
     const spare = this.settings.record === undefined ? this.budget.targetTokens - others - told : 0;
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.budget.mostTokens - others - told) - FRAME;
-    // Secrets go before anything is cut: nothing would recognize half of one.
+    // Redact secrets before cutting any text: half a secret would not be recognized.
     const offered = (message: Message) =>
       excerptsOf(message, this.settings.redact === false ? undefined : this.redact);
     if (room > 0) {
@@ -211,7 +213,7 @@ export class Composer {
 
   /** Tests if the candidate is worth a change of the conversation. */
   savesEnough(candidate: Candidate): boolean {
-    // Where the number of messages made it due, an earlier summary written again leaves as many, and is due again at once.
+    // If the message count is the trigger, rewriting an earlier summary leaves as many messages and is due again at once.
     const { part, messages } = candidate;
     const byNumber = isByMessages(this.view, this.budget);
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
@@ -222,7 +224,7 @@ export class Composer {
   }
 }
 
-/** The earlier entries, with more of those requests that stood in front of a summary and no longer do. */
+/** Returns the earlier entries. Requests that no longer stay in front of a summary get a longer excerpt. */
 function withFolded(earlier: EarlierSummaries, part: Partition, requests: ReadonlySet<string>): Entry[] {
   const folded = new Map<number, string>();
   for (const message of part.covered) {
@@ -235,7 +237,7 @@ function withFolded(earlier: EarlierSummaries, part: Partition, requests: Readon
   });
 }
 
-/** @param gone The fate of a message that stays in no form. */
+/** @param gone The fate of a message that is removed entirely. */
 export function condensed(
   { part, messages, note: yielded }: Candidate,
   gone: Fate['fate'],

@@ -7,45 +7,45 @@ import { KEEP_SHARE, type Keep } from './options.js';
 import { isNarrative } from './summary-message.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
-/** Shares of what may be sent that are tried where the user named more than fits. */
+/** Shares of the largest request, tried in order if `keep` names more than fits. */
 const FLOOR_STEPS = [1, 0.9, 0.8, 0.7, 0.6];
 
 /** Limits of the part that stays verbatim at the end of a conversation. */
 interface TailLimits {
-  /** Wanted; a batch of calls that lies across the border still stays. */
+  /** Messages to keep. A batch of calls across this limit still stays. */
   readonly keepMessages: number;
-  /** Never more than these, whatever lies across the border. */
+  /** Most messages to keep. A batch of calls that would exceed it does not stay. */
   readonly maxMessages: number;
-  /** Never more tokens than these. */
+  /** Most tokens to keep. */
   readonly maxTokens: number;
-  /** From this index on no model has seen the results: they stay whatever is wanted. */
+  /** Index of the first message that no model has seen. Results from here on always stay. */
   readonly unseen: number;
-  /** Messages that stay anyway, and whose tokens are accounted for. */
+  /** Messages that always stay. Their tokens are counted elsewhere. */
   readonly pinned: ReadonlySet<Message>;
 }
 
 /** A place where a conversation may be cut. */
 export interface Cut {
   readonly start: number;
-  /** What the user named stays behind it: it may fill what may be sent, and the summary takes what is left. */
+  /** `true` if the cut follows the sizes in `keep`. It may then fill the largest request, and the summary takes what is left. */
   readonly isFloor: boolean;
 }
 
-/** Cuts to try, those that keep most first. */
+/** Cuts to try. Those that keep most come first. */
 interface Cuts {
   readonly cuts: readonly Cut[];
-  /** From here on everything stays that the user named; `undefined` where nothing was named. */
+  /** Index from which everything that `keep` names stays; `undefined` if `keep` names no size. */
   readonly floor: number | undefined;
 }
 
 /**
- * Cuts to try in order. Where the user named what stays, that; less only where the request would exceed what may be sent. Else what
- * is wanted as far as it leaves room for the summary, a half, a quarter, an eighth of it, last only open calls and results
- * that no model has seen.
+ * Returns the cuts to try, in order. If `keep` names a size, that cut comes first, and cuts that keep less follow only if the request would
+ * be too large. Otherwise the default size comes first, as far as it leaves room for the summary. Then follow a half, a quarter and an
+ * eighth of it, and last only open calls and results that no model has seen.
  *
- * @param warmMessages Messages that stay beyond what is named, where there is room.
+ * @param warmMessages Messages to keep beyond `keep`, if there is room.
  * @param pinned Messages that stay on whichever side of the cut they are.
- * @param reserve Tokens that the summary itself may need, with all that stays in front of it.
+ * @param reserve Tokens for the summary and for all that stays in front of it.
  */
 export function candidateCuts(
   view: View,
@@ -58,7 +58,7 @@ export function candidateCuts(
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
   const room = budget.targetTokens - fixedTokens - reserve;
-  // Asked for by hand, half of a short conversation is condensed too.
+  // A forced reduction condenses at least half, even of a short conversation.
   const most = budget.forced
     ? { messages: Math.floor(messages.length / 2), tokens: (view.tokens - fixedTokens) / 2 }
     : { messages: Infinity, tokens: Infinity };
@@ -70,7 +70,7 @@ export function candidateCuts(
     : Infinity;
   const wanted =
     count === undefined ? messages.length : Math.min(Math.max(count, warmMessages), most.messages);
-  // So few that their number is not a reason to reduce again at once: a summary and requests come on top.
+  // Leaves room below the message target for a summary and requests, so that no reduction is due again at once.
   const maxMessages = Number.isFinite(budget.targetMessages)
     ? Math.max(count ?? 0, budget.targetMessages - 3)
     : Infinity;
@@ -93,7 +93,7 @@ export function candidateCuts(
     if (warmMessages > (count ?? 0)) add(Math.min(tail(1), floor), false);
     add(floor, true);
     if (!mustShrink(view, budget)) return { cuts, floor };
-    // Less than what the user named, but no less than what may be sent makes necessary.
+    // Keep less than `keep` names, but only as much less as the request limit requires.
     const mostRoom = budget.mostTokens - fixedTokens - reserve;
     for (const factor of FLOOR_STEPS) {
       const maxTokens = mostRoom * factor;
@@ -107,10 +107,10 @@ export function candidateCuts(
   return { cuts, floor };
 }
 
-/** Among so many of the newest messages for each output that is to stay it is looked for: a chat continues for long without any. */
+/** Messages that are searched for each tool output to keep, because a chat may continue for long without one. */
 const MESSAGES_PER_OUTPUT = 4;
 
-/** Finds the index from which everything stays that the user named, in whichever unit. It separates no call from its results. */
+/** Finds the index from which everything that `keep` names stays, in whichever unit. Never separates a call from its results. */
 function startOfFloor(
   messages: readonly Message[],
   groups: readonly MessageGroup[],
@@ -142,8 +142,8 @@ function startOfFloor(
 }
 
 /**
- * Finds the index from which messages stay verbatim. It separates no call from its results. A batch of calls that is
- * too large for the limits is not kept in part. Open calls and unseen results always stay.
+ * Finds the index from which messages stay verbatim. Never separates a call from its results, and never keeps a part of a batch that
+ * exceeds the limits. Open calls and unseen results always stay.
  */
 function startOfTail(
   messages: readonly Message[],
@@ -176,25 +176,25 @@ function startOfTail(
 export interface Partition {
   /** The index of the cut. */
   readonly cut: number;
-  /** Messages in front of the summary: system messages, and the user's requests as far as they stay, in order. */
+  /** Messages in front of the summary: system messages, and the user's requests that stay, in order. */
   readonly front: readonly Message[];
   /** The requests among them. */
   readonly requests: readonly KeptRequest[];
-  /** Earlier summaries and narratives, on whichever side of the cut they are: the new summary takes them over. */
+  /** Earlier summaries and narratives, on either side of the cut. The new summary merges them. */
   readonly previous: readonly Message[];
-  /** Messages that the summary covers, in order; requests that stay in front of it are among them. */
+  /** Messages that the summary covers, in order, including requests that stay in front of it. */
   readonly covered: readonly Message[];
-  /** Index of the first covered message that no earlier summary counts. */
+  /** Index in `covered` of the first message after the last earlier summary. */
   readonly fresh: number;
   /** Messages that stay as they are. */
   readonly tail: readonly Message[];
 }
 
 /**
- * Cuts a conversation at an index.
+ * Splits a conversation at an index.
  *
  * @param room Tokens for the requests in front of the summary.
- * @param most How many of them may stay.
+ * @param most Most requests that may stay.
  */
 export function partitionAt(
   messages: readonly Message[],
@@ -229,7 +229,7 @@ export function partitionAt(
   return { cut, front, requests, previous, covered, fresh, tail: behind.filter((one) => !isNarrative(one)) };
 }
 
-/** The conversation with `replacement` behind what stays in front, instead of everything else that is covered. */
+/** Returns the conversation with `replacement` in place of the covered part. */
 export function reassemble(part: Partition, replacement: readonly Message[]): readonly Message[] {
   return [...part.front, ...replacement, ...part.tail];
 }

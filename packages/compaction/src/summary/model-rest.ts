@@ -1,13 +1,13 @@
 import type { Model } from '@x/core';
 
-/** So many failures in a row … */
+/** Failures in a row after which a model is skipped. */
 const FAILURES = 2;
-/** … and so many compactions go by without the model. */
+/** Compactions that skip a model after it has failed too often. */
 const RESTS = 4;
 
 interface Standing {
   failures: number;
-  /** Compactions that are still to go by. */
+  /** Compactions that will still skip the model. */
   rests: number;
 }
 
@@ -20,9 +20,9 @@ function standingOf(model: Model): Standing {
 }
 
 /**
- * Notes how writing a narrative ended.
+ * Records how writing a narrative ended.
  *
- * @returns a warning when the model is left alone from now on.
+ * @returns a warning if the model is skipped from now on.
  */
 export function noteEnd(model: Model, problem: string | undefined): string | undefined {
   const standing = standingOf(model);
@@ -35,12 +35,12 @@ export function noteEnd(model: Model, problem: string | undefined): string | und
   );
 }
 
-/** Tests if a model is left alone, because it failed too often. */
+/** Tests if a model is skipped because it failed too often. */
 export function isResting(model: Model): boolean {
   return standingOf(model).rests > 0;
 }
 
-/** Counts a compaction that went by without the model. */
+/** Counts a compaction that skipped the model. */
 export function countRest(model: Model): void {
   standingOf(model).rests--;
 }

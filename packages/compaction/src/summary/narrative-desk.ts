@@ -8,18 +8,18 @@ import { coveredBy, type Narrative } from './summary-message.js';
 export interface ModelWork {
   readonly desk: NarrativeDesk;
   readonly patience: Patience;
-  /** Receives what a model call cost as soon as it has ended, also when the compaction is over by then. */
+  /** Receives the usage of a model call as soon as it ends, even after the compaction. */
   readonly onUsage: (usage: Usage) => void;
   readonly warn: (message: string) => void;
-  /** Another process has begun a narrative, and will bring it. */
+  /** `true` if another process is writing the narrative. */
   readonly isElsewhere?: boolean;
-  /** Milliseconds that a request to a model may take; left out or 0: as the options of the stage say. */
+  /** Time limit of a model request, in milliseconds. `undefined` or 0: only the stage's own limit applies. */
   readonly modelMs?: number | undefined;
-  /** Ends model calls, also of texts that would be of use later. */
+  /** Aborts model calls, including those for later compactions. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a model makes of the beginning of a conversation: a narrative, or a compaction that only its provider reads. */
+/** The result of a model call: a narrative, or a compaction that only its provider can read. */
 export type Written =
   | { readonly ok: true; readonly text: string; readonly note?: string | undefined }
   | { readonly ok: false; readonly problem: string }
@@ -28,7 +28,7 @@ export type Written =
 /** An order to write. */
 interface Order {
   readonly kind: 'narrative' | 'native';
-  /** The conversation up to the last message that the text will tell of. */
+  /** The conversation up to the last message that the text will cover. */
   readonly messages: readonly Message[];
   /** The running number of that message. */
   readonly at: number;
@@ -42,14 +42,14 @@ interface Order {
 export class Writing {
   readonly kind: Order['kind'];
   readonly ids: ReadonlySet<string>;
-  /** The id of the last message that the text tells of. */
+  /** The id of the last message that the text covers. */
   readonly to: string;
   readonly at: number;
   /** Resolves when it is written or has failed. */
   readonly done: Promise<void>;
-  /** Ids of summaries that stand for messages that it tells of. */
+  /** Ids of summaries that replaced messages covered by this text. */
   readonly heirs = new Set<string>();
-  /** What was written, or why nothing was; `undefined` while the model writes. */
+  /** The text, or the reason of the failure; `undefined` while the model writes. */
   result: Written | undefined;
   /** Tokens of its model calls so far. */
   usage: Usage | undefined;
@@ -82,14 +82,14 @@ export class Writing {
   }
 }
 
-/** A text, and what became of the conversation since it was begun. */
+/** A text, and whether it came too late. */
 export interface Found {
   readonly writing: Writing;
-  /** `true` when another summary stands for its messages by now. */
+  /** `true` if another summary has replaced its messages by now. */
   readonly isLate: boolean;
 }
 
-/** Where models write about one session: one text at a time, which outlives the compaction and the call that ordered it. */
+/** Runs the writing for one session: one text at a time, which may outlive the compaction and the call that ordered it. */
 export class NarrativeDesk {
   #writing: Writing | undefined;
   #abort = new AbortController();
@@ -98,7 +98,7 @@ export class NarrativeDesk {
     return this.#writing === undefined;
   }
 
-  /** Begins to write, instead of what was written before. */
+  /** Begins a text, and drops the previous one. */
   begin(order: Order): Writing {
     this.drop();
     const { signal } = order.work;
@@ -124,14 +124,14 @@ export class NarrativeDesk {
     return isSame ? { writing, isLate: false } : undefined;
   }
 
-  /** Forgets the text, and ends the work on it. */
+  /** Forgets the text, and aborts the work on it. */
   drop(): void {
     this.#writing = undefined;
     this.#abort.abort();
     this.#abort = new AbortController();
   }
 
-  /** Forgets a text that is of no more use: it was used, or it failed. */
+  /** Forgets a text that was used or has failed. */
   clear(writing: Writing): void {
     if (this.#writing === writing) this.#writing = undefined;
   }

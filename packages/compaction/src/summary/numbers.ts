@@ -2,14 +2,14 @@ import type { Message } from '@x/core';
 import { droppedBefore } from '../conversation/marks.js';
 import { readSummaries } from './summary-message.js';
 
-/** Tests if a message has a running number in its session: not what was injected, and no system prompt. */
+/** Tests if a message has a running number in its session. Injected messages and system prompts have none. */
 export function isNumbered({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
   return role !== 'system' && kind === undefined;
 }
 
 /**
- * The running numbers of a conversation's messages, from 1: the message that the session's log has in that place among
- * its numbered ones. Messages in front of a summary have the numbers that it gave them, those behind it count on.
+ * Returns the running numbers of a conversation's messages, from 1: the position of each among the numbered messages in the session's log.
+ * Messages in front of a summary keep the numbers that it gave them; those after it continue the count.
  */
 export function numbersOf(messages: readonly Message[]): ReadonlyMap<Message, number> {
   const { count, standing } = readSummaries(messages.filter(({ kind }) => kind === 'summary'));

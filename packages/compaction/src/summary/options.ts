@@ -3,12 +3,12 @@ import { countSchema, namesSchema, positiveSchema, shareSchema, wordsSchema } fr
 import { redactSchema } from '../conversation/redaction.js';
 import { savingSchema } from '../stages/alter-messages.js';
 
-/** The share of the trigger point that stays verbatim where nothing else is named. */
+/** Default share of the trigger point that stays verbatim. */
 export const KEEP_SHARE = 0.15;
 
 /**
- * What stays verbatim. What you name is a floor up to what may be sent: only a request that would exceed that takes from it. If you set
- * several sizes, the one that keeps most wins.
+ * What stays verbatim. Sizes are minimums: less stays only if the request would otherwise be too large. If you set several sizes, the one
+ * that keeps most wins.
  */
 export const keepSchema = z.strictObject({
   /** Newest messages to keep, as a share of the trigger point. Default 0.15, unless you set another size. */
@@ -17,7 +17,7 @@ export const keepSchema = z.strictObject({
   tokens: z.optional(countSchema),
   /** Newest messages to keep. */
   messages: z.optional(countSchema),
-  /** Tool outputs to keep, among the newest four times as many messages. */
+  /** Tool outputs to keep. They are searched for among the newest messages, four for each output. */
   outputs: z.optional(countSchema),
   /** Messages that contain one of these texts stay word for word. */
   match: z.optional(namesSchema),
@@ -30,8 +30,8 @@ export type Keep = z.output<typeof keepSchema>;
 /** How summaries are written. */
 export const summaryShape = {
   /**
-   * Replaces the instructions to the model. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
-   * `{preserve}`; what it does not hold is appended.
+   * Replaces the instructions to the model. May contain `{messages}`, `{previous_summary}`, `{instructions}` and `{preserve}`; those that
+   * it omits are appended.
    */
   prompt: z.optional(wordsSchema),
   /** What else to keep, in words. */

@@ -6,7 +6,7 @@ export class Patience {
   readonly #end = new AbortController();
   #expired: Promise<void> | undefined;
 
-  /** @param ms 0: what is there at once counts, nothing is waited for. */
+  /** @param ms 0: accepts only work that is already done. */
   constructor(ms: number) {
     this.ms = ms;
   }

@@ -8,7 +8,7 @@ import { candidateCuts, type Partition } from './cut.js';
 import { type Narrative, readSummaries } from './summary-message.js';
 import { shortenAhead } from './user-words.js';
 
-/** Below this many tokens no model can write four sections. */
+/** Smallest useful limit of a narrative, in tokens: no model can write four sections in less. */
 const SHORTEST_NARRATIVE = 150;
 /** The factor by which a narrative may exceed its limit: its author counts with another tokenizer. */
 export const TOLERANCE = 1.25;
@@ -21,28 +21,28 @@ export function maxNarrativeOf({ settings, budget, room, maxRecord }: Composer, 
   return most < SHORTEST_NARRATIVE ? 0 : most;
 }
 
-/** A part that a summary may stand for. */
+/** A part that a summary may replace. */
 interface Choice {
   readonly part: Partition;
   /** The conversation with an empty summary. */
   readonly bare: Candidate;
-  /** Tokens that the summary may have. */
+  /** Most tokens of the summary. */
   readonly room: number;
-  /** Tokens that the request may have with it. */
+  /** Most tokens of the request with that summary. */
   readonly limit: number;
-  /** What the user named stays behind it. */
+  /** `true` if the cut follows the sizes in `keep`. */
   readonly isFloor: boolean;
-  /** Says that less stays than the user named. */
+  /** A note if fewer messages stay than `keep` names. */
   readonly note: string | undefined;
 }
 
-/** A part that a summary with a narrative will stand for. */
+/** A part that a summary with a narrative will replace. */
 export interface NarrativePlan extends Choice {
-  /** Tokens that the narrative may have, so that the reduction is worth it whatever the model writes. */
+  /** Most tokens of the narrative. Within it, the reduction is worth it whatever the model writes. */
   readonly maxNarrative: number;
 }
 
-/** Chooses the part that a narrative and a record stand for. No model is asked. */
+/** Chooses the part that a narrative and a record will replace. Calls no model. */
 export function planNarrative(composer: Composer, maxNarrative: number): NarrativePlan | undefined {
   const { settings, before, budget, view } = composer;
   const { saving } = settings;
@@ -57,16 +57,16 @@ export function planNarrative(composer: Composer, maxNarrative: number): Narrati
     const spare = (before - choice.bare.tokens - least) / TOLERANCE;
     const most = Math.floor(Math.min(maxNarrative, choice.room, spare));
     if (most >= SHORTEST_NARRATIVE) return { ...choice, maxNarrative: most };
-    // What the user named does not make way for a narrative.
+    // `keep` takes precedence over a narrative.
     if (choice.isFloor) return undefined;
   }
   return undefined;
 }
 
 /**
- * Chooses the summary of the record, with a narrative that is there: the first that fits, else the one that leaves least.
+ * Chooses a summary from the record and any existing narrative: the first that fits, else the smallest.
  *
- * @param narrative Left out: what earlier summaries tell.
+ * @param narrative Default: the narrative of the earlier summaries.
  */
 export function* planRecord(composer: Composer, narrative?: Narrative): Work<Candidate | undefined> {
   const { budget, view, maxRecord, maxRequests, context } = composer;
@@ -90,10 +90,10 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
 }
 
 /**
- * Yields the parts whose replacement saves enough, those that leave most as it is first.
+ * Yields the parts whose replacement saves enough, the smallest part first.
  *
  * @param reserve Tokens that the summary may need.
- * @param enough Tokens that the request may have with it, unless what the user named asks for more.
+ * @param enough Most tokens of the request with it, unless `keep` needs more.
  */
 function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice> {
   const { view, budget, settings, context, maxRequests } = composer;
@@ -112,7 +112,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
   for (const [index, { start, isFloor }] of cuts.cuts.entries()) {
     const part = composer.partition(start);
     if (part.covered.length === 0) {
-      // Nothing is to be saved: what is to be kept makes way for its own size alone.
+      // With `saving: false`, less than `keep` names may stay only if the request is too large.
       if (!settings.saving && view.tokens <= enough) return;
       continue;
     }
@@ -121,7 +121,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
     const limit = isFloor ? budget.mostTokens : enough;
     const isLast = index === cuts.cuts.length - 1;
     if (!isLast && composer.total(bare) + (isFloor ? LEAST_SUMMARY : reserve) > limit) continue;
-    // The summary makes way before what the user named does.
+    // The summary shrinks before the messages that `keep` names do.
     const room = Math.max(LEAST_SUMMARY, (isFloor ? enough : Infinity) - composer.total(bare));
     const kept = part.tail.length;
     const note =
@@ -132,10 +132,10 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
   }
 }
 
-/** The share of a request that may be left where the next reduction is due at once. */
+/** Largest share of a request that may remain if the next reduction would be due at once. */
 const MOST_LEFT = 0.75;
 
-/** Tests if what the user named leaves so much that the next reduction is due at once: then more must go than one step adds. */
+/** Tests if the messages that `keep` names leave so much that the next reduction would be due at once. */
 function isDueAgain(composer: Composer, bare: Candidate): boolean {
   const { budget, view, settings } = composer;
   const left = composer.total(bare) + LEAST_SUMMARY;
@@ -144,7 +144,9 @@ function isDueAgain(composer: Composer, bare: Candidate): boolean {
   return left > view.tokens * MOST_LEFT;
 }
 
-/** The index behind a message, and behind the results of its calls. What waits for an answer stays. */
+/**
+ * Returns the index after a message and the results of its calls, before any result that no model has seen. Returns 0 if a call is open.
+ */
 function endOfGroup(messages: readonly Message[], id: string): number {
   const index = messages.findIndex((message) => message.id === id);
   const group = pairingOf(messages).groups.find(({ start, end }) => start <= index && index < end);

@@ -5,7 +5,7 @@ import { withoutNonce } from './transcript.js';
 /** The sections that a summary by the default prompt must have. */
 const SECTIONS = ['SESSION INTENT', 'SUMMARY', 'ARTIFACTS', 'NEXT STEPS'] as const;
 
-/** The request to a summarizer, less its transport. */
+/** The request to a summarizer, without its transport. */
 export interface SummaryPrompt {
   readonly system: string;
   readonly user: string;
@@ -15,18 +15,18 @@ export interface SummaryPrompt {
 
 /** The content of one request to a summarizer. */
 export interface PromptInput {
-  /** Left out where the request stands behind the conversation itself. */
+  /** `undefined` if the request follows the live conversation itself. */
   readonly transcript: string | undefined;
   readonly nonce: string;
   /** The summary so far, to be updated. */
   readonly previous: string | undefined;
   readonly instructions: string | undefined;
-  /** The user's requests in the user's own words: they stay where they stand, unless `keep.users` is 0. */
+  /** The user's requests in the user's own words. */
   readonly requests: string;
-  /** State that will stand beside the summary: todos, the plan. */
+  /** State that the summary message will also contain: todos, the plan. */
   readonly appendix: string | undefined;
   readonly maxTokens: number;
-  /** About how many UTF-16 units that is in text like this; 0 where nothing tells. */
+  /** `maxTokens` in UTF-16 units, estimated from similar text; 0 if unknown. */
   readonly maxLength: number;
 }
 
@@ -76,7 +76,7 @@ const INTERLUDE =
   'printed. Write the record that will stand for all messages above. Where an earlier record stands among them, take over what ' +
   'still holds.';
 
-/** Builds the request. Nothing that is substituted is scanned for placeholders again. */
+/** Builds the request. Substituted text is not scanned for placeholders. */
 export function buildPrompt(options: SummarizeOptions, input: PromptInput): SummaryPrompt {
   const { nonce } = input;
   const fenced = (name: string, text: string) =>
@@ -132,27 +132,27 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   };
 }
 
-/** A summarizer's answer, judged. */
+/** The result of checking a summarizer's answer. */
 export type Verdict =
   | { readonly ok: true; readonly text: string }
-  /** `tooLong`: the answer, where its length alone is wrong. */
+  /** `tooLong`: the answer, if only its length is wrong. */
   | { readonly ok: false; readonly problem: string; readonly tooLong?: string };
 
 /** Limits of an answer. */
 export interface AnswerLimits {
   readonly sections: readonly string[];
-  /** Tokens that it must have at least, and may have at most. */
+  /** Fewest and most tokens of the answer. */
   readonly shortest: number;
   readonly longest: number;
   count(text: string): number;
 }
 
-/** Beginnings of answers that decline, in the languages that models decline in. Only the beginning of a short answer is looked at. */
+/** Matches the beginning of a refusal, in several languages. Only short answers are tested. */
 const REFUSAL =
   /^\W*(?:i(?:['’]m| am) (?:sorry|unable|afraid|not able)|(?:i(?:['’]m| am) )?sorry\b|i (?:can(?:no|['’])t|cannot|won['’]t|must decline)|as an ai\b|unfortunately,? i|es tut mir leid|tut mir leid|ich kann (?:dir |ihnen |das |dabei )|lo siento|no puedo|je suis désolé|désolé|je ne peux pas|mi dispiace|non posso|desculpe|não posso|извините|я не могу|к сожалению|抱歉|对不起|對不起|很抱歉|我无法|我不能|我無法|申し訳|すみません|죄송|미안)/iu;
 
 const REFUSAL_LENGTH = 400;
-/** An answer repeats itself when fewer than this share of the triples of its first UTF-16 units differ. */
+/** An answer repeats itself if less than the share `DIFFERENT` of the character triples in its first `SAMPLE` UTF-16 units is distinct. */
 const SAMPLE = 1_000;
 const DIFFERENT = 0.08;
 
@@ -196,7 +196,7 @@ const HEADING = /^(?:#{1,6}\s.*|\*\*[^*]+\*\*\s*[:：]?|(?:\d{1,9}[.)]\s*)?[^\s.
 
 const DECORATION = /^[\s#*_>\d.)(-]+/;
 
-/** Wants each section by its name, in any order, decorated or numbered; or as many of other names. None may be empty. */
+/** Finds missing or empty sections. Accepts the names in any order, decorated or numbered, or as many headings with other names. */
 function problemWithSections(text: string, names: readonly string[]): string | undefined {
   const lines = text.split('\n');
   const nameOf = (line: string) => {

@@ -3,7 +3,7 @@ import { mapStrings } from '../conversation/text.js';
 
 /** Marks that open a quotation, each with those that close it. */
 const CLOSING: Readonly<Record<string, string>> = { '"': '"', '“': '”"', '„': '“”"', '«': '»', '「': '」' };
-/** Fewer UTF-16 units are a name, or a word that is meant as such. */
+/** Shortest quotation that is checked, in UTF-16 units. Shorter ones are names or single words. */
 const SHORTEST = 12;
 
 interface Quotation {
@@ -13,8 +13,8 @@ interface Quotation {
 }
 
 /**
- * Takes sentences out of a narrative whose quotations no source holds, whatever the case, the white space and the marks. A gap in a
- * quotation, written as "…", may stand for anything. Lines that have nothing else go with them, headings stay.
+ * Removes sentences from a narrative whose quotations occur in no source, ignoring case, white space and quotation marks. A gap in a
+ * quotation, written as "…", matches anything. Removes lines that become empty; headings stay.
  */
 export function withoutFalseQuotations(
   narrative: string,
@@ -35,7 +35,7 @@ export function withoutFalseQuotations(
   return { text: lines.join('\n'), removed };
 }
 
-/** All that a quotation may be from: what messages say, print and pass to tools. */
+/** Returns the texts that may be quoted: what messages say, print and pass to tools. */
 export function quotableIn(messages: readonly Message[]): readonly string[] {
   return messages.flatMap((message) => {
     const texts = [textOf(message)];
@@ -78,7 +78,7 @@ function normalized(text: string): string {
 const SENTENCE_END = /[.!?。！？]["”»]?(?=\s|$)/g;
 const ITEM = /^\s{0,12}(?:[-*•+]|\d{1,3}[.)])\s/;
 
-/** The line without the sentence around a quotation. */
+/** Removes the sentence around a quotation from a line. */
 function withoutSentence(line: string, { start, end }: Quotation): string {
   const ends = [...line.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
   const from = ends.findLast((at) => at <= start) ?? ITEM.exec(line)?.[0].length ?? 0;

@@ -21,16 +21,16 @@ const ASKED = ": what the user asked stands before it in the user's own words";
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
 
-/** Lines that begin these sections. */
+/** Matches the headline of a section. */
 const HEADLINES = new RegExp(
   `(?<=^|${LINE_BREAK.source})(?:${RECORD}|${CARRIED})(?=\\s*?(?:$|${LINE_BREAK.source}))`,
   'g',
 );
 
-/** A text of a model about the beginning of a conversation. */
+/** A model's text about the beginning of a conversation. */
 export interface Narrative {
   readonly text: string;
-  /** The id of the last message that it tells of; left out where nobody knows. */
+  /** The id of the last message that it covers; `undefined` if unknown. */
   readonly to?: string | undefined;
   /** The running number of that message. */
   readonly at?: number | undefined;
@@ -43,22 +43,22 @@ export interface SummaryParts {
   readonly record: readonly Entry[];
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
-  /** A sentence for the model: how to get a message by its number; `undefined` where it cannot. */
+  /** A sentence that tells the model how to recall a message by its number; `undefined` if it cannot. */
   readonly recall: string | undefined;
   /** Ids of the messages that this summary replaces, the earlier summary among them. */
   readonly covers: readonly string[];
   /** The number of messages of the session up to here, those in front of the summary included. */
   readonly count: number;
-  /** By id, the numbers of the requests that stand in front of it. */
+  /** Numbers of the requests in front of the summary, by id. */
   readonly standing: ReadonlyMap<string, number>;
-  /** What a provider made of the same messages, and the model whose provider it was. */
+  /** The provider's compaction of the same messages, and the id of the model that can read it. */
   readonly native?: { readonly modelId: string; readonly content: readonly OpaqueBlock[] } | undefined;
 }
 
 /**
- * The message that stands for the older part of a conversation. Its record is kept as its text, which the next compaction
- * reads again; nothing stands beside it but what the text does not tell, and a provider's own compaction if there is one.
- * The text before that compaction is for everybody else, the text behind it for all.
+ * Makes the message that replaces the older part of a conversation. The next compaction reads the record from the metadata, or parses the
+ * text if the metadata is lost. With a provider's compaction, the text before it is for other models, and the text after it is for all
+ * models.
  */
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
@@ -74,7 +74,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   const content = native
     ? [...wrapped(sections), ...native.content, ...wrapped([where, carried])]
     : wrapped([...sections, carried]);
-  // `Object.fromEntries` takes four times as long for a thousand keys.
+  // `Object.fromEntries` is four times slower for a thousand keys.
   const numbers: Record<string, number> = {};
   for (const [id, at] of standing) numbers[id] = at;
   const message = userMessage(content, {
@@ -95,7 +95,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   return message;
 }
 
-/** The records of summaries that this process made, which need not be checked again. */
+/** The records of summaries that this process made. They need no validation. */
 const recordsMade = new WeakMap<Message, readonly Entry[]>();
 
 function marksOfNarrative(narrative: Narrative | undefined): JsonObject {
@@ -114,9 +114,7 @@ function asOf(at: number | undefined): string {
     : `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
 }
 
-/**
- * Makes the message with a late narrative, which stays behind the conversation until the next compaction moves it into a summary.
- */
+/** Makes the message for a late narrative. It stays in the conversation until the next compaction merges it into a summary. */
 export function narrativeMessage(narrative: Narrative): Message {
   return userMessage(wrapped([`${FIRST_LINE}. ${asOf(narrative.at)}`, withoutFrame(narrative.text)]), {
     kind: 'synthetic',
@@ -124,7 +122,7 @@ export function narrativeMessage(narrative: Narrative): Message {
   });
 }
 
-/** Tests if a message is a narrative that came late. */
+/** Tests if a message is a late narrative. */
 export function isNarrative(message: Pick<Message, 'kind' | 'metadata'>): boolean {
   return message.kind === 'synthetic' && typeof marksOf(message).narrative === 'string';
 }
@@ -139,7 +137,7 @@ export function coveredBy(message: Message): readonly string[] {
   return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
 }
 
-/** Tests if a text is the one of a summary, with or without requests in front of it, where nothing else tells any more. */
+/** Tests if a text is a summary, by how it begins and ends. For messages that have lost their metadata. */
 export function isSummaryText(text: string, isAsked: boolean): boolean {
   const first = `${OPEN}\n${FIRST_LINE}${isAsked ? ASKED : ''}.`;
   return text.startsWith(first) && text.trimEnd().endsWith(CLOSE);
@@ -154,7 +152,7 @@ function wrapped(sections: readonly (string | false | undefined)[]): readonly Te
 export interface EarlierSummaries {
   /** The texts that models wrote, oldest first. A summary of another program counts as such. */
   readonly narrative: Narrative | undefined;
-  /** What a model is to take over: the narratives, and the records of summaries that have none. */
+  /** The text that the next narrative updates: the narratives, and the records of summaries without one. */
   readonly told: Narrative | undefined;
   readonly record: readonly Entry[];
   readonly count: number;
@@ -164,7 +162,7 @@ export interface EarlierSummaries {
 /** Reads earlier summaries from their text, so that a summary survives programs that keep only text. */
 export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   const read = summaries.map(readSummary);
-  // A narrative that came late was written from all that stands before it.
+  // A late narrative includes everything before it.
   const texts = read.slice(Math.max(0, summaries.findLastIndex(isNarrative)));
   return {
     narrative: joined(texts.map(({ narrative }) => narrative)),
@@ -209,12 +207,12 @@ function numberIn(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Nor can a text begin a section: what a page says would stand in the record as what the user asked. */
+/** Escapes tags and section headlines, so that a text cannot inject entries into the record. */
 function withoutFrame(text: string): string {
   return withoutTags(text).replaceAll(HEADLINES, '#$&');
 }
 
-/** Neither a model nor a user can open or close the wrapper from within. */
+/** Escapes the wrapper's tags, so that neither a model nor a user can open or close it from within. */
 function withoutTags(text: string): string {
   return text.replaceAll(TAGS, '($1CONVERSATION_SUMMARY)');
 }

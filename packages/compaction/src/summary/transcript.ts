@@ -7,24 +7,24 @@ import type { Meter } from '../meter.js';
 import { changeIn } from '../record/calls.js';
 import { resultText } from '../record/readable.js';
 
-/** A message as a summarizer reads it: data behind marks that its content cannot forge. */
+/** A message as a summarizer reads it: data between marks that its content cannot forge. */
 export interface TranscriptEntry {
   readonly text: string;
-  /** Index behind the last entry of the batch of calls and results that the message belongs to. */
+  /** Index after the last entry of the batch of calls and results that the message belongs to. */
   readonly end: number;
 }
 
-/** A failed result keeps so many times the length of another, up to so many UTF-16 units. */
+/** A failed result keeps this many times the length of another, up to `LONGEST_FAILURE` UTF-16 units. */
 const FAILED_LENGTH = 8;
 const LONGEST_FAILURE = 16_000;
-/** UTF-16 units from which on a request that is listed is not repeated in the transcript. */
+/** Shortest request, in UTF-16 units, that is not repeated in the transcript if the prompt lists it. */
 const LONG_REQUEST = 200;
-/** UTF-16 units of an argument that a summarizer sees, however short results are cut. */
+/** UTF-16 units that every argument may keep, even if results are cut shorter. */
 const ARGUMENT_LENGTH = 500;
 
 /**
- * Renders messages for a summarizer: thinking left out, results cut to `resultLength` UTF-16 units, failed ones to eight
- * times as many, edits as what they changed. Every line that structures the transcript carries `nonce`.
+ * Renders messages for a summarizer. Omits thinking, cuts results to `resultLength` UTF-16 units and failed ones to eight times as many,
+ * and shows edits as their changes. Every line that structures the transcript carries `nonce`.
  *
  * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id.
  */
@@ -60,7 +60,7 @@ export function nonceFor(messages: readonly Message[]): string {
   return digest(messages.map(({ content, id }) => `${JSON.stringify(content)}${id}`).join('')).slice(0, 16);
 }
 
-/** Takes the mark out of a text, should it have got there after all. */
+/** Removes the mark from a text, in case it got there after all. */
 export function withoutNonce(text: string, nonce: string): string {
   return text.replaceAll(nonce, '');
 }
@@ -80,13 +80,13 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
       const whole = textOf([block]);
       const longest = Math.min(resultLength * FAILED_LENGTH, LONGEST_FAILURE);
       const most = failed ? Math.max(resultLength, longest) : resultLength;
-      // Data that has to be cut is cut as facts, each with its owner.
+      // Data that must be cut is first rendered as facts, each with its owner.
       const full = whole.length > most ? resultText(block) : whole;
       const cut = withoutNonce(edges(full, most), nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
-      // Many tools answer a failure with an ordinary result: without a code nothing is said of how it ended.
+      // Many tools report a failure as an ordinary result, so without an exit code the outcome is not stated.
       const ended = [failed ? 'failed' : '', exitCode === undefined ? '' : `exit ${exitCode}`];
       const told = [block.toolName, ...ended, `${whole.length} characters`].filter(Boolean).join(', ');
       return `[${nonce} result of ${told}] ${cut}${files.join('')}`;
@@ -96,7 +96,7 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
   }
 }
 
-/** The arguments of a call as JSON, long texts cut; of a text before and after a change only the change. */
+/** Renders the arguments of a call as JSON, with long texts cut. Of a text before and after a change, shows only the change. */
 function argumentsOf({ input }: ToolUseBlock, length: number): string {
   const entries = isObject(input) ? Object.entries(input) : [];
   const change = changeIn(entries, length);
@@ -105,10 +105,10 @@ function argumentsOf({ input }: ToolUseBlock, length: number): string {
   return change ? `${json} ${change.text}` : json;
 }
 
-/** A text of so many UTF-16 units has a beginning alone. */
+/** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
 const SHORT_CUT = 12;
 
-/** Head and tail of a text: how a tool's output begins and how it ended. */
+/** Keeps the head and the tail of a text: how a tool's output begins and how it ended. */
 function edges(text: string, length: number): string {
   const marker = (left: number, from: number) =>
     `\n[… ${text.slice(from, from + left).split('\n').length} lines, ${left} characters left out …]\n`;

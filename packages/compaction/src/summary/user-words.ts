@@ -7,32 +7,32 @@ import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import type { Meter } from '../meter.js';
 import { numbersOf } from './numbers.js';
 
-/** A request in front of a summary: as it was said, or shortened. */
+/** A request in front of a summary, verbatim or shortened. */
 export interface KeptRequest {
   readonly original: Message;
   readonly message: Message;
 }
 
-/** Tokens that a shortened request keeps: one that has no more is never shortened. */
+/** Tokens to which a request may be shortened. Shorter requests are never shortened. */
 export const SHORTEST_REQUEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
-/** The share of the room that one request may have which is shortened: a page that was pasted is no wish. */
+/** Largest share of the room for one shortened request, because a pasted page is not a wish. */
 const LARGEST_SHARE = 1 / 4;
-/** A cut that leaves less than this share of what may stay is made again. */
+/** A cut that leaves less than this share of the allowed tokens is tried again with more text. */
 const CLOSE = 0.85;
-/** UTF-16 units from which on lines that were said before are boilerplate. */
+/** Shortest run of repeated lines, in UTF-16 units, that counts as boilerplate. */
 const BOILERPLATE = 400;
 
 /**
- * Keeps the user's words in front of a summary: every request, in order and as it was said, while all of them have at most `room`
- * tokens beside the latest. Beyond that they are shortened to whole sentences: first what programs wrote in the user's name, then the oldest, the first
- * request last. Then they are left to the record in the same order. The latest request is never touched, and stays alone
- * if there is no room. Lines that repeat stand once.
+ * Keeps the user's words in front of a summary: every request, in order and verbatim, if all but the latest fit into `room` tokens.
+ * Otherwise requests are shortened to whole sentences: first those that programs wrote in the user's name, then the oldest, the first
+ * request last. If that is not enough, they are left to the record in the same order, except the first. The latest request never changes,
+ * and stays alone if there is no room. Repeated lines are kept once.
  *
- * @param requests All requests that the summary covers, and the latest one where it is among them.
+ * @param requests All requests that the summary covers, including the latest one if it is covered.
  * @param messages The whole conversation.
- * @param most Requests that may stay, where their number is limited too.
+ * @param most Most requests that may stay.
  */
 export function keepUserWords(
   requests: readonly Message[],
@@ -50,7 +50,7 @@ export function keepUserWords(
     return { original, message, size: meter.message(message), isGone: false };
   });
   let total = kept.reduce((sum, { original, size }) => sum + (original === latest ? 0 : size), 0);
-  // A few words less are no gain.
+  // Removing a few words gains nothing.
   if (total <= room * SLACK && kept.length <= most) return kept;
   type Kept = (typeof kept)[number];
   const [first, ...rest] = kept;
@@ -82,8 +82,8 @@ export function keepUserWords(
 }
 
 /**
- * Finds messages that programs wrote in the user's name: all of the text is between tags or brackets, or a page of instructions
- * precedes what the user said.
+ * Finds messages that programs wrote in the user's name: text entirely between tags or brackets, or a page of instructions directly before
+ * what the user said.
  */
 export function ofPrograms(messages: readonly Message[]): readonly Message[] {
   const numbers = numbersOf(messages);
@@ -91,7 +91,7 @@ export function ofPrograms(messages: readonly Message[]): readonly Message[] {
     if (!isUserRequest(message)) return false;
     const text = textOf(message);
     const next = messages[index + 1];
-    // In front of a summary stand requests side by side between which much was done.
+    // Adjacent requests in front of a summary need not have been consecutive, so their numbers are compared.
     const isNext = next !== undefined && numbers.get(next) === (numbers.get(message) ?? 0) + 1;
     return isFramed(text) || (isNext && isPage(text) && isUserRequest(next));
   });
@@ -102,7 +102,7 @@ interface Cut {
   readonly tokens: number;
 }
 
-/** Requests that were cut as far as they may be, by the counter and the ratio of the meter. */
+/** Requests cut to the shortest length, cached for the counter and the ratio of the meter. */
 const known = new WeakMap<Message, { readonly meter: Meter; readonly cut: Cut }>();
 
 function shortest(message: Message, meter: Meter): Cut {
@@ -119,7 +119,7 @@ function cut(original: Message, most: number, meter: Meter): Cut {
   const message = shortened(original, share, isTerse);
   const tokens = meter.message(message);
   if (tokens >= most * CLOSE) return { message, tokens };
-  // What is left may have fewer tokens for its length than what was pasted.
+  // The remaining text may have fewer tokens per character than the removed text.
   const longer = shortened(original, (share * most) / tokens, isTerse);
   const made = [
     { message, tokens },
@@ -130,7 +130,7 @@ function cut(original: Message, most: number, meter: Meter): Cut {
   return fitting[0] ?? { message, tokens };
 }
 
-/** Cuts requests ahead in pieces, where all of them together have more than `room` tokens. */
+/** Shortens requests ahead of time, in pieces of work, if they exceed the room. */
 export function* shortenAhead(requests: readonly Message[], room: number, meter: Meter): Work<void> {
   if (meter.messages(requests) <= room * SLACK) return;
   for (const message of requests) {
@@ -139,7 +139,7 @@ export function* shortenAhead(requests: readonly Message[], room: number, meter:
   }
 }
 
-/** A request in fewer sentences; its end says how much of the original is left out. */
+/** Shortens a request to fewer sentences, and notes at its end how much was left out. */
 function shortened(message: Message, share: number, isTerse: boolean): Message {
   const { shortened: before } = marksOf(message);
   const whole = typeof before === 'number' ? before : textOf(message).length;
@@ -154,7 +154,7 @@ function shortened(message: Message, share: number, isTerse: boolean): Message {
   return withMarks({ ...message, content }, { shortened: whole });
 }
 
-/** The words of a request, without the line that says that others were left out. */
+/** Returns the text of a request without the note about what was left out. */
 export function wordsOf(message: Message): string {
   const text = textOf(message);
   return marksOf(message).shortened === undefined ? text : withoutNote(text);
@@ -165,7 +165,7 @@ function withoutNote(text: string): string {
   return STUB_TEXTS.leftOut.pattern.test(text.slice(at)) ? text.slice(0, at) : text;
 }
 
-/** The message without long runs of lines that an earlier request held word for word. */
+/** Replaces long runs of lines that an earlier request contained word for word. */
 function withoutRepeats(message: Message, seen: Set<string>): Message {
   let isChanged = false;
   const content = message.content.map((block): ContentBlock => {

@@ -24,7 +24,7 @@ import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './pr
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
 import { SHORTEST_REQUEST } from './user-words.js';
 
-/** One narrative to write: of which messages, by which model, how long. */
+/** A narrative to write: its messages, its model and its limits. */
 export interface NarrativeTask {
   readonly model: Model;
   /** Tokens that the model can read and write together. */
@@ -36,11 +36,11 @@ export interface NarrativeTask {
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
-  /** By id, the running numbers of messages, by which the narrative cites them. */
+  /** Running numbers by message id. The narrative cites messages by them. */
   readonly numbers: ReadonlyMap<string, number>;
   /** Ids of requests that programs wrote in the user's name. */
   readonly programs: ReadonlySet<string>;
-  /** The beginning of the model's own requests up to where the narrative ends, where it is the agent's model. */
+  /** If the writer is the agent's own model: the prefix of its requests, up to the end of the narrative. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first: the model is shown the first and the latest. */
   readonly requests: readonly Message[];
@@ -51,36 +51,40 @@ export interface NarrativeTask {
   readonly signal: AbortSignal | undefined;
   /** Takes secrets out of what the model writes. */
   readonly redact: Redact;
-  /** Receives what every call cost, also of those that came to nothing. */
+  /** Receives the usage of every call, including calls whose answer is not used. */
   readonly onUsage: (usage: Usage) => void;
 }
 
-/** Room for what the counter misjudges. */
+/** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
 const SAFETY = 0.85;
-/** A question behind the live conversation may fill this share of the window: it was counted for the request before. */
+/**
+ * Share of the window that the live conversation, the question and the answer may fill. It is higher than `SAFETY`, because the
+ * conversation was counted for the previous request.
+ */
 const LIVE_SHARE = 0.95;
-/** Times that chunks are halved once cutting tool results helps no more. */
+/** Number of times that chunks are halved once cutting tool results no longer helps. */
 const HALVINGS = 2;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
-/** Tool results are cut to so many UTF-16 units before a transcript is told in two requests rather than one. */
+/** Smallest tool-result length, in UTF-16 units, that is tried in order to fit the transcript into one request. */
 const SHORT_RESULT = 2_000;
-/** The share of the window in which the model is shown what the user asked. */
+/** Share of the window for the list of the user's requests. */
 const REQUESTS_SHARE = 0.15;
-/** UTF-16 units of a request that a program wrote. */
+/** Most UTF-16 units, in that list, of a request that a program wrote. */
 const PROGRAM = 600;
-/** An answer has this share of the tokens that it stands for at least, up to so many. */
+/** Shortest acceptable answer, as a share of the tokens that it summarizes. `MOST_FLOOR` caps it, in tokens. */
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
-/** As an agent's own calls are retried. */
+/** The retry policy of an agent's own calls. */
 export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
- * Has a model write the narrative of a summary. The agent's own model is asked behind the conversation as it knows it, so that
- * all but the question is read from its cache. Any other reads a transcript: in as many chunks as its window asks for, each updating the one before.
- * When it overflows, tool results are cut further, as long as that makes anything shorter, and chunks halved at last; what has been written
- * stays. An answer that cannot be used gets one repair attempt, and is shortened where it is only too long again; with `retryTooLong`
- * one that is too long is first asked for with results cut further. A failure that may pass gets three retries.
+ * Has a model write the narrative of a summary. The agent's own model is asked at the end of its own conversation, so that all but the
+ * question is read from its cache. Any other model reads a transcript in as many chunks as its window needs. Each chunk updates the
+ * narrative.
+ * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, an answer that is
+ * too long is first requested again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
+ * too long, it is shortened. Transient failures get three retries.
  *
  * @throws what the model throws, except overflows.
  */
@@ -101,7 +105,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   let shrink = 1;
   let perChunk = Math.ceil(messages.length / options.chunks);
 
-  /** Renders tool results at the next length that makes anything shorter; says whether there is one. */
+  /** Renders tool results at the next length that makes anything shorter. Returns whether there is one. */
   const shorten = (): boolean => {
     const before = sizeOf(entries);
     while (lengths.length > 0 && sizeOf(entries) >= before) {
@@ -163,7 +167,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   return { ok: false, problem: 'the summarizer overflowed even without tool results' };
 }
 
-/** The messages that the model is to read: the newest, one at least. */
+/** Returns the messages that the model reads: the newest ones, at least one. */
 function messagesRead({ messages, meter, options: { transcriptTokens: most = Infinity } }: NarrativeTask) {
   let read = 0;
   const isTooOld = (message: Message) => {
@@ -178,8 +182,8 @@ function sizeOf(entries: readonly TranscriptEntry[]): number {
 }
 
 /**
- * Lists the first request and the latest ones, as many as have room; each is cut where one alone has none. Numbers of those
- * that stand there whole are given by the message's id.
+ * Lists the first request and as many of the latest as fit. A request that does not fit is cut. `listed` maps the ids of uncut requests to
+ * their numbers.
  */
 function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap<string, number> } {
   const { window, meter, laterRequests } = task;
@@ -224,7 +228,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
   return { text: [...shown, ...latest].join('\n'), listed };
 }
 
-/** Asks behind the live conversation; `undefined` if there is none, or no room. */
+/** Asks the agent's model at the end of its live conversation. Returns `undefined` if there is none, or if it does not fit. */
 async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   const { live, options, meter, maxTokens } = task;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
@@ -253,12 +257,12 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
 
 interface Reading {
   readonly prompt: SummaryPrompt;
-  /** Tokens of what the model reads. */
+  /** Tokens that the model reads. */
   readonly read: number;
   readonly live?: NarrativeTask['live'];
 }
 
-/** @param less Makes less to read of it, where an answer that is too long is asked for again. */
+/** @param less Shortens what the model reads, before a too long answer is requested again. */
 async function ask(
   task: NarrativeTask,
   { prompt, read, live }: Reading,
@@ -302,7 +306,7 @@ async function ask(
   return { ok: true, text: shortened(repaired.tooLong, limits.longest, meter) };
 }
 
-/** Shortens the longest sections of a narrative, each in its middle, until it has so many tokens. */
+/** Shortens the longest sections of a narrative, each in its middle, until the text has at most `tokens` tokens. */
 function shortened(text: string, tokens: number, meter: Meter): string {
   const sections = text.split(/\n(?=[ \t]*(?:#{1,6} |\*\*))/);
   const sizes = sections.map((section) => meter.text(section)).toSorted((a, b) => a - b);

@@ -13,23 +13,23 @@ import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summa
 import { ofPrograms } from './user-words.js';
 import { writeNarrative } from './write-narrative.js';
 
-/** The share of a writer's window that a conversation may fill which it is asked about in one request. */
+/** Share of the writer's window, after reserving the narrative, that one request may fill. */
 const READABLE = 0.8;
 
-/** What came of asking a model. */
+/** The result of asking a model for a narrative. */
 interface Attempt {
   readonly candidate?: Candidate | undefined;
-  /** The record, with room for the narrative that follows. */
+  /** A summary from the record alone, with room left for the late narrative. */
   readonly meanwhile?: Candidate | undefined;
   readonly note?: string | undefined;
   readonly problem?: string | undefined;
   readonly spent?: Spent | undefined;
 }
 
-/** What model calls cost that were reported as they ended. */
+/** The usage of model calls, already reported when they ended. */
 type Spent = Pick<Reduction, 'usage' | 'modelCalls' | 'isReported'>;
 
-/** @param late What came too late for the compaction that had ordered it. */
+/** @param late A narrative that finished too late for the compaction that ordered it. */
 function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
   if (!usage) return {};
   if (!late?.usage) return { usage, modelCalls, isReported: true };
@@ -41,15 +41,14 @@ function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
 }
 
 /**
- * Replaces the older part of a view by a summary. It plans what to replace, lets the model write unless that was done before, and
- * composes the summary. It waits for the model for a limited time. The record is the summary until a narrative follows, and if the
- * model fails.
+ * Replaces the older part of a view with a summary. Asks the model for a narrative, unless one was begun ahead of time, and waits for a
+ * limited time. If the model is late or fails, the record alone is the summary, unless `fallback` is `none`.
  */
 export async function summarizeView(composer: Composer): Promise<Reduction> {
   const { settings, view, context, work } = composer;
   const writer = context.dryRun ? undefined : context.summarizer;
   const found = work.desk.find(work.conversation);
-  // What came too late for the last compaction is told by this one.
+  // This summary includes a narrative that was too late for the previous compaction.
   const late = found?.isLate ? found.writing.narrative : undefined;
   const attempt: Attempt = writer ? await withNarrative(composer, writer, found) : {};
   const { candidate: written, meanwhile, problem, spent } = attempt;
@@ -76,7 +75,7 @@ function noteOf({ context }: Composer, { note, problem }: Attempt): string | und
 async function withNarrative(composer: Composer, writer: Model, found: Found | undefined): Promise<Attempt> {
   const { context, settings, work } = composer;
   if (found && found.writing.result === undefined && (found.isLate || found.writing.kind === 'native')) {
-    // Nobody waits a second time, nor pays for a second text.
+    // While a narrative is being written, do not wait again, and do not pay for a second one.
     return { note: 'the model is still writing about an earlier part: the record alone, for now' };
   }
   if (work.isElsewhere && !found && !context.instructions)
@@ -118,14 +117,14 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   return { problem: 'the written summary was not smaller than what it replaces', spent };
 }
 
-/** A narrative that was begun ahead of time, unless it failed. */
+/** Returns the narrative that was begun ahead of time, unless it failed. */
 function writingOf(found: Found | undefined): Writing | undefined {
   if (found?.writing.kind !== 'narrative') return undefined;
   return found.writing.result?.ok === false ? undefined : found.writing;
 }
 
 /**
- * Begins to write ahead of time what a summary will need, of all that the model has seen by now.
+ * Begins the narrative for the next summary ahead of time. It covers what the model has seen so far.
  *
  * @returns whether anything was begun.
  */
@@ -142,8 +141,8 @@ export function prepareSummary(composer: Composer): boolean {
 }
 
 /**
- * The index up to which a narrative tells that is begun ahead of time: of all that the model has seen, but for requests that it has not
- * answered, as far as one request to the writer has room for it.
+ * Returns the end index of a narrative that is begun ahead of time. It covers everything that the model has seen, except unanswered
+ * requests, as far as one request to the writer has room.
  */
 function endOfSeen(
   { view, context }: Composer,
@@ -168,7 +167,7 @@ function endOfSeen(
 /**
  * Begins a narrative of the conversation up to an index.
  *
- * @returns nothing where an earlier narrative tells of all that.
+ * @returns `undefined` if an earlier narrative already covers all of it.
  */
 function begin(
   composer: Composer,
@@ -232,14 +231,14 @@ function begin(
   });
 }
 
-/** The conversation, as it was before cheaper stages, up to a message. */
+/** Returns the original conversation up to a message, and the highest message number in it. */
 function reachOf({ numbers, view, work: { conversation } }: Composer, last: Message) {
   const messages = conversation.slice(0, conversation.findIndex(({ id }) => id === last.id) + 1);
   const known = view.messages.slice(0, view.messages.indexOf(last) + 1);
   return { messages, at: Math.max(0, ...known.map((message) => numbers.get(message) ?? 0)) };
 }
 
-/** The prefix that the agent's own model was sent, unless it cannot be sent again. */
+/** Returns the prefix that the agent's model has already received, if it can be sent again. */
 function livePrefix({ context, budget, view }: Composer, writer: Model, end: number) {
   const { live, model: reader, system, tools = [], original } = context;
   if (!live || writer !== reader || budget.reason === 'request_too_large') return undefined;
@@ -252,8 +251,8 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
 }
 
 /**
- * Lets the model's provider compact the older part. The record is stored beside the result, for other models. It waits no longer
- * than for a narrative. A late result is discarded, and the provider is left alone for a while.
+ * Has the model's provider compact the older part. The summary also holds the record, for other models. If the provider exceeds
+ * `summary.waitMs`, its result is discarded, and it is not asked again for a while.
  */
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
   const { view, context, work } = composer;
@@ -282,7 +281,7 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   return { ...condensed(native, 'replaced', 'note' in result ? result.note : undefined), ...spent };
 }
 
-/** Finds what the provider was asked for ahead of time, if the conversation fits with all that was said since. */
+/** Finds a provider compaction that was begun ahead of time, if it fits the budget together with the messages since. */
 function preparedNatively(composer: Composer) {
   const { view, budget, context, work } = composer;
   const found = work.desk.find(work.conversation);
@@ -295,7 +294,7 @@ function preparedNatively(composer: Composer) {
   return composer.total(composer.bare(part)) <= budget.enoughTokens ? { writing, part } : undefined;
 }
 
-/** Asks the provider ahead of time. */
+/** Begins a provider compaction ahead of time. Returns whether anything was begun. */
 export function prepareNatively(composer: Composer, model: Model): boolean {
   const candidate = atOnce(planRecord(composer));
   if (candidate) beginNatively(composer, model, candidate.part.cut);
@@ -321,7 +320,7 @@ function beginNatively(composer: Composer, model: Model, cut: number): Writing {
   });
 }
 
-/** The shortest of two limits, of which 0 is none. */
+/** Returns the shorter of two time limits; 0 means no limit. */
 function shortest(ms: number, other = 0): number {
   return Math.min(ms || Infinity, other || Infinity) % Infinity || 0;
 }
