@@ -34,11 +34,11 @@ import { NarrativeDesk } from './summary/narrative-desk.js';
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
 export function createCompactor(options: CompactionConfig): Compactor;
-// The last form is the one that a compiler speaks of where none fits.
+// Keep this overload last: TypeScript reports errors against the last one.
 export function createCompactor(options?: WithoutPreset<CompactionConfig>): Compactor;
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
-  // There is no agent whose model could stand in.
+  // A compactor has no agent whose model could write the summaries.
   if (config.model === undefined && config.summary.record === 0)
     throw new InvalidInputError('compaction configuration', [NOTHING_WRITTEN]);
   const model = config.model ?? undefined;
@@ -75,10 +75,10 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   };
 }
 
-/** Conversations whose narratives are remembered until their next compaction. */
+/** Most conversations whose narratives are remembered until their next compaction. */
 const MAX_DESKS = 64;
 
-/** The desks of a compactor's conversations, each found by the messages that its narrative tells of. */
+/** The desks of a compactor's conversations. Each is found by the messages that its narrative covers. */
 class Desks {
   #desks: readonly NarrativeDesk[] = [];
 

@@ -1,4 +1,4 @@
-// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+// For the packages of this repository only. Unsupported: any release may change or remove these exports.
 export { compactionConfigSchema } from './config/compaction-config.js';
 export type { CompactionFactoryOptions } from './config/file-capabilities.js';
 export { infinityContextSchema } from './config/presets/everruns.js';

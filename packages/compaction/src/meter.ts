@@ -2,7 +2,7 @@ import type { Message, TokenCounter } from '@x/core';
 import { countUpTo } from '@x/core/internal';
 import { countMessage, countRequest, type ToolDefinition } from '@x/core/messages';
 
-/** The parts of a request beside the conversation. */
+/** The parts of a request apart from the conversation. */
 export interface RequestFrame {
   readonly system?: string | undefined;
   readonly tools?: readonly ToolDefinition[] | undefined;
@@ -28,7 +28,7 @@ export class Meter {
     return this.counter.count(text) * this.ratio;
   }
 
-  /** Tests whether a text has at most `most` tokens. Of a long text no more is counted than that takes. */
+  /** Tests if a text has at most `most` tokens. Counts no more of a long text than necessary. */
   fits(text: string, most: number): boolean {
     return countUpTo(this.counter, text, most / this.ratio) * this.ratio <= most;
   }

@@ -24,13 +24,13 @@ type ReceiptSource =
   | { readonly before: readonly Message[]; readonly outcome: CompactionOutcome }
   | { readonly state: AgentState; readonly log: SessionLog };
 
-/** Items of one kind that a receipt lists, and UTF-16 units of each. */
+/** Most items of one kind in a receipt. `LENGTH` is the most UTF-16 units of each. */
 const MOST = 10;
 const LENGTH = 200;
 
 /**
- * Says what a model no longer sees, what matters most first: open requests, errors that nothing mended, decisions, files that calls
- * worked on. Each with its number in the log, and what is left of it. Secrets in texts are replaced.
+ * Lists what a model no longer sees, the most important first: open requests, unfixed errors, decisions, files that calls worked on. Each
+ * item has its number in the log, and says what is left of it. Secrets are redacted.
  *
  * @throws what reading the log throws.
  */
@@ -49,7 +49,7 @@ export async function receiptFor(source: ReceiptSource, redact: Redact | undefin
   return receipt(all, state.context, figures, redact);
 }
 
-/** The receipt of one compaction. */
+/** Makes the receipt of one compaction. */
 export function receiptOf(
   before: readonly Message[],
   outcome: CompactionOutcome,
@@ -99,7 +99,10 @@ const RECORDED_AS: Readonly<Record<GoneItem['kind'], readonly EntryKind[]>> = {
   file: ['did', 'looked'],
 };
 
-/** The kinds and numbers of the entries of the record in a view: "did 12". A provider's own compaction hides the record in front of it. */
+/**
+ * Returns the kind and number of each entry of the record in a view, such as "did 12". A provider's own compaction hides the record in
+ * front of it.
+ */
 function recordedIn(view: readonly Message[]): ReadonlySet<string> {
   const { record } = readSummaries(view.filter((one) => isOfSummary(one) && nativeIndex(one) === -1));
   return new Set(
@@ -115,7 +118,7 @@ interface Candidate {
   readonly text: string;
 }
 
-/** What matters of a conversation, by kind in the order of a receipt, the oldest first. */
+/** Finds the important items of a conversation, by kind, the oldest first. */
 function candidatesIn(all: ReadonlyMap<Message, number>): Readonly<Record<GoneItem['kind'], Candidate[]>> {
   const numbered = [...all].map(([message, at]) => ({ at, excerpts: { message } }));
   const turns = atOnce(turnsOf(numbered, []));

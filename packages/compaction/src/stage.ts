@@ -38,7 +38,7 @@ export interface ReductionTarget {
   readonly early: boolean;
 }
 
-/** The tools and facts that a stage works with beside the view. */
+/** What a stage works with, apart from the view. */
 export interface StageContext {
   /** The one measure to count with. */
   readonly meter: Meter;
@@ -52,20 +52,20 @@ export interface StageContext {
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** The caller's wishes for a summary: facts to keep. */
   readonly instructions?: string | undefined;
-  /** The id of the last message that a summary is to stand for; left out: as `keep` says. */
+  /** The id of the last message that a summary replaces. Default: as `keep` says. */
   readonly upTo?: string | undefined;
   /** Text to put word for word behind a summary. */
   readonly appendix?: string | undefined;
   /** The place where messages can be read in full. */
   readonly logLocation?: string | undefined;
-  /** Words that tell the model how to get a message back by its number; `undefined` where it cannot. */
+  /** Text that tells the model how to recall a message by its number; `undefined` if it cannot. */
   readonly recall?: string | undefined;
-  /** Takes secrets out of texts that are made of messages; `undefined` when that is switched off. */
+  /** Redacts secrets in texts made from messages; `undefined` if redaction is off. */
   readonly redact?: Redact | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What the built-in stages need that wait for models; left out, nothing outlives the reduction. */
+  /** For built-in stages that wait for models. If omitted, no work outlives the reduction. */
   readonly work?: ModelWork | undefined;
-  /** The conversation as it was before cheaper stages; left out, as the view has it. */
+  /** The conversation before cheaper stages ran. Default: that of the view. */
   readonly conversation?: readonly Message[] | undefined;
   /** `true` shortly before a reduction is due: stages that wait for models only begin what they will need. */
   readonly isAhead?: boolean | undefined;
@@ -91,7 +91,7 @@ export interface Reduction {
   readonly condensed?: boolean;
   /** The reason why nothing changed, or a remark. */
   readonly note?: string;
-  /** The reason why the stage should have done something and could not. The list must be the view's own. */
+  /** Why the stage failed. The list must be the view's own. */
   readonly failure?: string;
   /** The cost of model calls. */
   readonly usage?: Usage;
@@ -110,13 +110,13 @@ export interface Stage {
   readonly name: string;
   /** `free` makes no model call. A dry run skips what is not free, unless the stage heeds `dryRun` itself. */
   readonly cost: 'free' | 'llm';
-  /** `true` for a stage that heeds `StageContext.dryRun`: it may run in a dry run whatever its cost. */
+  /** `true` for a stage that respects `StageContext.dryRun`, so that it may run in a dry run whatever its cost. */
   readonly worksInDryRun?: boolean;
-  /** Decides to run already now, although no main trigger has been reached. Default: never. */
+  /** Tests if the stage should run before a main trigger is reached. Default: never. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /**
-   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only where the stages before
-   * it do not suffice. Returns whether anything was begun.
+   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only if the earlier stages do not
+   * suffice. Returns whether anything was begun.
    */
   prepare?(view: View, budget: ReductionTarget, context: StageContext): boolean;
   /**

@@ -17,7 +17,7 @@ export interface BeforeCompaction {
 
 /** The answer of a `beforeCompaction` hook. */
 export interface BeforeCompactionAnswer {
-  /** `true` for no compaction this time. After an overflow the provider's error then stands. */
+  /** `true` to skip this compaction. After an overflow, the provider's error is then thrown. */
   readonly skip?: boolean | undefined;
   /** More for the summary to keep. */
   readonly instructions?: string | undefined;
@@ -56,7 +56,7 @@ export const agentShape = {
 
 const codeShape = {
   ...agentShape,
-  /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
+  /** Saves messages that are about to be removed, for example to a memory. Excludes earlier summaries and injected messages. */
   flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
   beforeCompaction: callback<BeforeCompactionHook>(),
   afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),

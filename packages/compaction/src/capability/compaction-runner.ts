@@ -42,26 +42,26 @@ import {
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 import { type Emit, WindowKnowledge, warnOnce } from './window-knowledge.js';
 
-/** The share of a trigger from which messages are read ahead: most conversations end before. */
+/** Share of a trigger at which messages are read ahead. Most conversations end before it. */
 const NEAR = 0.5;
-/** From this share of the trigger point on a narrative may be begun ahead of time, however fast the conversation grows. */
+/** Share of the trigger point below which no narrative is begun ahead of time, however fast the conversation grows. */
 const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
 
-/** Puts a message behind a conversation, in front of requests that no model has answered. */
+/** Appends a message to a conversation, before requests that no model has answered. */
 function addBehind(state: AgentState, message: Message): void {
   const context = state.contextMutable();
   context.splice(context.findLastIndex((one) => !isUserRequest(one)) + 1, 0, message);
 }
 
 interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
-  /** The provider told the size of the request that it refused, and its window. */
+  /** `true` if the provider reported the size of the request that it refused, and its window. */
   readonly isMeasured?: boolean | undefined;
-  /** Reduces nothing: what a coming reduction will wait for is begun. */
+  /** `true` to reduce nothing, and only begin what the next reduction will wait for. */
   readonly isAhead?: boolean | undefined;
-  /** Computed already, and for which conversation; to be used unless a hook says no. */
+  /** An outcome that is already computed, and its input. Used unless a hook skips the compaction or adds instructions. */
   readonly ready?: { readonly before: readonly Message[]; readonly outcome: CompactionOutcome } | undefined;
 }
 
@@ -93,7 +93,7 @@ export class CompactionRunner {
     return total;
   }
 
-  /** Tokens of the window that are free, as far as is known between requests; 0 where so many more would make a reduction due. */
+  /** Estimates the free tokens of the window between requests; 0 if `more` tokens would make a reduction due. */
   free(scope: CallScope, more: number): number {
     const { state, model } = scope;
     const tracker = this.tracker(state);
@@ -102,14 +102,14 @@ export class CompactionRunner {
     return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window.tokens - tokens;
   }
 
-  /** Counts as the session's requests are counted. */
+  /** Makes a meter that counts like the session's requests. */
   meter({ state, model }: CallScope): Meter {
     return new Meter(this.#config.counter ?? estimateCounter, calibrationOf(state, model));
   }
 
   /**
-   * Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. Returns the
-   * count of the request, uncalibrated.
+   * Reduces before a model call if a trigger is reached, unless this very conversation could not be reduced before. Returns the count of
+   * the request, uncalibrated.
    */
   async reduceIfDue(scope: ReasonScope): Promise<number> {
     const tracker = this.tracker(scope.state);
@@ -123,7 +123,7 @@ export class CompactionRunner {
     return version === tracker.version ? counted : this.measure(scope);
   }
 
-  /** Counts what was not counted yet in pieces: a conversation that was loaded may be long. */
+  /** Counts uncounted messages in pieces, because a loaded conversation may be long. */
   #countAhead({ state, signal }: ReasonScope): Promise<void> {
     return inPieces(countWork(this.#config.counter ?? estimateCounter, state.context), signal);
   }
@@ -134,7 +134,7 @@ export class CompactionRunner {
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
     this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
     const expected = memory.grow(tokens, context.length);
-    // A compaction that was undone is not made again, unless the request would not fit at all.
+    // An undone compaction is not repeated, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(scope.state), window.tokens)) return;
     if (isDue(this.#config, window, tokens, context.length, messageBytes(context))) {
       const isUrgent = window.isKnown && tokens > window.tokens;
@@ -148,14 +148,14 @@ export class CompactionRunner {
       if (!isFar) await this.#prepare(scope, memory);
     }
     if (!this.#stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
-    // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
+    // First reduce without changing the state, so that a reduction without effect is not announced.
     const before = [...context];
     const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
     if (outcome.status === 'applied')
       await this.run(scope, 'proactive_budget', { ready: { before, outcome } });
   }
 
-  /** Puts a narrative that came late behind the conversation, in front of requests that no model has answered, if it has room. */
+  /** Appends a late narrative to the conversation, before requests that no model has answered, if there is room. */
   #deliver(scope: ReasonScope, { desk }: SessionMemory): void {
     const { state } = scope;
     const found = desk.find(state.context);
@@ -168,7 +168,7 @@ export class CompactionRunner {
     const message = narrativeMessage(narrative);
     const tokens = Math.round(this.meter(scope).message(message));
     const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
-    // Without room it waits for the next compaction, which takes it into the summary.
+    // Without room, it waits for the next compaction, which merges it into the summary.
     if (isDue(this.#config, this.windows.of(scope), whole, state.context.length + 1)) return;
     addBehind(state, message);
     desk.clear(found.writing);
@@ -180,14 +180,14 @@ export class CompactionRunner {
     return addPin(scope, what, this.meter(scope), this.windows.of(scope).tokens);
   }
 
-  /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
+  /** Reduces after an overflow. Returns whether the conversation is smaller now, so that the call is worth a retry. */
   async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
     const isMeasured = this.windows.learnFromOverflow(scope, this.measure(scope), error);
     const outcome = await this.run(scope, 'request_too_large', { isMeasured });
     return outcome.status === 'applied';
   }
 
-  /** One compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
+  /** Runs one compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
   async run(
     scope: ReasonScope,
     reason: CompactionReason,
@@ -232,7 +232,7 @@ export class CompactionRunner {
     return outcome;
   }
 
-  /** Restores the list from before the last summary, and leaves it alone until it has grown. */
+  /** Restores the list from before the last summary, and does not compact it again until it has grown. */
   async undo(scope: ReasonScope): Promise<boolean> {
     const tracker = this.tracker(scope.state);
     if (tracker.busy) return false;
@@ -282,7 +282,7 @@ export class CompactionRunner {
     if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped it');
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
-    // What was made ahead of time knows nothing of a hook's instructions.
+    // A precomputed outcome does not follow the hook's instructions.
     const ready = answer.instructions ? undefined : options.ready?.outcome;
     const outcome = ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
     if (outcome.status !== 'applied') return outcome;
@@ -297,7 +297,7 @@ export class CompactionRunner {
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'another writer changed the conversation in the meantime');
-    // A hold is over with the next reduction.
+    // The next reduction ends a hold.
     const forget = changeNotes(scope.state, {
       undo: withRecord(scope.state, undo),
       heldUntil: undefined,
@@ -320,7 +320,7 @@ export class CompactionRunner {
     this.#memories.of(scope).rewritten();
   }
 
-  /** Begins ahead of time what the next compaction will wait for, unless it was begun here or elsewhere. */
+  /** Begins ahead of time what the next compaction will wait for, unless this or another process has begun it. */
   async #prepare(scope: ReasonScope, memory: SessionMemory): Promise<void> {
     const { state } = scope;
     const { desk } = memory;
@@ -401,12 +401,12 @@ export class CompactionRunner {
     return nativeIsUnused(this.#config, this.#stages, model);
   }
 
-  /** Forgets the sessions of a user, or all: nobody waits for what models still write about them. */
+  /** Forgets the sessions of a user, or all, and aborts their model calls. */
   forget(user?: UserScope): void {
     this.#memories.clear(user);
   }
 
-  /** Answers what is remembered of a state between its steps. */
+  /** Returns what is remembered of a state between its steps. */
   tracker(state: AgentState): SessionTracker {
     let tracker = this.#trackers.get(state);
     if (tracker === undefined) {

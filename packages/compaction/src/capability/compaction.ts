@@ -36,7 +36,7 @@ import { refuseCopiedStubs } from './refuse-copied-stubs.js';
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
 export function compaction(config: CompactionCapabilityConfig): Capability;
-// The last form is the one that a compiler speaks of where none fits.
+// Keep this overload last: TypeScript reports errors against the last one.
 export function compaction(config?: WithoutPreset<CompactionCapabilityConfig>): Capability;
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
   // Long because it is the table of the hooks, and what they share.
@@ -46,7 +46,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const requests = settings.compactTool ? compactRequests((state) => runner.tracker(state).fill) : undefined;
   const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
 
-  /** Calls the model, and learns from the usage that it reports how far our count is off. */
+  /** Calls the model, and corrects our count by the usage that it reports. */
   async function measured(
     scope: ReasonScope,
     next: () => Promise<ModelResponse>,
@@ -67,7 +67,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       const reminder = await recall.remind(scope, runner.meter(scope), free);
       return reminder ? [reminder] : [];
     } catch (error) {
-      // A model continues without it, as it does where nothing fits.
+      // The request is sent without the reminder, as if nothing fitted.
       const message = `nothing was recalled for this request: ${errorLine(error)}`;
       scope.emit({ type: 'warning', source: 'compaction', message });
       return [];
@@ -77,7 +77,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   return {
     name: 'compaction',
     ...(tools.length > 0 ? { tools } : {}),
-    // No call is running yet, so there are no events to tell it by.
+    // No call is running yet, so warnings cannot be events.
     install({ model }) {
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
@@ -99,7 +99,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
           throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
-        // Skipped, failed or of no use: the provider's own error says more than we could.
+        // If the reduction did not help, the provider's own error says more than we could.
         if (!reduced) throw error;
         return await measured(scope, next, runner.measure(scope));
       }
@@ -116,11 +116,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   };
 }
 
-/** A model may ask for a compaction from this share of what makes one due: below it much would be lost for little. */
+/** Share of the compaction trigger from which a model may request a compaction. Below it, much would be lost for little. */
 const WORTH_ASKING = 0.5;
 
 /**
- * Lets a model choose the moment of a compaction: what it asks for happens before its next step.
+ * Lets a model choose the moment of a compaction, which runs before the model's next step.
  *
  * @param fillOf The share of what makes a compaction due that a session's last request had.
  */
@@ -147,7 +147,7 @@ function compactRequests(fillOf: (state: AgentState) => number) {
       return 'The older part will be replaced by a record before your next step.';
     },
   });
-  /** The request that a session's model made since the last time, if it made one. */
+  /** Returns and clears the request of a session's model. */
   const take = (state: AgentState) => {
     const request = asked.get(state);
     asked.delete(state);

@@ -4,7 +4,7 @@ import { beforeLatestRequest, pinBoard, pinsOf, roomForPins, withPins } from '..
 import { keepPins, pinsIn } from './stored-state.js';
 import { swapContext } from './undo.js';
 
-/** The share of the room for pins that may be asked for: a smaller model, or a longer system prompt, must not lose one. */
+/** Share of the room for pins that requested pins may use, so that a smaller model or a longer system prompt loses none. */
 const HELD_SHARE = 0.5;
 
 /**

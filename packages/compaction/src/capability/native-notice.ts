@@ -5,7 +5,7 @@ import type { ResolvedCapabilityConfig } from './capability-config.js';
 
 type Config = Pick<ResolvedCapabilityConfig, 'stages' | 'preset' | 'model'>;
 
-/** Says that a configuration asks for a native compaction that the model does not offer, and which stages act without it. */
+/** Returns a warning if a configuration asks for a native compaction that the model does not offer, with the stages that act without it. */
 export function nativeIsMissing(config: Config, stages: readonly Stage[], model: Model): string | undefined {
   const at = stages.findIndex(({ name }) => name === 'native');
   // Presets list native as their second stage only if the user asked for it.
@@ -21,7 +21,7 @@ export function nativeIsMissing(config: Config, stages: readonly Stage[], model:
   return `The stage native does nothing: ${nativeIsOff(model.id)} ${rest}.`;
 }
 
-/** Says that a model offers a native compaction that no stage uses, and how to switch it on. */
+/** Returns a warning if a model offers a native compaction that no stage uses, and how to switch it on. */
 export function nativeIsUnused(config: Config, stages: readonly Stage[], model: Model): string | undefined {
   if (!model.compact || stages.some(({ name }) => name === 'native')) return undefined;
   let remedy = `Preset ${config.preset} has no such stage: leave the preset out to use the default stages`;

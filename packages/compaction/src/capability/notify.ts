@@ -44,7 +44,7 @@ export async function callAfter(
   );
 }
 
-/** Hands what is about to go to `flush`, and to every capability that wants to know. */
+/** Passes the messages about to be removed to `flush`, and to each capability with `beforeReduction`. */
 export async function flushRemoved(
   { flush, flushBeforeCompact }: ResolvedCapabilityConfig,
   scope: ReasonScope,

@@ -4,15 +4,15 @@ import { stubMarks, stubPatterns } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import { readsByName } from '../conversation/tool-calls.js';
 
-/** What finds the texts that this package leaves instead of others. A model may see and copy them. */
+/** Matches the placeholders that this package leaves in messages. A model may see and copy them. */
 const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
 
 /**
- * Objects to a call whose arguments hold a stub instead of the text that it stands for: models imitate what they see, and
- * would write the stub into a file. A call may run that only reads, that holds no stub, that belongs to a conversation
- * without stubs, or that copies the words from what a user or a tool has said.
+ * Rejects a call whose arguments contain a placeholder instead of the text that it replaced: models imitate what they see, and would write
+ * it into a file. Allows calls that only read, and words that a user or a tool has said. Allows everything in a conversation without
+ * placeholders.
  *
- * @param truncations Texts that stand where arguments of calls were cut: elsewhere a user may choose the same words.
+ * @param truncations Texts that mark cut arguments of calls in this conversation. Elsewhere a user may choose the same words.
  */
 export function refuseCopiedStubs(
   call: ToolUseBlock,

@@ -2,30 +2,30 @@ import type { CallScope, Message } from '@x/core';
 import { systemClock, type UserScope } from '@x/core/internal';
 import { NarrativeDesk, type Writing } from '../summary/narrative-desk.js';
 
-/** Messages that a step reads ahead: more than it adds, so that a few steps have caught up with all before them. */
+/** Messages that a step reads ahead. More than a step adds, so that reading catches up. */
 const READ_AT_ONCE = 16;
-/** Steps before a compaction is due at which its narrative is begun, until it is known how long one takes. */
+/** Steps before a compaction is due at which its narrative is begun, until the duration of one is known. */
 const FIRST_LEAD = 2;
-/** Of a growth that was larger, so much is still expected at the next step. */
+/** Share of an earlier, larger growth that is still expected at the next step. */
 const MEMORY_OF_GROWTH = 0.7;
-/** A call that has made so many steps continues: the process will be there to use what it begins. */
+/** Steps after which a call is expected to continue, so that this process can use what it begins. */
 const LONG_CALL = 8;
 
-/** A conversation that a run has left as it was. */
+/** A conversation that a run left unchanged. */
 interface Settled {
   readonly length: number;
   readonly lastId: string | undefined;
   readonly untilTokens: number;
-  /** A hook said so, which knows why. */
+  /** `true` if a hook decided so. */
   readonly isWanted: boolean;
 }
 
-/** After a run without effect: how much the request must have grown before the next one. */
+/** Share by which the request must grow after a run without effect before the next one. */
 export const RETRY_GROWTH = 0.05;
 
 /**
- * What a capability remembers of one session between the calls of an agent, by the ids of messages: a new call loads new ones.
- * Lost with the process, and cheap to find again.
+ * What a capability remembers of one session between calls, by message id, because each call loads new objects. Lost with the process, and
+ * cheap to rebuild.
  */
 export class SessionMemory {
   readonly desk = new NarrativeDesk();
@@ -58,7 +58,7 @@ export class SessionMemory {
     this.#begun = undefined;
   }
 
-  /** Notes what was begun in this step. */
+  /** Records what was begun in this step. */
   begun({ writing }: { readonly writing: Writing }): void {
     this.#begun = { writing, step: this.#steps };
   }
@@ -68,7 +68,7 @@ export class SessionMemory {
     return this.#calls > 1 || this.#stepsOfCall >= LONG_CALL;
   }
 
-  /** Measures how fast the conversation grows. Answers its size by the time at which what is begun now will be there. */
+  /** Measures how fast the conversation grows. Returns its expected size when work that begins now will be done. */
   grow(tokens: number, messages: number): { readonly tokens: number; readonly messages: number } {
     const last = this.#size ?? { tokens, messages };
     const expected = (grown: number, before: number) => Math.max(grown, before * MEMORY_OF_GROWTH, 0);
@@ -94,9 +94,9 @@ export class SessionMemory {
   }
 
   /**
-   * Tests if too little was added since nothing could be done.
+   * Tests if the conversation has grown too little since it could not be reduced.
    *
-   * @param isUrgent The request exceeds the window: then whatever was added is worth a try.
+   * @param isUrgent The request exceeds the window, so that any growth is worth a try.
    */
   isStillFutile(context: readonly Message[], tokens: number, isUrgent: boolean): boolean {
     const settled = this.#settled;
@@ -106,8 +106,8 @@ export class SessionMemory {
   }
 
   /**
-   * Whether to look for early reductions: when the request has grown by a tenth since they were last looked for. Looking
-   * costs the length of the history; at growing distances that is a constant for each message added.
+   * Tests if the request has grown by a tenth since early reductions were last looked for. A check costs the length of the history, so
+   * growing distances keep the cost for each message constant.
    */
   earlyCheckDue(tokens: number): boolean {
     if (tokens < this.#checkedAt * 1.1) return false;
@@ -115,14 +115,14 @@ export class SessionMemory {
     return true;
   }
 
-  /** Reads some more messages ahead of a compaction, which would else read them all at once. */
+  /** Reads some messages ahead of a compaction, which would otherwise read them all at once. */
   readAhead(context: readonly Message[], observe: ((message: Message) => void) | undefined): void {
     const next = context.slice(this.#read, this.#read + READ_AT_ONCE);
     for (const message of next) observe?.(message);
     this.#read += next.length;
   }
 
-  /** The conversation was rewritten. */
+  /** Resets what was known of the conversation before it was rewritten. */
   rewritten(): void {
     this.#read = 0;
     this.#settled = undefined;
@@ -130,12 +130,12 @@ export class SessionMemory {
   }
 }
 
-/** Sessions that are remembered, the last used … */
+/** Most sessions that are remembered. The least recently used are forgotten first. */
 const MAX_SESSIONS = 1_000;
-/** … for so many milliseconds after their last step. */
+/** Milliseconds after its last step at which a session is forgotten. */
 const IDLE_MS = 30 * 60_000;
 
-/** The sessions of a capability, each with what it remembers of it. */
+/** The memories of a capability's sessions. */
 export class SessionMemories {
   readonly #memories = new Map<string, SessionMemory>();
 

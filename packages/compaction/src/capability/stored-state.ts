@@ -13,7 +13,7 @@ export function notesIn(state: AgentState): JsonObject {
 /**
  * Changes notes; `undefined` removes one.
  *
- * @returns A function that restores the changed notes as they were. Others may have changed since, and stay.
+ * @returns A function that restores the changed notes. Other notes keep later changes.
  */
 export function changeNotes(
   state: AgentState,
@@ -34,21 +34,21 @@ const FACTOR = 3;
 const RATE = 0.3;
 
 /**
- * Tokens that the provider reported for each that we counted, for this model. Kept in the state, so that a resumed
- * session counts right from its first step. 1 until there was a report.
+ * Returns the tokens that the provider reports for each that we count, for this model. Stored in the state, so that a resumed session
+ * counts right from its first step. 1 until there was a report.
  */
 export function calibrationOf(state: AgentState, model: Model): number {
   const ratio = numberIn(state, 'calibration', model);
   return ratio !== undefined && isPlausible(ratio) ? ratio : 1;
 }
 
-/** Tests if a provider may have counted so many tokens for each that we count. */
+/** Tests if a ratio of reported to counted tokens is plausible. */
 export function isPlausible(ratio: number): boolean {
   return ratio >= 1 / FACTOR && ratio <= FACTOR;
 }
 
 /**
- * Takes a provider's report into account, unless it cannot be true. Smoothed: one odd report changes little.
+ * Applies a provider's report, unless it is implausible. Reports are smoothed, so that one odd report changes little.
  *
  * @param rate The share by which it moves the ratio. 1 for what was measured.
  */
@@ -67,7 +67,7 @@ export function calibrate(
   note(state, 'calibration', model, Math.round(next * 100) / 100);
 }
 
-/** The window that the provider reported when it refused a request, in its own tokens. */
+/** Returns the window that the provider reported when it refused a request, in its own tokens. */
 export function toldWindow(state: AgentState, model: Model): number | undefined {
   return numberIn(state, 'windows', model);
 }
@@ -77,7 +77,7 @@ export function learnWindow(state: AgentState, model: Model, tokens: number): vo
   note(state, 'windows', model, Math.floor(tokens));
 }
 
-/** What is noted of models, by their ids. */
+/** Notes about models, by model id. */
 type ModelNote = 'calibration' | 'windows';
 
 function numberIn(state: AgentState, key: ModelNote, { id }: Model): number | undefined {
@@ -96,8 +96,8 @@ function notesOf(state: AgentState, key: ModelNote): JsonObject {
 }
 
 /**
- * No reduction before the request has this many tokens: what was undone is not done again at once. Kept in the state,
- * because an undo and the next call may happen in different processes; the next reduction forgets it.
+ * Prevents reductions until the request has this many tokens, so that an undone one is not repeated at once. Stored in the state, because
+ * an undo and the next call may run in different processes. The next reduction clears it.
  */
 export function holdOff(state: AgentState, untilTokens: number): void {
   changeNotes(state, { heldUntil: Math.ceil(untilTokens) });
@@ -110,8 +110,8 @@ export function heldUntil(state: AgentState): number {
 }
 
 /**
- * Notes which narrative is being written, by the last message that it covers, so that no other process starts it. A compaction
- * clears the note.
+ * Records which narrative is being written, by the last message that it covers, so that no other process starts it. A compaction clears the
+ * note.
  */
 export function noteWriting(state: AgentState, to: string): void {
   changeNotes(state, { writing: to });
@@ -132,7 +132,7 @@ export function pinsIn(state: AgentState): readonly Pin[] {
     : [];
 }
 
-/** Keeps the pins of a session. */
+/** Stores the pins of a session. */
 export function keepPins(state: AgentState, pins: readonly Pin[]): void {
   changeNotes(state, { pins: pins.length > 0 ? (pins as unknown as JsonValue) : undefined });
 }

@@ -13,20 +13,20 @@ import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn, pinsIn } from './stored-state.js';
 
-/** UTF-16 units that the records may have together: the state is stored often, and they with it. */
+/** Most UTF-16 units of all records together, because they are stored with the state, which is stored often. */
 const LONGEST = 200_000;
-/** So many compactions can be undone, one after the other. */
+/** Most compactions that can be undone, one after the other. */
 const DEEPEST = 10;
 
 /** Places of messages of the list before a compaction. */
 const entrySchema = z.union([
-  /** So many from an index on in the list that the compaction made: they stayed. */
+  /** `[start, count]` in the list that the compaction made: messages that stayed. */
   z.strictObject({ kept: z.tuple([countSchema, countSchema]) }),
-  /** In the log, under so many of the ids from an index on that the summary at that place covers. */
+  /** `[summary index, start, count]`: messages in the log, under ids that this summary covers. */
   z.strictObject({ covered: z.tuple([countSchema, countSchema, countSchema]) }),
   /** In the log, under this id. */
   z.strictObject({ logged: z.string() }),
-  /** Here: it had been altered since it was logged. */
+  /** A copy, because the message was changed after it was logged. */
   z.strictObject({ copy: messageSchema }),
 ]);
 
@@ -35,10 +35,10 @@ type Entry = z.infer<typeof entrySchema>;
 const recordSchema = z.object({
   /** The list as it was, piece by piece. */
   before: z.array(entrySchema),
-  /** The number of messages that the compaction left, and the mark that tells them from others. */
+  /** The number of messages that the compaction left. `digest` identifies them. */
   length: countSchema,
   digest: z.string(),
-  /** Nothing was condensed, and nobody had asked: undone together with the summary before it. */
+  /** `true` if messages were only changed, unasked. Undone together with the summary before it. */
   minor: z.boolean(),
 });
 
@@ -46,12 +46,11 @@ const recordSchema = z.object({
 type UndoRecord = z.infer<typeof recordSchema>;
 
 /**
- * How to get from `after` back to `before`. Takes little room: what stayed is not written again, and what the session's
- * log holds as it is is named, by the summary that covers it if there is one. Whatever altered a message since it
- * was logged, the record has a copy of it.
+ * Makes the record that leads from the list after a compaction back to the list before. It is small: messages that stayed are referenced by
+ * index, and logged messages by id or by the summary that covers them. It contains a copy of any message that changed after it was logged.
  *
- * @param minor Whether messages were only altered, and nobody had asked for it.
- * @returns `undefined` when so much was altered that the copies would be a burden to every save of the state.
+ * @param minor Whether messages were only changed, unasked.
+ * @returns `undefined` if the copies would be too large to save with the state.
  */
 export async function undoRecordOf(
   listBefore: readonly Message[],
@@ -68,7 +67,7 @@ export async function undoRecordOf(
   }
 
   const gone = before.filter((message) => !position.has(message));
-  // A log that cannot be read holds nothing.
+  // If the log cannot be read, treat it as empty.
   const logged = await findLogged(idsOf(gone), log).catch(() => new Map<string, Message>());
   const entries: Entry[] = [];
   const compare = function* (): Work<void> {
@@ -87,7 +86,7 @@ export async function undoRecordOf(
 }
 
 /**
- * The list from before the compaction that left `after`, or `undefined` when the log lacks a message.
+ * Returns the list from before the compaction that left `after`, or `undefined` if the log lacks a message.
  *
  * @throws what reading the log throws.
  */
@@ -115,9 +114,9 @@ function recordsIn(state: AgentState): readonly UndoRecord[] {
 }
 
 /**
- * The records of a state with one more. The oldest go when they are too many; without the newest none can be undone.
+ * Adds a record to those of a state. The oldest are removed if there are too many. Without the newest, none can be undone.
  *
- * @param record What {@link undoRecordOf} answered.
+ * @param record The result of {@link undoRecordOf}.
  */
 export function withRecord(state: AgentState, record: UndoRecord | undefined): JsonValue | undefined {
   if (record === undefined) return undefined;
@@ -126,7 +125,7 @@ export function withRecord(state: AgentState, record: UndoRecord | undefined): J
   return records as unknown as JsonValue;
 }
 
-/** Neighbors of one list become one entry. */
+/** Joins adjacent entries of the same list. */
 function joined(entries: readonly Entry[]): Entry[] {
   const result: Entry[] = [];
   for (const entry of entries) {
@@ -144,7 +143,7 @@ function follows([place, start, length]: readonly number[], [nextPlace, next]: r
   return nextPlace === place && next === (start ?? 0) + (length ?? 0);
 }
 
-/** The messages of an entry, or the ids under which the log has them. */
+/** Returns the messages of an entry, or their ids in the log. */
 function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message | string | undefined)[] {
   if ('copy' in entry) return [entry.copy];
   if ('logged' in entry) return [entry.logged];
@@ -162,10 +161,10 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map(({ id }) => id));
 }
 
-/** Levels of a value that are compared one by one. */
+/** Nesting depth up to which values are compared key by key. */
 const COMPARED_DEPTH = 100;
 
-/** Tests if a log or a view holds the very message, whatever the order of keys, which some databases change. Compares long texts as they are. */
+/** Tests if two values are equal, whatever the order of keys, which some databases change. Compares long texts as they are. */
 export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
   if (logged === message) return true;
   if (!isNode(logged) || !isNode(message) || Array.isArray(logged) !== Array.isArray(message)) return false;
@@ -178,7 +177,7 @@ function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Pins hold whatever was undone: their board is made anew. */
+/** Removes pin boards: pins survive an undo, and their board is made again. */
 function withoutBoards(messages: readonly Message[]): readonly Message[] {
   return messages.filter((message) => !isPinBoard(message));
 }
@@ -194,9 +193,8 @@ export interface UndoScope {
 }
 
 /**
- * Restores the exact list from before the last summary; what was added since stays behind it. What only altered messages
- * since, unasked, is undone with it. Called again it undoes the summary before, up to ten of them. Works after a restart too,
- * as long as the log holds the messages.
+ * Restores the exact list from before the last summary, followed by the messages added since. Also undoes unasked changes made after that
+ * summary. Another call undoes the summary before, up to ten of them. Works after a restart, as long as the log has the messages.
  *
  * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
  * rewritten since by a hook or a tool, or when the log lacks a message.
@@ -217,7 +215,7 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     if (after.length < record.length || digestOf(after) !== record.digest) return false;
     const before = await listBefore(record, after, log);
     if (!before) return false;
-    // A narrative that came late goes with the summary that it belongs to.
+    // A late narrative is removed with its summary.
     restored = [...before, ...restored.slice(record.length).filter((one) => !isNarrative(one))];
     if (!record.minor) break;
   }
@@ -228,16 +226,16 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
   return true;
 }
 
-/** So many messages are looked up one by one … */
+/** Most messages that are looked up one by one. More are found by reading the log. */
 const FEW = 16;
-/** Messages that are read between two turns of others. */
+/** Messages that are read before other work gets the thread. */
 const MESSAGES_A_TURN = 500;
-/** … and more of them by reading the log, as long as it has at most so many others for each. */
+/** Messages of the log that are read at most, for each message to find. */
 const OTHERS_FOR_EACH = 32;
 
 /**
- * The messages with these ids that a log holds, by id. To look one up costs a file log as much as to read some dozens in
- * a row: many are found in one pass.
+ * Finds the messages with these ids in a log. In a file log, one lookup costs as much as reading dozens of messages in a row, so many are
+ * found in one pass.
  *
  * @throws what reading the log throws.
  */
@@ -264,10 +262,9 @@ export async function findLogged(
 }
 
 /**
- * Puts `after` in the place of `before`; messages that arrived behind it meanwhile stay behind it.
+ * Replaces `before` by `after`. Messages that arrived in the meantime stay after it.
  *
- * @returns A function that undoes it, or `undefined` when the conversation no longer begins with `before`: nothing was
- * changed then.
+ * @returns A function that undoes it, or `undefined` if the conversation no longer begins with `before`, and nothing changed.
  */
 export function swapContext(
   state: AgentState,
@@ -283,7 +280,7 @@ export function swapContext(
 function replaceHead(context: Message[], length: number, head: readonly Message[]): void {
   const tail = context.slice(length);
   context.length = 0;
-  // Not `push(...head)`: a call takes only so many arguments.
+  // Not `push(...head)`: the number of arguments of a call is limited.
   for (const message of head) context.push(message);
   for (const message of tail) context.push(message);
 }

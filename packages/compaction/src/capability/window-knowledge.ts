@@ -28,7 +28,7 @@ export function warnOnce(): WarnOnce {
   };
 }
 
-/** What is known of a model's window, and of how the provider's count differs from ours. It learns from refusals and usage. */
+/** Knows a model's window, and how the provider's count differs from ours. Learns from refusals and usage. */
 export class WindowKnowledge {
   readonly #config: Pick<ResolvedCapabilityConfig, 'contextWindow'>;
   readonly #warnOnce: WarnOnce;
@@ -79,8 +79,8 @@ export class WindowKnowledge {
   }
 
   /**
-   * Tests if a provider may have refused a request for its size without saying so in words that are known. Returns true at
-   * most once until a request succeeds again.
+   * Tests if a provider may have refused a request for its size, in words that are not known. Returns true at most once until a request
+   * succeeds again.
    */
   mayBeTooLarge(scope: CallScope, tracker: SessionTracker, counted: number, error: unknown): boolean {
     const { state, model, emit } = scope;

@@ -4,10 +4,10 @@ import { countSchema, shareSchema } from '../config/values.js';
 import { isHeavy, type ReductionTarget, type View } from '../stage.js';
 import type { Keep, SummarizeOptions } from '../summary/options.js';
 
-/** The share of the window at which a reduction is due where no trigger is named. */
+/** Share of the window at which a reduction is due if no trigger is set. */
 const TRIGGER_SHARE = 0.85;
 
-/** Bytes of a request from which on files make way: providers refuse requests of 32 MB, and gateways smaller ones. */
+/** Bytes of a request at which files are removed: providers reject requests of 32 MB, and gateways smaller ones. */
 const HEAVY_BYTES = 20_000_000;
 
 /** When a reduction is due. */
@@ -20,7 +20,10 @@ export const triggerSchema = z.pipe(
       tokens: z.optional(countSchema),
       /** A number of messages. */
       messages: z.optional(countSchema),
-      /** Bytes of texts and encoded files, beside any other trigger: older files become references, which `recall` opens; 0 for never. */
+      /**
+       * Bytes of texts and encoded files, in addition to any other trigger: older files become references, which `recall` opens; 0 for
+       * never.
+       */
       bytes: z._default(countSchema, HEAVY_BYTES),
     },
     {
@@ -47,7 +50,7 @@ export const targetSchema = z.union([
   z.strictObject({ tokens: z.int().check(z.minimum(1)) }),
 ]);
 
-/** The context window, in tokens, to assume where neither options nor model name one. */
+/** Context window, in tokens, if neither options nor model name one. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;
 
 /** The share of a window that is left for the model's answer. */
@@ -58,7 +61,7 @@ export function mostTokensOf(contextWindow: number): number {
   return Math.floor(contextWindow * (1 - ANSWER_SHARE));
 }
 
-/** The settings that sizes follow from. */
+/** The settings that determine sizes. */
 interface Sizes {
   readonly trigger: z.output<typeof triggerSchema>;
   readonly target?: z.output<typeof targetSchema> | undefined;
@@ -66,12 +69,12 @@ interface Sizes {
   readonly summary: Pick<SummarizeOptions, 'record'>;
 }
 
-/** The share of the trigger point that a reduction leaves where nothing is named: about half of the window. */
+/** Default share of the trigger point that a reduction leaves: about half of the window. */
 const TARGET_SHARE = 0.5;
-/** At this share of the trigger point a reduction is done: the next one is not due at once. */
+/** Share of the trigger point at which a reduction is complete, so that the next one is not due at once. */
 const ENOUGH_SHARE = 0.9;
 
-/** Tokens from which on a reduction is due; `Infinity` when no trigger counts tokens. */
+/** Returns the tokens at which a reduction is due; `Infinity` if no trigger counts tokens. */
 function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow: number): number {
   return Math.min(share > 0 ? Math.floor(contextWindow * share) : Infinity, tokens > 0 ? tokens : Infinity);
 }
@@ -79,11 +82,11 @@ function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow
 /** The window of the model that reads the conversation. */
 export interface ContextWindow {
   readonly tokens: number;
-  /** `false` where nobody named it: then it is assumed, and only a trigger makes a reduction due. */
+  /** `false` if the window is assumed. Then only a trigger makes a reduction due. */
   readonly isKnown: boolean;
 }
 
-/** Makes the window of the first size that is named. */
+/** Makes a window of the first size that is set. */
 export function contextWindowOf(...named: readonly (number | undefined)[]): ContextWindow {
   const tokens = named.find((size) => size !== undefined);
   return { tokens: tokens ?? FALLBACK_CONTEXT_WINDOW, isKnown: tokens !== undefined };
@@ -105,7 +108,7 @@ export function isDue(
 /**
  * Computes the aim of a reduction for this reason.
  *
- * @param isMeasured The provider told the size of the request and of its window, so that the count is right.
+ * @param isMeasured The provider reported the size of the request and of its window, so the count is right.
  */
 export function budgetFor(
   config: Sizes,
@@ -117,7 +120,7 @@ export function budgetFor(
   const { messages = 0 } = config.trigger;
   let mostTokens = mostTokensOf(contextWindow);
   let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), mostTokens);
-  // Too large for the model, and nobody said by how much: the count is wrong by an unknown factor, and there is one retry.
+  // The request is too large for the model by an unknown factor, and there is only one retry, so aim for half.
   if (reason === 'request_too_large' && !isMeasured) {
     dueTokens = Math.min(dueTokens, Math.floor(Math.min(tokensBefore, contextWindow) / 2));
     mostTokens = Math.min(mostTokens, dueTokens);
@@ -141,18 +144,20 @@ export function budgetFor(
   };
 }
 
-/** The record's share of the trigger point where none is named; in a small window more, up to tokens in which much can be said. */
+/**
+ * Default share of the trigger point for the record. In a small window it is larger, up to `USEFUL_RECORD` tokens or `MOST_RECORD_SHARE`.
+ */
 const RECORD_SHARE = 0.25;
 const MOST_RECORD_SHARE = 0.5;
 const USEFUL_RECORD = 2_600;
 
-/** Tokens that a record may have. */
+/** Returns the most tokens of a record. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {
   if (share !== undefined) return dueTokens * share;
   return Math.max(dueTokens * RECORD_SHARE, Math.min(USEFUL_RECORD, dueTokens * MOST_RECORD_SHARE));
 }
 
-/** Tokens to aim for. The default makes room for what the user wants kept; never more than is enough. */
+/** Returns the tokens to aim for. The default makes room for what `keep` names, but never exceeds what is enough. */
 function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const most = Math.floor(dueTokens * ENOUGH_SHARE);
   if (typeof target === 'object') return Math.min(target.tokens, most);
@@ -160,15 +165,14 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const kept = Math.max(keep.tokens ?? 0, dueTokens * (keep.share ?? 0));
   const record = recordTokens(summary.record, dueTokens);
   const wanted = kept > 0 ? kept + record : 0;
-  // The larger record of a small window takes nothing from what stays verbatim.
+  // The larger record of a small window takes no room from what stays verbatim.
   const more = summary.record === undefined ? record - dueTokens * RECORD_SHARE : 0;
   return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE + more, wanted)));
 }
 
 /**
- * Tests if a view meets its budget, so that the cascade can stop. A reduction asked for by hand continues until the older
- * part was condensed; condensed once, it is not condensed again as long as it is below the trigger. After an overflow the
- * number of messages does not matter.
+ * Tests if a view meets its budget, so that the cascade can stop. A manual reduction continues until the older part was condensed. Once
+ * condensed, it is not condensed again while it is below the trigger. After an overflow the number of messages does not matter.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
   if (

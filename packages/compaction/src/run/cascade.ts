@@ -20,7 +20,7 @@ export interface CascadeResult {
   readonly view: View;
   readonly steps: readonly CompactionStep[];
   readonly manifest: readonly ManifestEntry[];
-  /** Failures on the way, stage by stage. */
+  /** The failures, in the order of the stages. */
   readonly failures: readonly string[];
   readonly condensed: boolean;
   readonly usage: Usage | undefined;
@@ -28,9 +28,8 @@ export interface CascadeResult {
 }
 
 /**
- * Runs stages from the first to the last, free ones before dear ones, until the view fits its budget. A step that
- * fails, or whose answer breaks a promise, leaves the view as it was; every step that worked is kept, so the cheap
- * stages count even where a dear one fails. Ends after one pass, and another one without a model at most.
+ * Runs the stages in order until the view fits its budget. A step that fails, or whose result is invalid, leaves the view unchanged. Every
+ * successful step is kept, so cheap stages count even if an expensive one fails. Ends after one pass, plus at most one without a model.
  *
  * @throws the signal's reason when aborted.
  */
@@ -40,7 +39,7 @@ export async function runCascade(
   budget: ReductionTarget,
   context: StageContext,
 ): Promise<CascadeResult> {
-  /** Of two fates of a message the later one counts. */
+  /** If a message has two fates, the later one counts. */
   const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
@@ -76,21 +75,21 @@ export async function runCascade(
   for (const stage of stages) {
     if (fits(view, budget, condensed)) break;
     if (context.isAhead && stage.cost === 'llm') {
-      // What another one would do cannot be known without a call.
+      // The effect of another stage cannot be known without a model call.
       if (!stage.prepare || stage.prepare(view, budget, context)) break;
     } else await run(stage, budget);
   }
-  // A stage that waits until it saves more waits no longer where the request is still too large.
+  // If the request is still too large, stages that wait for a larger saving run anyway.
   for (const stage of stages) {
     if (budget.forced || budget.early || !mustShrink(view, budget)) break;
     if (stage.cost === 'free' || stage.worksInDryRun) await run(stage, { ...budget, forced: true }, true);
   }
-  // What stages made and unmade in between has no entry.
+  // Messages that stages both added and removed have no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
   return { view, steps, manifest, failures, condensed, usage, modelCalls };
 }
 
-/** The same request around another conversation. */
+/** Returns the view with another conversation. */
 function withMessages(view: View, messages: readonly Message[], meter: Meter): View {
   return { messages, fixedTokens: view.fixedTokens, tokens: view.fixedTokens + meter.messages(messages) };
 }
@@ -120,7 +119,7 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  // A repair is needed whatever it costs, and a summary knows what it has to save.
+  // A repair is needed at any cost, and a summary checks its own saving.
   if (tokens > view.tokens && stage !== repairPairs && !reduction.condensed) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }

@@ -5,9 +5,9 @@ import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversat
 import { type Fate, type Reduction, saysAnything } from '../stage.js';
 
 /**
- * Finds why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
- * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, something is left, what stays
- * keeps its order. A result that no model has seen is never removed, and not altered while everything fits.
+ * Returns why a reduction must not be used, or `undefined` if it is valid: every call keeps its result, every change has a fate, nothing
+ * pinned is removed, something is left, and what stays keeps its order. A result that no model has seen is never removed, and not changed
+ * while the request fits.
  *
  * @param fitted Whether the request had room in the window.
  */
@@ -68,7 +68,7 @@ export function problemWith(
   return inOrder(position, after) ? undefined : 'the messages that stay changed their order';
 }
 
-/** Returns whether a summary, or what the provider made, stands for the message. */
+/** Tests if a summary, or a provider's compaction, replaces the message. */
 function stands({ fate }: Fate): boolean {
   return fate === 'summarized' || fate === 'replaced';
 }
@@ -81,7 +81,7 @@ function inOrder(position: ReadonlyMap<string, number>, after: readonly Message[
   let last = -1;
   for (const message of after) {
     const index = position.get(message.id);
-    // A result's place is behind its call, which another check sees to.
+    // Another check ensures that results follow their calls.
     if (index === undefined || message.role === 'tool') continue;
     if (index < last) return false;
     last = index;

@@ -26,8 +26,8 @@ const REMEDY =
   '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
 
 /**
- * Refuses what is no request: messages of another library most of all. A message that passed is not looked at again, since a
- * conversation is compacted again and again.
+ * Rejects invalid messages and options, such as messages of another library. A message that passed is not checked again, because a
+ * conversation is compacted repeatedly.
  *
  * @throws {InvalidInputError} naming the first bad message, and every bad option.
  */
@@ -63,7 +63,7 @@ const json: Check = (value, path) => {
   try {
     JSON.stringify(value);
   } catch (error) {
-    // That something is nested too deep for it is no fault.
+    // A value that is nested too deeply for `JSON.stringify` is not invalid.
     if (error instanceof TypeError) refuse(path, `is not valid JSON: ${error.message.split('\n', 1)[0]}`);
   }
 };
@@ -73,7 +73,7 @@ const output: Check = (value, path) => {
   for (const [place, part] of value.entries()) checkBlock(part, `${path}[${place}]`, OUTPUTS);
 };
 
-/** By type what a block must have, so that no step meets a block that it cannot read. */
+/** The required fields of each type of block, so that no stage meets a block that it cannot read. */
 type Blocks = Readonly<Record<string, Readonly<Record<string, Check>>>>;
 
 const OUTPUTS: Blocks = { text: { text }, file: { mediaType: text, source: record } };

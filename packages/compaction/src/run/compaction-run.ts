@@ -37,24 +37,24 @@ interface RunInput {
   /** Reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
-  /** The window, where the caller knows more of it than options, configuration and model say. */
+  /** The window, if the caller knows more than options, configuration and model say. */
   readonly window?: ContextWindow | undefined;
-  /** The provider told the size of a request that it refused. */
+  /** `true` if the provider reported the size of the request that it refused. */
   readonly isMeasured?: boolean | undefined;
-  /** Where models write, and who is told of it. */
+  /** Runs the model calls and receives their usage and warnings. */
   readonly work: Omit<ModelWork, 'patience'>;
-  /** Reduces nothing: what a coming reduction will wait for is begun. */
+  /** `true` to reduce nothing, and only begin what the next reduction will wait for. */
   readonly isAhead?: boolean | undefined;
   /** The summarizer is the model that the conversation is sent to. */
   readonly live?: boolean | undefined;
-  /** Takes every message of a conversation that need not be reduced yet. */
+  /** Receives every message of a conversation that need not be reduced yet. */
   readonly observe?: ((message: Message) => void) | undefined;
 }
 
-/** A conversation of fewer tokens than both is not what makes a request too large. */
+/** A conversation smaller than both, in tokens and as a share of the window, is too small to matter. */
 const TRIFLE = { tokens: 200, share: 0.01 };
 
-/** Reduces a conversation once. Never throws: any failure is an outcome, with the list as it was given. */
+/** Reduces a conversation once. Never throws: a failure is an outcome with the original list. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
   try {
     return await reduceOnce(input);
@@ -74,7 +74,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const frame = meter.frame({ system, tools, reminders });
   const wanted = pinsOf(messages, options.pins ?? [], config.keep.match ?? []);
   const pins = pinsWithin(wanted, roomForPins(contextWindow, frame), (message) => meter.message(message));
-  // The stages have room for the pins, and never see them.
+  // The stages leave room for the pins, but never see them.
   const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
   const said = messages.filter((message) => !isPinBoard(message));
   const tokens = fixedTokens + meter.messages(said);
@@ -126,7 +126,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
     const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...stages];
-    // Where only the bytes are too many, files are all that must go.
+    // If only the bytes are too many, it is enough to remove files.
     const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
     const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
     const context = {
@@ -150,7 +150,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
 type Report = (status: CompactionStatus, why: string, result?: CascadeResult) => CompactionOutcome;
 
-/** Makes the function that puts an outcome into words and numbers. */
+/** Makes the function that builds outcomes. */
 function reporter(
   before: View,
   startedAt: number,
@@ -182,7 +182,7 @@ function reporter(
   };
 }
 
-/** The fates of messages: what pins hold of them is not gone, and earlier pins are in the new ones. */
+/** Lists the fates of messages. A removed message that is pinned counts as pinned, and earlier pin boards as merged. */
 function manifestOf(
   { manifest }: CascadeResult,
   before: readonly Message[],
@@ -245,7 +245,7 @@ function thatWorked(steps: readonly CompactionStep[]): readonly CompactionStep[]
   );
 }
 
-/** The message as it was at the start, found by id. The index is built when first asked for. */
+/** Returns a lookup from a message to its original, by id. The index is built on the first call. */
 function originalsOf(messages: readonly Message[]): (message: Message) => Message {
   let byId: Map<string, Message> | undefined;
   return (message) => {

@@ -32,7 +32,7 @@ type StageName = keyof typeof STAGES;
 
 export const stageNames = Object.keys(STAGES) as [StageName, ...StageName[]];
 
-/** Room for what no model has seen; the model's own compaction where it offers one, else a summary; the oldest go last. */
+/** The default stages: make room for unseen results, let the provider compact if it can, else summarize, and drop the oldest last. */
 const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize', 'drop_oldest'];
 
 /** The settings of a ladder: its stages, and the groups that these share. */
@@ -46,7 +46,7 @@ export function stagesOf(config: LadderSettings): readonly Stage[] {
   const ladder = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
   const names = ladder.map(({ name }) => name);
   if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return ladder;
-  // What the provider could not condense must not be lost to the stage that drops.
+  // If the provider could not condense a part, a record must replace it before `drop_oldest` removes it.
   const dropping = names.indexOf('drop_oldest', names.indexOf('native'));
   return ladder.toSpliced(dropping === -1 ? ladder.length : dropping, 0, recordAlone(config));
 }
@@ -67,8 +67,8 @@ function recordAlone(config: LadderSettings): Stage {
 }
 
 /**
- * Makes the function to call with every message before a compaction is due. It makes the excerpts of a message, which a compaction
- * would else make all at once. `undefined` where no record is written. A second call costs nothing.
+ * Makes the function to call with every message before a compaction is due. It prepares the excerpts of a message, so that a compaction
+ * need not prepare them all at once. A second call costs nothing. Returns `undefined` if no record is written.
  */
 export function observerFor(config: LadderSettings): ((message: Message) => void) | undefined {
   const writes = stagesOf(config).some(({ name }) => name === 'summarize');
