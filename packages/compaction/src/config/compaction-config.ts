@@ -14,13 +14,13 @@ import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agen
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
 import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
 
-/** Neither a model nor a record would write a summary. */
+/** The error if neither a model nor a record would write a summary. */
 export const NOTHING_WRITTEN: Issue = {
   path: 'summary.record',
   message: 'is 0 although there is no model: nothing would be written',
 };
 
-/** Keys of every preset beside its own: what it waits for is the same as in the group `summary`. */
+/** Additional keys of every preset: the time limits mean the same as in the group `summary`. */
 const waitShape = {
   background: summaryShape.background,
   waitMs: summaryShape.waitMs,
@@ -29,7 +29,7 @@ const waitShape = {
 const presetShape = { ...sharedShape, ...waitShape };
 
 /**
- * The schema of what is written, in groups or with the keys of a preset.
+ * Makes the schema of a configuration as the user writes it, in groups or with the keys of a preset.
  *
  * @param common Keys that are the same with every preset.
  * @param grouped Keys that only the groups have.
@@ -58,7 +58,7 @@ export function writtenSchema<Common extends z.core.$ZodShape, Grouped extends z
 /** A written configuration with the defaults of each key. */
 export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>>>>;
 
-/** By preset: its keys, how they are mapped, and its names for what the groups call otherwise. */
+/** By preset: its keys, its mapping onto groups, and its names for the keys of the groups. */
 export const PRESETS = {
   agentscope: { shape: agentscopeShape, map: fromAgentscope, names: agentscopeNames },
   everruns: { shape: everrunsShape, map: fromEverruns, names: everrunsNames },
@@ -68,7 +68,7 @@ export const PRESETS = {
 /** Keys that mean the same with a preset and without. */
 const SHARED: object = { ...sharedShape, ...codeShape.common, preset: true };
 
-/** Fills in what follows from other keys, and maps the keys of a preset. What the groups have, it takes by their schema. */
+/** Fills in derived values, and maps the keys of a preset. The schema of the groups validates the result. */
 function resolved(written: Written): ResolvedCompactionConfig {
   const { preset } = written;
   if (preset === undefined) return completeSchema.parse(pick(written, completeSchema.shape));
@@ -86,9 +86,11 @@ function pick(value: object, shape: object): object {
   return Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(shape, key)));
 }
 
-/** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
+/**
+ * Rejects a configuration that would be due again at once, could never run, or contradicts itself. Errors use the keys that the user wrote.
+ */
 export function refuseContradictions(written: Written, context: z.core.$RefinementCtx): void {
-  // What is no configuration yet contradicts nothing.
+  // An invalid configuration is not checked for contradictions.
   if (context.issues.length > 0) return;
   const refuse = (path: string, message: string) =>
     context.addIssue({ code: 'custom', path: path.split('.'), message });
@@ -99,9 +101,9 @@ export function refuseContradictions(written: Written, context: z.core.$Refineme
 }
 
 /**
- * Finds what would be due again at once, could never run, or says two things. What was not written contradicts nothing.
+ * Finds settings that would be due again at once, could never run, or contradict each other. Keys that were not written contradict nothing.
  *
- * @param named The name of a key as the user writes it.
+ * @param named Returns the name of a key as the user writes it.
  */
 function contradictionsIn(
   config: ResolvedCompactionConfig,
@@ -109,7 +111,7 @@ function contradictionsIn(
 ): readonly Issue[] {
   const { trigger, target, keep, summary, contextWindow, model } = config;
   const issues: Issue[] = [];
-  /** Refuses a size that is no smaller than the one that it must stay below. */
+  /** Rejects a size that is not below another one. */
   const below = (path: string, size: number | undefined, otherPath: string, other: number | undefined) => {
     if (size === undefined || !other || size < other) return;
     issues.push({ path, message: `${size} must be below ${named(otherPath)} ${other}` });
@@ -139,7 +141,7 @@ function contradictionsIn(
   return issues;
 }
 
-/** Refuses what only a file can say: names, which code has no table for. */
+/** Rejects names of models and prompts, which only a file can contain, because code has no table for them. */
 function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const named = 'is a name, for files alone;';
@@ -152,9 +154,9 @@ function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
 }
 
 /**
- * Finds a written trigger that lies above the model's window, so that the window decides instead.
+ * Finds a trigger above the model's window, so that the window decides instead.
  *
- * @returns The sentence that says so.
+ * @returns A warning, or `undefined`.
  */
 export function triggerAbove(written: object, contextWindow: number | undefined): string | undefined {
   const { preset } = written as { readonly preset?: keyof typeof PRESETS };
@@ -175,7 +177,7 @@ function codeSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
 
 type KeysOf<Union> = Union extends unknown ? keyof Union : never;
 
-/** Of several forms, each without the keys that only others have: a union alone would take these, too. */
+/** Each form of a union, without the keys that only other forms have. A plain union would accept them. */
 type Apart<Union, Keys extends PropertyKey = KeysOf<Union>> = Union extends unknown
   ? Union & { readonly [Key in Exclude<Keys, keyof Union>]?: never }
   : never;
@@ -185,10 +187,10 @@ export type Grouped<Extra extends z.core.$ZodShape> = Extract<
   z.input<ReturnType<typeof codeSchema<Extra>>>,
   { readonly preset?: undefined }
 >;
-/** The same, and none of the keys of the presets. */
+/** The configuration without a preset and without the keys of presets. */
 export type WithoutPreset<Config> = Extract<Config, { readonly preset?: undefined }>;
 
-/** The schema of a configuration in code, with additional keys. */
+/** Makes the schema of a configuration in code, with additional keys. */
 export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
   type Config = Apart<z.input<ReturnType<typeof codeSchema<Extra>>>>;
   type Resolved = ResolvedCompactionConfig & z.output<z.ZodMiniObject<Extra>>;
@@ -206,8 +208,8 @@ export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
 }
 
 /**
- * The schema of a compactor's options. It refuses unknown keys and combinations that cannot work, with the path and the
- * reason. 0 means 0 and switches a trigger off.
+ * The schema of a compactor's options. Rejects unknown keys and combinations that cannot work, with the path and the reason. 0 means 0, or
+ * turns a trigger off.
  */
 export const compactionConfigSchema = configSchema({});
 

@@ -6,7 +6,7 @@ import { evictionConfigSchema } from '../eviction/tool-result-eviction.js';
 import { PRESETS, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
 import { dataShape } from './groups.js';
 
-/** The configuration as data alone: what a file can hold, in camelCase. */
+/** The schema of a configuration file, in camelCase. */
 const compactionFileSchema = writtenSchema({ ...dataShape.common, ...agentShape }, dataShape.grouped).check(
   z.superRefine(({ model, ...written }, context) =>
     refuseContradictions({ ...written, ...(model === null ? { model } : {}) } as Written, context),
@@ -18,13 +18,13 @@ type WithoutNames<Output> = Output extends unknown ? Omit<Output, 'model' | 'age
 
 /** A parsed configuration file. */
 export interface ParsedCompactionConfig {
-  /** For `compaction`, or, without the four keys that only an agent has, for `createCompactor`. */
+  /** Options for `compaction`. Without the four keys that only an agent has, also for `createCompactor`. */
   readonly options: WithoutNames<FileOutput>;
   /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
   readonly prompt?: string | undefined;
   /** The name of a dedicated summarizer, or of several in their order; `null`: no model summarizes. */
   readonly model?: string | readonly string[] | null | undefined;
-  /** The name that Aura's `agent` gives a dedicated summarizer, where neither `prompt` nor `model` is named. */
+  /** The summarizer that Aura's `agent` names, if neither `prompt` nor `model` is set. */
   readonly agent?: string | undefined;
 }
 
@@ -48,18 +48,18 @@ export function parseCompactionConfig(
   }
 }
 
-/** By unknown key, the one that says it here. */
+/** By unknown key: a hint at the key to use instead. */
 const REMEDIES: Readonly<Record<string, string>> = {
   summarizer: 'the model that summarizes is written as model: PROVIDER:MODEL',
 };
 
-/** Says of an unknown key where its meaning is written. */
+/** Adds the hint to the error about an unknown key. */
 function withRemedy(issue: Issue): Issue {
   const remedy = Object.hasOwn(REMEDIES, issue.path) && REMEDIES[issue.path];
   return remedy ? { ...issue, message: `unknown key; ${remedy}` } : issue;
 }
 
-/** Takes the names, which only a table can resolve, out of what a file said. */
+/** Separates the names, which only a table can resolve, from the options of a file. */
 function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
   const data = written as WithoutNames<FileOutput>;
   switch (data.preset) {
@@ -72,7 +72,7 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
     }
     case 'aura': {
       const { prompt, agent, ...options } = data as typeof data & { agent?: string | null };
-      // Aura's own files write "" for what they leave open.
+      // Aura's own files write "" for unset values.
       if (model !== undefined || prompt) return { options, prompt: prompt || undefined, model };
       return { options, model, ...(agent ? { agent } : {}) };
     }
@@ -80,14 +80,14 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
       return { options: data, model };
     default: {
       const { prompt, ...summary } = data.summary;
-      // A text has more than one word; what has one is a name.
+      // A prompt of one word is a name; a longer one is the text.
       const isName = prompt !== undefined && /^\S+$/.test(prompt);
       return { options: isName ? { ...data, summary } : data, prompt: isName ? prompt : undefined, model };
     }
   }
 }
 
-/** Keys that one preset alone has, in snake_case. */
+/** Keys that only one preset has, in snake_case. */
 const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
   preset,
   keys: new Set(
@@ -100,7 +100,7 @@ const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
 }));
 
 /**
- * Names the preset of a configuration that was written for another system: nobody else has its keys.
+ * Adds the preset to a configuration with the keys of another system. Each such key belongs to one preset only.
  *
  * @throws {InvalidInputError} for keys of two systems.
  */
@@ -119,10 +119,10 @@ function withPreset(config: unknown, subject: string): unknown {
 }
 
 /**
- * Takes the value of `config` in the form that names the capability, or of `compaction`, else the value itself. Adds the preset
- * of another system's keys.
+ * Returns the value of `config` or `compaction` if there is such a wrapper, else the value itself. Adds the preset of another system's
+ * keys.
  *
- * @throws {InvalidInputError} when something else stands beside them, and for keys of two systems.
+ * @throws {InvalidInputError} if there are other keys next to the wrapper, and for keys of two systems.
  */
 export function configOf(value: unknown, subject = 'compaction configuration'): unknown {
   if (typeof value !== 'object' || value === null) return value;
@@ -139,7 +139,7 @@ export function configOf(value: unknown, subject = 'compaction configuration'): 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */
 export const compactionJsonSchema: JsonObject = withoutNamedPresets(fileJsonSchema(compactionFileSchema));
 
-/** A preset's own keys tell it, as they do where a file is read. */
+/** Makes `preset` optional, because a file's keys identify its preset. */
 function withoutNamedPresets({ oneOf, ...schema }: JsonObject): JsonObject {
   const forms = (oneOf as readonly JsonObject[]).map(({ required, ...form }) => ({
     ...form,

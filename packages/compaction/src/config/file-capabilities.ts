@@ -13,13 +13,13 @@ export type FileCapabilityFactory = (config: unknown) => Capability;
 export interface CompactionFactoryOptions
   extends SummarizerSources,
     Omit<CompactionConfigSources, 'frontMatter' | 'onWarning'> {
-  /** What the program calls around each compaction. */
+  /** Hooks that run before and after each compaction. */
   readonly hooks?: Pick<CompactionCapabilityConfig, 'beforeCompaction' | 'afterCompaction'> | undefined;
 }
 
 /**
- * Makes factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
- * otherwise the agent's own model summarizes. An agent's file is merged key by key with `file` and `defaults`.
+ * Makes factories, by the names that files use, to register where capabilities are looked up. By default, the agent's own model summarizes.
+ * An agent's file is merged key by key with `file` and `defaults`.
  *
  * @throws {InvalidInputError} naming the file and its bad keys when `file` is wrong.
  */
@@ -27,7 +27,7 @@ export function createCompactionFactories(sources: CompactionFactoryOptions = { 
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
   const { file, fileName, defaults, onWarning } = sources;
-  // A mistake in what holds for all is told at once, and not as one of an agent's file.
+  // Validate the shared configuration at once, so that its errors are not blamed on an agent's file.
   resolveCompactionConfig({ file, fileName, defaults });
   return {
     compaction(config) {

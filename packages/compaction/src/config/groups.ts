@@ -38,7 +38,7 @@ const stageSchema = z.enum(stageNames);
 const stagesOf = <Stage extends z.ZodMiniType>(schema: Stage) =>
   z.optional(z.array(schema).check(z.minLength(1)));
 
-/** Keys that only a file has beside the groups: stages by name, the summarizer by name. */
+/** Keys that only a file has in addition to the groups: stages by name, the summarizer by name. */
 export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
@@ -55,7 +55,7 @@ export const dataShape = {
   },
 };
 
-/** Keys that only code has beside the groups. */
+/** Keys that only code has in addition to the groups. */
 export const codeShape = {
   grouped: {
     /**
@@ -70,7 +70,7 @@ export const codeShape = {
     ),
   },
   common: {
-    /** Writes the summaries; `null`: none does. Left out: see where the configuration is used. */
+    /** Writes the summaries; `null`: no model does. The default depends on where the configuration is used. */
     model: z.nullish(
       z.custom<Model>(
         (value) => typeof (value as Model | null)?.generate === 'function',
@@ -98,7 +98,7 @@ export const completeSchema = z.strictObject({
 /** The configuration with every default filled in and every preset mapped onto groups and stages. */
 export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
 
-/** What a preset says in groups; what it leaves out has the default. */
+/** The settings of a preset in groups. Omitted ones have their defaults. */
 export type PresetSettings = Pick<
   z.input<typeof completeSchema>,
   'model' | 'trigger' | 'keep' | 'summary' | 'stages'

@@ -2,9 +2,9 @@ import { InvalidInputError } from '@x/core';
 import { tell } from '@x/core/internal';
 import { configOf, type ParsedCompactionConfig, parseCompactionConfig } from './compaction-file.js';
 
-/** Places of a configuration, each as parsed data with keys in snake_case. */
+/** Sources of a configuration, each as parsed data with keys in snake_case. */
 export interface CompactionConfigSources {
-  /** The front matter of an agent's file, in which `features.compaction` counts. */
+  /** The front matter of an agent's file, whose `features.compaction` is read. */
   readonly frontMatter?: unknown;
   /** The content of `compaction.yaml`, for all agents. */
   readonly file?: unknown;
@@ -12,13 +12,13 @@ export interface CompactionConfigSources {
   readonly fileName?: string | undefined;
   /** The program's own values for keys that no file has. */
   readonly defaults?: unknown;
-  /** Receives a layer that counts for nothing, because a nearer one names another preset. */
+  /** Receives a warning if a source is ignored because a closer one names another preset. */
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
 type Layer = Readonly<Record<string, unknown>>;
 
-/** Keys that exclude each other: if a layer sets one, the others of the layers below no longer count. */
+/** Keys that exclude each other: if a layer sets one, the layers below lose the others. */
 const ALTERNATIVES = [
   ['trigger', 'target'],
   ['threshold', 'max_tokens'],
@@ -27,16 +27,15 @@ const ALTERNATIVES = [
   ['prompt', 'agent', 'summary_prompt', 'model'],
 ] as const;
 
-/** The same within a group. */
+/** Keys that exclude each other within a group. */
 const SIZES = ['share', 'tokens', 'messages'];
 
 /**
- * The configuration of one agent: what its front matter says, key by key before what `compaction.yaml` says, before what the
- * program says, before the built-in defaults. Groups are merged key by key too; 0 and `false` count as said. A layer
- * that names another preset than a farther one says everything again.
+ * Merges the configuration of one agent. For each key, its front matter wins over `compaction.yaml`, then the program's defaults, then the
+ * built-in defaults. Groups are merged key by key too; 0 and `false` count as set. If the nearest layer with a preset names another one
+ * than a layer below, that layer is ignored.
  *
- * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case, with the file in
- *   which it stands.
+ * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case, with its file.
  */
 export function resolveCompactionConfig({
   frontMatter,
@@ -54,7 +53,7 @@ export function resolveCompactionConfig({
   const firstNamed = layers.findIndex((layer) => Object.hasOwn(layer, 'preset'));
   const heard = layers.map((layer, index) => {
     const isOther = firstNamed !== -1 && index > firstNamed && layer.preset !== preset;
-    // A layer is checked where it is written: beside others its mistakes would be theirs.
+    // Check each layer by itself, so that its mistakes are not attributed to another file.
     parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, subjects[index]);
     if (isOther && Object.keys(layer).length > 0) {
       const named = layer.preset === undefined ? 'no preset' : `preset ${layer.preset}`;
@@ -70,7 +69,7 @@ export function resolveCompactionConfig({
   }
 }
 
-/** Says of a key that the agent's own file lacks in which file it stands. */
+/** Adds the file name to errors about keys that are only in the file for all agents. */
 function placed(error: unknown, own: Layer, file: Layer, fileName: string): unknown {
   if (!InvalidInputError.isInstance(error)) return error;
   const issues = error.issues.map(({ path, message }) => {
@@ -83,7 +82,7 @@ function placed(error: unknown, own: Layer, file: Layer, fileName: string): unkn
   return new InvalidInputError(error.subject, issues, { cause: error });
 }
 
-/** Merges two layers: the keys of `near`, and those of `far` that `near` leaves open. */
+/** Merges two layers: the keys of `near`, and those of `far` that `near` does not set. */
 function merged(far: Layer, near: Layer): Layer {
   const kept = without(far, near, ALTERNATIVES);
   return Object.fromEntries(
@@ -95,7 +94,7 @@ function merged(far: Layer, near: Layer): Layer {
   );
 }
 
-/** Takes the keys of `far` that `near` does not replace. */
+/** Returns the keys of `far` that `near` does not replace. */
 function without(far: Layer, near: Layer, alternatives: readonly (readonly string[])[]): Layer {
   const silenced = new Set(
     alternatives.filter((keys) => keys.some((key) => Object.hasOwn(near, key))).flat(),

@@ -2,7 +2,7 @@ import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
 import { tell } from '@x/core/internal';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
-/** The prompt and the agent that Aura ships, which its configuration names by default. */
+/** Name of the default prompt and agent in Aura's configuration. */
 const AURA_DEFAULT = 'Compaction';
 
 /** A dedicated summarizer. */
@@ -15,14 +15,14 @@ export interface SummarizerAgent {
 export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
-  /**
-   * Finds a model by what the program calls it, for names that are not in `agents`; `undefined` if there is none.
-   * `preset` tells whose names they are.
-   */
+  /** Finds a model for a name that is not in `agents`; `undefined` if there is none. `preset` says whose naming scheme applies. */
   readonly models?: ((name: string, preset: string | undefined) => Model | undefined) | undefined;
-  /** The folder whose files `NAME.md` are in the tables, for messages. */
+  /** The folder whose files `NAME.md` fill the tables. Used in error messages. */
   readonly folder?: string | undefined;
-  /** Hears that Aura's `agent` names nobody, so that the default takes over, and of a file that counts for nothing. Without it such a name is refused. */
+  /**
+   * Receives a warning if Aura's `agent` names no summarizer, so that the default is used, or if a file is ignored. Without it, such a name
+   * is an error.
+   */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** The summarizer when the file names none; `'own'` is the agent's own model. Default: none. */
   readonly defaultModel?: Model | 'own' | undefined;
@@ -36,11 +36,10 @@ export interface ResolvedSummarizer {
 }
 
 /**
- * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the
- * file names, else the default. If there is none, the record is the summary. `Compaction`, the default that Aura ships,
- * stands for the default here where no file has that name.
+ * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the file names, else
+ * the default. If there is none, the record is the summary. Aura's `Compaction` means the default, unless a file has that name.
  *
- * @throws {InvalidInputError} when no prompt or model has that name.
+ * @throws {InvalidInputError} if no prompt or model has that name.
  */
 export function resolveSummarizer(
   config: Pick<ParsedCompactionConfig, 'prompt' | 'model' | 'agent'>,
@@ -59,11 +58,11 @@ export function resolveSummarizer(
       : named(prompts, config.prompt, 'prompt', folder);
   const summarizer = (name: string): SummarizerAgent | undefined => {
     if (Object.hasOwn(agents, name)) return agents[name];
-    // Everruns has two keys for a model: which of them it was is not known here.
+    // Everruns has two keys for a model, and which one was set is unknown here.
     const model = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
     return model && { model };
   };
-  // A prompt that names no model is for the agent's own.
+  // A prompt without a model is for the agent's own model.
   const own = agent !== undefined && Object.hasOwn(prompts, agent) ? prompts[agent] : undefined;
   if (own !== undefined && config.model === undefined && summarizer(agent as string) === undefined) {
     return own === '' ? {} : { prompt: own };
@@ -85,14 +84,14 @@ export function resolveSummarizer(
     return { model, ...(text === undefined ? {} : { prompt: text }) };
   }
   if (prompt !== undefined) return { prompt };
-  // A prompt is for the agent's own model, also the one that is built in.
+  // A prompt is for the agent's own model. This includes the built-in prompt.
   if (isDefaultPrompt) return {};
   return defaultModel === 'own' ? {} : { model: defaultModel ?? null };
 }
 
 /**
- * Makes one summarizer of several: each takes over where the one before fails, unless the call was aborted or did not fit. Its
- * window is the smallest.
+ * Combines several summarizers: each takes over if the one before fails, unless the call was aborted or the request did not fit. The window
+ * is the smallest of all.
  *
  * @example
  * ```ts
@@ -117,7 +116,7 @@ export function fallbackModel(first: Model, ...others: readonly Model[]): Model 
   };
 }
 
-/** Makes something, and puts the key of the configuration in front of what is wrong with it. */
+/** Runs a function, and adds the configuration key to its errors. */
 function under<Value>(key: string, make: () => Value): Value {
   try {
     return make();
@@ -141,7 +140,7 @@ function named<Value>(
   ]);
 }
 
-/** Tells that nothing has a name, and where it was looked for. */
+/** Describes that a name is unknown, and where it was looked for. */
 function missing(values: object, name: string, kind: string, folder: string | undefined): string {
   const known = Object.keys(values).sort().join(', ') || 'none';
   const words = `there is no ${kind} named "${name}" (known: ${known})`;

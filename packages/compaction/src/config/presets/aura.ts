@@ -15,7 +15,7 @@ const percentSchema = z.number().check(
   }),
 );
 
-/** Percent of the window from which on repeated injected messages go. */
+/** Percent of the window at which repeated injected messages are removed. */
 const TRIM_THRESHOLD = 50;
 
 /** Keys of Aura's `compaction` feature, with its defaults. */
@@ -24,15 +24,15 @@ export const auraShape = {
   threshold: z._default(percentSchema, 80),
   /** When not 0: due at this many tokens, instead of the percentage. */
   maxTokens: z._default(countSchema, 0),
-  /** Repeated injected messages go from this percentage of the window on. Default 50, where that is below `threshold`. */
+  /** Percentage of the window at which repeated injected messages are removed. Default 50, if that is below `threshold`. */
   trimThreshold: z.optional(percentSchema),
-  /** When not 0: they go from this many tokens on. */
+  /** When not 0: tokens at which they are removed, instead of the percentage. */
   trimMaxTokens: z._default(countSchema, 0),
   /** Messages that a summary leaves as they are. */
   keepLastMessages: z._default(countSchema, 10),
   /** In files: the name of a prompt with which the agent's own model summarizes. */
   prompt: z.nullish(z.string()),
-  /** In files: the name of a dedicated summarizer; `prompt` goes before it. */
+  /** In files: the name of a dedicated summarizer; `prompt` takes precedence. */
   agent: z.nullish(z.string()),
   /** Replaces the instructions to the model, in words. */
   summaryPrompt: z.optional(wordsSchema),
@@ -63,7 +63,7 @@ export const auraNames: Readonly<Record<string, string>> = {
   'summary.prompt': 'summaryPrompt',
 };
 
-/** Reports keys of Aura that contradict each other. */
+/** Rejects keys of Aura that contradict each other. */
 export function refuseInAura(
   { threshold, maxTokens, trimThreshold = 0, trimMaxTokens }: z.output<z.ZodMiniObject<typeof auraShape>>,
   refuse: (path: string, message: string) => void,

@@ -10,12 +10,12 @@ const KEPT = 10;
 /** Tool outputs that Everruns' masking leaves as they are. */
 const KEPT_OUTPUTS = 5;
 
-/** Tools whose outputs Everruns never masks: a skill's instructions hold until the end. The second is the one of this project. */
+/** Tools whose outputs Everruns never masks, because a skill's instructions stay valid. The second is this project's name. */
 const NEVER_MASKED = ['activate_skill', 'load_skill'];
 
 /** Keys of Everruns' `infinity_context` capability, with its defaults. */
 export const infinityContextSchema = z.strictObject({
-  /** Tokens from which on the conversation is reduced, where the share of the window is not less. */
+  /** Tokens at which the conversation is reduced, if the share of the window is not reached before. */
   contextBudgetTokens: z._default(z.int().check(z.minimum(1)), 100_000),
   /** The newest messages, which stay as they are. */
   minRecentMessages: z._default(countSchema, KEPT),
