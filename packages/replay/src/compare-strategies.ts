@@ -8,11 +8,11 @@ import { ReplayError } from './replay-error.js';
 import { sendEverything } from './strategies/baselines.js';
 import type { ReplaySetting, Strategy } from './strategy.js';
 
-/** The share of the window from which on simple strategies reduce. */
+/** Share of the window at which simple strategies reduce. */
 const TRIGGER_SHARE = 0.85;
-/** What system prompt and tool schemas of a coding agent take, where a recording does not have them. */
+/** Tokens of a coding agent's system prompt and tool schemas, if a recording lacks them. */
 const USUAL_OVERHEAD = 10_000;
-/** What a window has at least for the conversation itself. */
+/** Smallest room in the default window for the conversation itself, in tokens. */
 const LEAST_ROOM = 6_000;
 
 export interface CompareOptions {
@@ -32,13 +32,13 @@ export interface CompareOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One conversation through every strategy. */
+/** The results of replaying one conversation with every strategy. */
 export interface Comparison {
   readonly conversation: RecordedConversation;
   readonly setting: ReplaySetting;
   readonly prices: Prices;
   readonly references: readonly LongRangeReference[];
-  /** Nothing reduced, as if the window did not matter: what costs are measured against. */
+  /** The result without any reduction, as a baseline for costs. */
   readonly everything: ReplayResult;
   readonly strategies: Readonly<Record<string, ReplayResult>>;
 }
@@ -51,7 +51,7 @@ export interface Comparison {
  * const comparison = await compareStrategies(conversation, { 'tail-20': keepTail(20) }, { window: 64_000 });
  * console.log(replayTable([comparison]));
  * ```
- * @throws {ReplayError} `empty_conversation` when no model ever answered in it.
+ * @throws {ReplayError} `empty_conversation` if it has no answer of a model.
  */
 export async function compareStrategies(
   conversation: RecordedConversation,
@@ -103,7 +103,7 @@ function settingOf(
   };
 }
 
-/** A text of about so many tokens that names nothing, instead of tool schemas that the recording does not have. */
+/** Makes a text of about `tokens` tokens without names, in place of tool schemas that the recording lacks. */
 function filler(tokens: number, counter: TokenCounter): string {
   const unit = 'a '.repeat(1_000);
   const text = unit.repeat(Math.ceil(tokens / counter.count(unit)));

@@ -2,7 +2,7 @@ import type { ContentBlock, Message } from '@x/core';
 
 const texts = new WeakMap<Message, string>();
 
-/** All that a model reads of a message: text, tool names and inputs as JSON, outputs. Built once per message. */
+/** Returns the text that a model reads of a message: text, tool names and inputs as JSON, outputs. Cached by message. */
 export function contextText(message: Message): string {
   let text = texts.get(message);
   if (text === undefined) {
@@ -12,14 +12,14 @@ export function contextText(message: Message): string {
   return text;
 }
 
-/** Whether a token stands as a whole somewhere in a context. The newest messages are looked at first. */
+/** Tests if a context contains a token as a whole. Searches the newest messages first. */
 export function holdsToken(messages: readonly Message[], token: string): boolean {
   return messages.findLastIndex((message) => holdsWhole(contextText(message), token)) >= 0;
 }
 
 /**
- * Whether a text holds a token that is not a part of a longer word or number. Scripts without spaces between words have
- * no such borders. A token with quotes is also found as JSON has it: tool inputs stand in a context as JSON.
+ * Tests if a text contains a token that is not part of a longer word or number. Scripts without spaces have no such borders. A token with
+ * quotes also matches in its JSON form, because tool inputs are JSON.
  */
 export function holdsWhole(text: string, token: string): boolean {
   const escaped = JSON.stringify(token).slice(1, -1);
@@ -34,7 +34,7 @@ function standsIn(text: string, token: string): boolean {
   return false;
 }
 
-/** Whether the characters on both sides of a position belong to one word, or to one number. */
+/** Tests if the characters on both sides of a position belong to one word or number. */
 function isJoined(text: string, at: number): boolean {
   const [before, after] = [text.charAt(at - 1), text.charAt(at)];
   if (SPACED.test(before) && SPACED.test(after)) return true;

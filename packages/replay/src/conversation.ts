@@ -2,16 +2,16 @@ import type { Message } from '@x/core';
 
 /** What a provider billed for one model call of the recording, in tokens. */
 export interface RecordedUsage {
-  /** Index of the assistant message that the call gave. */
+  /** Index of the assistant message that answered the call. */
   readonly index: number;
-  /** Input that came from no cache. */
+  /** Input that was not read from a cache. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
 }
 
-/** Where the recorded agent compacted. Its summary is not among the messages: the messages are what was said. */
+/** A compaction in the recording. Its summary is not among the messages, which are the original ones. */
 export interface RecordedCompaction {
   /** Index of the first message after it. */
   readonly beforeIndex: number;
@@ -20,7 +20,7 @@ export interface RecordedCompaction {
   readonly summary?: string;
 }
 
-/** A conversation that some agent had, as its log tells it. Every call has a result, right behind it. */
+/** An agent's conversation, read from its log. Each call is directly followed by its result. */
 export interface RecordedConversation {
   /** The format that it was read from. */
   readonly format: string;
@@ -32,6 +32,6 @@ export interface RecordedConversation {
   readonly messages: readonly Message[];
   readonly usage: readonly RecordedUsage[];
   readonly compactions: readonly RecordedCompaction[];
-  /** Lines and entries that could not be read, by reason. What a format has beside the conversation does not count. */
+  /** Number of lines and entries that could not be read, by reason. Excludes data that is not part of the conversation. */
   readonly unread: Readonly<Record<string, number>>;
 }

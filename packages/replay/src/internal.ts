@@ -1,4 +1,4 @@
-// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+// For the packages of this repository only. Unsupported: any release may change or remove these exports.
 export { contextText, holdsWhole } from './context-text.js';
 export { formats } from './import/import-conversation.js';
 export { pairingViolations } from './pairing-violations.js';

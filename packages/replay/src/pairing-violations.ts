@@ -1,8 +1,8 @@
 import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
 
 /**
- * Calls and results that a provider would refuse: a result that does not follow its call directly, or a call without a
- * result although the conversation continues. Written apart from the compactor's own check, so as to check that too.
+ * Counts calls and results that a provider would reject: a result that does not directly follow its call, or a call without a result.
+ * Independent of the compactor's own check, so that it can test that check.
  */
 export function pairingViolations(messages: readonly Message[]): number {
   let violations = 0;

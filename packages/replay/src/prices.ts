@@ -16,7 +16,7 @@ const schema = z.pipe(
   }),
 );
 
-/** What a million tokens cost, in any one currency. */
+/** Prices of a million tokens, in any one currency. */
 export type Prices = Readonly<z.output<typeof schema>>;
 
 /**
@@ -30,5 +30,5 @@ export function parsePrices(value: unknown): Prices {
   return parseWith(schema, value, 'prices');
 }
 
-/** Input alone, in units of an uncached token: for comparing strategies where no prices are known. */
+/** Prices of input only, relative to an uncached token, to compare strategies without known prices. */
 export const relativePrices: Prices = { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 0 };

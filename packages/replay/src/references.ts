@@ -2,7 +2,7 @@ import { type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/
 import { countMessage } from '@x/core/messages';
 import { contextText } from './context-text.js';
 
-/** A later tool call uses something that was last mentioned long before: what a reduction must not lose. */
+/** A token that a tool call uses long after its last mention, so a reduction must not lose it. */
 export interface LongRangeReference {
   readonly token: string;
   /** Index of the message with the tool call. */
@@ -13,19 +13,19 @@ export interface LongRangeReference {
   readonly gapTokens: number;
 }
 
-/** Names, not words: with a slash, a dot, an underscore, a digit or an inner capital. */
+/** Matches candidates for names. `TELLING` accepts those with a slash, a dot, an underscore, a digit or an inner capital. */
 const NAME = /[\p{L}\p{N}_@~./\\:#-]{6,200}/gu;
 const TELLING = /[/_\d]|\.\p{L}|\p{Ll}\p{Lu}/u;
-/** A call with more of them than that is a listing; its first ones speak for it. */
+/** Most references per call. A call with more names is a listing, and its first ones represent it. */
 const MOST_PER_CALL = 8;
-/** Nearer mentions survive any strategy. In tokens. */
+/** Fewest tokens between mention and use, because nearer mentions survive any strategy. */
 const MIN_GAP_TOKENS = 2_000;
 export interface ReferenceOptions {
   /** Tokens between mention and use. Default 2 000: nearer mentions survive any strategy. */
   readonly minGapTokens?: number;
 }
 
-/** Finds the names that tool calls of a conversation take from its far past, by their form. */
+/** Finds names that tool calls take from much earlier messages, by their form. */
 export function findLongRangeReferences(
   messages: readonly Message[],
   counter: TokenCounter,
@@ -58,7 +58,7 @@ export function findLongRangeReferences(
 function namesIn(text: string): readonly string[] {
   const names: string[] = [];
   for (const [match] of text.matchAll(NAME)) {
-    // Without what only surrounds a name, and without the line behind it. Bounded because a name has at most 200 characters.
+    // Strips punctuation and line numbers. Bounded, because a name has at most 200 characters.
     const name = match.replace(/^[.:#-]+/, '').replace(/(?::\d+)*[.:#/\\-]*$/, '');
     if (name.length >= 6 && TELLING.test(name) && !/^[\d.:-]+$/.test(name)) names.push(name);
   }
@@ -68,7 +68,7 @@ function namesIn(text: string): readonly string[] {
 function stringsOf(value: JsonValue): readonly string[] {
   const strings: string[] = [];
   const open: JsonValue[] = [value];
-  // A stack of its own: input may be nested deeper than the call stack reaches.
+  // An explicit stack: input may be nested deeper than the call stack allows.
   while (open.length > 0) {
     const next = open.pop() as JsonValue;
     if (typeof next === 'string') strings.push(next);

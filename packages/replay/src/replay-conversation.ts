@@ -8,13 +8,13 @@ import type { LongRangeReference } from './references.js';
 import { sharedPrefix } from './shared-prefix.js';
 import type { Reduced, ReplaySetting, Strategy } from './strategy.js';
 
-/** What became of one reference. */
+/** The fate of one reference. */
 export type ReferenceResult<Reference extends LongRangeReference = LongRangeReference> = Reference & {
-  /** Its token stands as a whole in the request whose answer uses it. */
+  /** `true` if the request whose answer uses the token contains it as a whole. */
   readonly retained: boolean;
   /** A reduction came between the last mention and the call. */
   readonly crossing: boolean;
-  /** What became of the message that mentioned the token last; nothing when it is as it was. */
+  /** The fate of the message that mentioned the token last; `undefined` if it is unchanged. */
   readonly fate?: MessageFate | undefined;
 };
 
@@ -23,19 +23,19 @@ export interface ReplayedCall {
   /** Index of the recorded answer. */
   readonly index: number;
   readonly request: number;
-  /** Of the request, what the call before had sent in the same words from the start. */
+  /** Tokens of the request that it shares, from the start, with the previous request. */
   readonly cached: number;
   readonly output: number;
-  /** A reduction came right before it. */
+  /** `true` if a reduction came right before it. */
   readonly reduced: boolean;
   readonly cost: number;
 }
 
-/** What replaying one conversation through one strategy came to. All sizes in tokens. */
+/** The result of replaying one conversation with one strategy. All sizes in tokens. */
 export interface ReplayResult<Reference extends LongRangeReference = LongRangeReference> {
   readonly references: readonly ReferenceResult<Reference>[];
   readonly calls: readonly ReplayedCall[];
-  /** Of all calls together, by the prices given, and of what summarizers read, as uncached input. */
+  /** Cost of all calls, by the prices given, and of what summarizers read, as uncached input. */
   readonly cost: number;
   readonly reductions: number;
   readonly largestRequest: number;
@@ -52,7 +52,7 @@ export interface ReplayResult<Reference extends LongRangeReference = LongRangeRe
   readonly milliseconds: number;
 }
 
-/** A conversation and what is asked of it. */
+/** A conversation, and the references to look for. */
 export interface ReplayInput<Reference extends LongRangeReference = LongRangeReference> {
   readonly messages: readonly Message[];
   readonly references: readonly Reference[];
@@ -61,9 +61,9 @@ export interface ReplayInput<Reference extends LongRangeReference = LongRangeRef
 }
 
 /**
- * Sends a conversation step by step, as a live agent would have, and lets the strategy reduce before each model call. A
- * call is billed as cached for the whole messages that it shares, from the start, with the call before. Others get the
- * thread every 20 milliseconds or so.
+ * Replays a conversation step by step, as a live agent would have sent it, and lets the strategy reduce before each model call. Whole
+ * messages that a call shares, from the start, with the previous call are billed as cached. Yields to other work about every 20
+ * milliseconds.
  *
  * @throws the reason of `setting.signal` once that is aborted.
  */
@@ -97,7 +97,7 @@ export async function replayConversation<Reference extends LongRangeReference>(
   return { references: results, calls: replay.calls, cost: replay.cost, ...replay.total };
 }
 
-/** A conversation as a live agent would send it, as far as it was replayed. */
+/** A conversation as a live agent would send it, as far as it has been replayed. */
 class Replay {
   readonly calls: ReplayedCall[] = [];
   readonly total = {
@@ -189,10 +189,10 @@ class Replay {
   }
 }
 
-/** Longer than this, in milliseconds, a replay does not keep the thread. */
+/** Milliseconds after which a replay yields to other work. */
 const TURN_MS = 20;
 
-/** Makes a function to be awaited between the parts of long work: it lets others have the thread once in a while. */
+/** Makes a function to await between parts of long work. It lets other work run from time to time. */
 function takeTurns(signal?: AbortSignal): () => Promise<void> {
   let since = performance.now();
   return async () => {

@@ -2,7 +2,7 @@ import type { Message } from '@x/core';
 
 const texts = new WeakMap<Message, string>();
 
-/** How many messages two requests have in common from the start: what a provider's prompt cache can reuse. */
+/** Counts the messages that two requests share from the start, which a provider's prompt cache can reuse. */
 export function sharedPrefix(before: readonly Message[], after: readonly Message[]): number {
   const end = before.findIndex((message, index) => {
     const other = after[index];
@@ -11,7 +11,7 @@ export function sharedPrefix(before: readonly Message[], after: readonly Message
   return end === -1 ? before.length : end;
 }
 
-/** What is sent: role and content. Serialized once per message. */
+/** Returns what is sent: role and content. Cached by message. */
 function textOf(message: Message): string {
   const text = texts.get(message) ?? JSON.stringify([message.role, message.content]);
   texts.set(message, text);

@@ -1,12 +1,12 @@
 import type { ManifestEntry, Message, TokenCounter } from '@x/core';
 
-/** What a strategy knows of the agent that it works for. Sizes in tokens. */
+/** What a strategy knows about the replayed agent. Sizes in tokens. */
 export interface ReplaySetting {
   /** The model's context window. */
   readonly window: number;
   /** The largest request, if nothing is reduced. */
   readonly peak?: number | undefined;
-  /** The size of a request from which on simple strategies reduce. */
+  /** Request size at which simple strategies reduce. */
   readonly trigger: number;
   readonly counter: TokenCounter;
   /** What is sent ahead of the messages and never reduced: a text of `overhead` tokens. */
@@ -19,9 +19,9 @@ export interface ReplaySetting {
 /** A conversation made smaller. */
 export interface Reduced {
   readonly messages: readonly Message[];
-  /** What became of every message that is gone or altered. */
+  /** The fate of every message that was removed or changed. */
   readonly manifest: readonly ManifestEntry[];
-  /** What a summarizer read for it. */
+  /** Tokens that a summarizer read for it. */
   readonly summarizerTokens?: number;
 }
 

@@ -52,15 +52,15 @@ const entrySchema = z.looseObject({
 
 type Entry = z.output<typeof entrySchema>;
 
-/** What the program writes in the user's role begins with one of these. */
+/** Matches the beginning of what the program writes in the user's role. */
 const WRITTEN_BY_PROGRAM =
   /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-std(?:out|err)|task-notification|system-reminder|ide_\w+|user-memory-input)>|\[Request interrupted by user)/;
 const SPOKEN = ['user', 'assistant', 'tool_result'];
 
 /**
- * Session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`, those of its subagents, and what it prints with
- * `--output-format stream-json`: one entry a line, linked by `parentUuid`. The branch that was followed last counts; what subagents
- * said among themselves does not, unless the file holds nothing else. Qwen Code writes the same entries around Gemini's messages.
+ * Reads session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`, those of its subagents, and the output of
+ * `--output-format stream-json`: one entry a line, linked by `parentUuid`. Only the last branch counts. Messages between subagents are
+ * skipped, unless the file has no others. Qwen Code writes the same entries around Gemini's messages.
  */
 export const claudeCode = importerOf({
   format: 'claude-code',
@@ -131,7 +131,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   }
 }
 
-/** A command of the user is logged as elements. What stands behind its name is the user's own. */
+/** Unwraps a typed command, which is logged as elements. Its arguments are the user's own words. */
 function typedCommand(block: ContentBlock): ContentBlock {
   if (block.type !== 'text' || !block.text.trimStart().startsWith('<command-')) return block;
   const inside = (tag: string) => block.text.split(`<${tag}>`, 2)[1]?.split(`</${tag}>`, 1)[0]?.trim() ?? '';

@@ -13,22 +13,22 @@ type Usage = Omit<RecordedUsage, 'index'>;
 
 type Result = ToolResultBlock & {
   readonly createdAt: string;
-  /** The turn behind it. */
+  /** The index of the next turn. */
   readonly beforeTurn: number;
 };
 
-/** What the log says of the place of an entry. */
+/** What the log says about an entry apart from its content. */
 export interface Placed {
   readonly at?: string | undefined;
-  /** Fragments of one model answer share it. Without it, fragments that follow each other are one answer. */
+  /** The id that fragments of one model answer share. Without it, adjacent fragments are one answer. */
   readonly answer?: string | undefined;
-  /** Tells the texts in the user's role that the user said from those that a program wrote. Default: all. */
+  /** Tests if the user wrote a text in the user's role, and no program did. Default: always true. */
   wasTyped?(text: string): boolean;
 }
 
 interface Turn {
   readonly role: 'user' | 'assistant';
-  /** It stands in the user's role, but a program wrote it. */
+  /** `true` if it has the user's role, but a program wrote it. */
   readonly isSynthetic?: boolean;
   readonly blocks: ContentBlock[];
   readonly createdAt: string;
@@ -36,15 +36,15 @@ interface Turn {
   usage?: Usage;
 }
 
-/** Of a call that is known by its result alone. */
+/** Tool name of a call that is known only by its result. */
 const UNNAMED = 'unknown';
 const NO_RESULT = '[The recording holds no result of this call.]';
-/** For logs without times. */
+/** Timestamp of messages in logs without times. */
 const BEGINNING = '1970-01-01T00:00:00.000Z';
 
 /**
- * Puts a conversation together from what importers find: answers that were logged in fragments become one message, and
- * every result stands behind its call, whatever the order in the log.
+ * Builds a conversation from what importers find. Answers that were logged in fragments become one message, and every result follows its
+ * call, whatever the order in the log.
  */
 export class ConversationBuilder {
   readonly #format: string;
@@ -73,7 +73,7 @@ export class ConversationBuilder {
     if (text !== '' && !this.#system.includes(text)) this.#system.push(text);
   }
 
-  /** Adds what a message holds: results of calls, and what else was said in a role. */
+  /** Adds the content of a message: results of calls, and what else was said in a role. */
   message(role: string, blocks: readonly ContentBlock[], placed: Placed = {}): void {
     for (const block of blocks) if (block.type === 'tool_result') this.#result(block, placed);
     const said = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
@@ -92,7 +92,7 @@ export class ConversationBuilder {
     else this.#turns.push({ role: 'assistant', blocks, createdAt: at ?? BEGINNING, answer });
   }
 
-  /** What the user said, and what a program said in the user's role, are messages of their own. */
+  /** Splits what the user said and what a program said in the user's role into separate messages. */
   #request(blocks: readonly ContentBlock[], { at, wasTyped = () => true }: Placed): void {
     this.#answerIsOpen = false;
     const createdAt = at ?? BEGINNING;
@@ -104,7 +104,7 @@ export class ConversationBuilder {
     }
   }
 
-  /** Takes back the last so many requests of the user, with all that followed each. */
+  /** Removes the last requests of the user, with everything after them. */
   rollBack(requests: number): void {
     const starts = this.#turns.flatMap(({ role, isSynthetic }, index) =>
       role === 'user' && !isSynthetic ? [index] : [],
@@ -112,19 +112,19 @@ export class ConversationBuilder {
     this.takeBack(requests < 1 ? this.#turns.length : (starts.at(-requests) ?? 0));
   }
 
-  /** The place of the next turn, for {@link takeBack}. */
+  /** The index of the next turn, for {@link takeBack}. */
   get place(): number {
     return this.#turns.length;
   }
 
-  /** Takes back the turns from a place on. */
+  /** Removes the turns from an index on. */
   takeBack(place: number): void {
     for (const _ of this.#turns.splice(place)) this.unread('message that was taken back');
     for (const [id, { beforeTurn }] of this.#results) if (beforeTurn > place) this.#results.delete(id);
     this.#answerIsOpen = false;
   }
 
-  /** The result of a call, before or after it. The first one counts. */
+  /** Stores the result of a call, which may precede it in the log. The first result counts. */
   #result(block: ToolResultBlock, { at }: Placed): void {
     this.#answerIsOpen = false;
     if (this.#results.has(block.toolUseId)) return;
@@ -135,7 +135,7 @@ export class ConversationBuilder {
     });
   }
 
-  /** What the last answer was billed. */
+  /** Sets the usage of the last answer. */
   usage(usage: Usage): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
     if (last !== undefined) last.usage = usage;
@@ -150,7 +150,7 @@ export class ConversationBuilder {
     this.#unread.set(reason, (this.#unread.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the conversation. A call whose result the log lacks gets a result that says so, a result without its call an empty call. */
+  /** Returns the conversation. A call without a result gets one that says so; a result without its call gets an empty call. */
   build(): RecordedConversation {
     const messages: Message[] = [];
     const usage: RecordedUsage[] = [];
@@ -202,7 +202,7 @@ export class ConversationBuilder {
     };
   }
 
-  /** The results whose calls the log lacks, in the order of the log. */
+  /** Returns the results whose calls the log lacks, in the order of the log. */
   #orphans(): Result[] {
     const calls = new Set(
       this.#turns.flatMap(({ blocks }) =>
@@ -221,7 +221,7 @@ export class ConversationBuilder {
     });
   }
 
-  /** The same in every import, and as long as a live agent's, since stubs name it. */
+  /** Makes an id that is the same in every import. It is as long as a live agent's, because stubs contain it. */
   #identity(index: number): Pick<MessageOptions, 'id'> {
     return { id: `recorded-0000-0000-0000-${String(index).padStart(12, '0')}` };
   }

@@ -1,33 +1,33 @@
 import type { ConversationBuilder } from './conversation-builder.js';
 
-/** The place of a row of a log in the tree that its rows make. */
+/** The position of a log's row in the tree of its rows. */
 export interface Row {
   readonly id?: string | undefined;
   /** The id of the row before it on its branch. */
   readonly parent?: string | null | undefined;
   readonly session?: string | undefined;
-  /** It holds a message, and what is left of it in a log belongs to the conversation. */
+  /** `true` if it holds a message of the conversation. */
   readonly isSpoken: boolean;
-  /** It begins a new chain and continues with the conversation, as a compaction does. */
+  /** `true` if it begins a new chain that continues the conversation, as a compaction does. */
   readonly continues?: boolean | undefined;
 }
 
-/** What a log says of its entries' place. */
+/** A branch of a log, and the irregularities found on the way. */
 export interface Branch<Entry> {
   /** The entries of the branch that was followed last, in the order of the log. */
   readonly followed: readonly Entry[];
   /** The entries that hold a message of another branch. */
   readonly others: readonly Entry[];
-  /** Entries that stand twice. */
+  /** Duplicate entries. */
   readonly repeated: readonly Entry[];
-  /** The entries of the branch whose parent the log does not have, with the entry that each was joined to; none for the first. */
+  /** The entries of the branch whose parent is missing, each with the entry that it was joined to; `undefined` for the first. */
   readonly gaps: ReadonlyMap<Entry, Entry | undefined>;
 }
 
 /**
- * Finds the branch that ends in the last spoken row. Someone who goes back and says something else begins another branch at a row
- * that has a child already: what followed on the old one does not count. A row whose parent the log does not have is joined to the
- * nearest spoken row of its session before it, so that a row that was lost costs that row alone.
+ * Finds the branch that ends in the last spoken row. If someone goes back and says something else, a row gets a second child, and the old
+ * branch does not count. If a row's parent is missing, it is joined to the nearest earlier spoken row of its session, so that only the lost
+ * row is missing.
  */
 export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {
   const places = new Map<string, number>();
@@ -71,7 +71,7 @@ function precedes(row: Row | undefined, session: string | undefined): boolean {
   return row.session === undefined || session === undefined || row.session === session;
 }
 
-/** {@link branchOf}; `builder` counts gaps and rows that stand twice. */
+/** {@link branchOf}, with gaps and duplicate rows counted by `builder`. */
 export function followedLast<Entry>(
   entries: readonly Entry[],
   rowOf: (entry: Entry) => Row,

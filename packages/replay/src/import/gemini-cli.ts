@@ -29,7 +29,7 @@ const message = z.looseObject({
     .catch(undefined),
 });
 
-/** A line of a JSONL file that is no message. */
+/** A line of a JSONL file that is not a message. */
 const instruction = z.union([
   z.looseObject({ $rewindTo: z.string() }),
   z.looseObject({ $set: z.looseObject({ messages: z.array(message).optional() }) }),
@@ -107,7 +107,7 @@ function identify({ sessionId }: JsonAround, builder: ConversationBuilder): void
   if (typeof sessionId === 'string') builder.identify({ id: sessionId });
 }
 
-/** What the model was answered, or what the screen showed where that is not on file. */
+/** Returns what the model received, or what the screen showed if the log lacks that. */
 function resultOf({
   result,
   status,

@@ -20,7 +20,7 @@ import {
 import { sessionLog } from './session-log.js';
 import { aiSdkUiMessages } from './ui-messages.js';
 
-/** From the most telling shape to the most general: the first that recognizes an entry reads them all. */
+/** From the most specific shape to the most general. The first importer that recognizes an entry reads them all. */
 const importers: readonly Importer[] = [
   codex,
   claudeCode,
@@ -43,20 +43,19 @@ export const formats: readonly { readonly format: string; readonly describes: st
   ({ format, describes }) => ({ format, describes }),
 );
 
-/** Where APIs and exports keep the list of messages inside an object, and what holds such an object. */
+/** Keys under which APIs and exports keep the list of messages. `HOLDERS` are the keys of objects around it. */
 const LISTS = ['messages', 'context', 'loglines', 'contents', 'input'];
 const HOLDERS = ['values', 'channel_values', 'checkpoint', 'state'];
 
 /**
- * Reads a recorded conversation, in whatever known format it is.
+ * Reads a recorded conversation in any known format.
  *
  * @example
  * ```ts
  * const conversation = importConversation(await readFile('session.jsonl', 'utf8'));
  * ```
- * @param source The text of a file: JSON, or JSON lines. Lines that are no JSON, for example a torn last one, are counted
- * in `unread`.
- * @param options `format` names the format when the shape does not tell; see {@link formats}.
+ * @param source The text of a file: JSON, or JSON lines. Invalid lines, for example a torn last one, are counted in `unread`.
+ * @param options `format` names the format if it cannot be detected; see {@link formats}.
  * @throws {ReplayError} `unknown_format` when nothing in it is known; `empty_conversation` when nothing was said.
  */
 export function importConversation(
@@ -96,7 +95,7 @@ export function importerFor(
   return importer;
 }
 
-/** What keeps a text from being a log at all. */
+/** Explains why a text cannot be a log at all. */
 function unreadable(source: string): string | undefined {
   if (source.trim() === '') return 'It is empty.';
   // The first bytes of gzip, of which the second is no text.
@@ -106,7 +105,7 @@ function unreadable(source: string): string | undefined {
 
 interface Parsed {
   readonly entries: readonly unknown[];
-  /** Lines that are no JSON. */
+  /** Lines that are not valid JSON. */
   readonly torn: number;
   readonly around?: JsonAround;
 }

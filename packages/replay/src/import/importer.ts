@@ -4,12 +4,12 @@ import type { Row } from './follow-branch.js';
 /** Reads one format. `entries` are the lines of a JSONL file, or the elements of a JSON array. */
 export interface Importer {
   readonly format: string;
-  /** Where the format is described. */
+  /** A description of the format, for error messages. */
   readonly describes: string;
   recognizes(entry: unknown): boolean;
-  /** @param around What stands beside the list of entries in a JSON object: an id, a title. Empty for lists alone. */
+  /** @param around The other fields of a JSON object around the list of entries, such as an id. Empty for plain lists. */
   read(entries: readonly unknown[], builder: ConversationBuilder, around: JsonAround): void;
-  /** Of a format whose rows name their parents: where an entry has its parent's id, and what it says of its place. */
+  /** For formats whose rows name their parents: the field with the parent's id, and the position of an entry. */
   readonly tree?: { readonly parent: string; rowOf(value: unknown): Row | undefined };
 }
 
@@ -21,8 +21,8 @@ interface EntrySchema<Entry> {
 }
 
 /**
- * Makes the importer of a format whose entries have one shape, by which it is recognized. Entries of another shape are counted
- * as unread.
+ * Makes the importer of a format whose entries have one shape, by which the format is recognized. Entries of another shape are counted as
+ * unread.
  *
  * @param definition.choose Chooses the entries that count, such as one branch of a tree. Default: all of them.
  */

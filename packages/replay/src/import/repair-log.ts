@@ -2,12 +2,12 @@ import type { RecordedConversation } from '../conversation.js';
 import { branchOf } from './follow-branch.js';
 import { importConversation, importerFor, parse } from './import-conversation.js';
 
-/** What the program that wrote a log would make of it, and the log as that program should have written it. */
+/** A log as its program would read it, and a repaired version. */
 export interface LogRepair {
   readonly conversation: RecordedConversation;
-  /** Messages that the program's own resume does not reach, since a row between them and the end names a parent that is missing. */
+  /** Messages that the program cannot reach on resume, because a later row names a missing parent. */
   readonly unreachable: number;
-  /** The log without what cannot be read or stands twice, and with every gap bridged; `undefined` for a format without parents. */
+  /** The log without invalid and duplicate rows, and with every gap bridged; `undefined` for a format without parents. */
   readonly repaired: string | undefined;
 }
 

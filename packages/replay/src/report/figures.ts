@@ -7,7 +7,7 @@ export type Figures = ReturnType<typeof figuresOf>[number];
 /** Name of the row without any reduction. */
 const EVERYTHING = 'everything';
 
-/** One row a strategy, summed over all comparisons; the first row sends everything. */
+/** Returns one row for each strategy, summed over all comparisons. The first row sends everything. */
 export function figuresOf(comparisons: readonly Comparison[]) {
   const names = Object.keys(comparisons[0]?.strategies ?? {});
   const full = comparisons.reduce((sum, { everything }) => sum + everything.cost, 0);
@@ -26,10 +26,10 @@ export function figuresOf(comparisons: readonly Comparison[]) {
       overflows: sum(({ overflows }) => overflows),
       /** Tokens of all requests together. */
       sent: sum(({ calls }) => calls.reduce((total, { request }) => total + request, 0)),
-      /** Of these, read from the provider's cache. */
+      /** Tokens read from the provider's cache. */
       cached: sum(({ calls }) => calls.reduce((total, call) => total + call.cached, 0)),
       cost,
-      /** Of sending everything; `undefined` where that costs nothing. */
+      /** Cost relative to sending everything; `undefined` if that costs nothing. */
       costShare: full > 0 ? cost / full : undefined,
     };
   };

@@ -12,12 +12,12 @@ export interface Series {
 const WIDTH = 880;
 const HEIGHT = 300;
 const MARGIN = { top: 16, right: 16, bottom: 36, left: 56 };
-/** More points than pixels show nothing more. */
+/** Most points of a line. More than the chart has pixels would show nothing new. */
 const MAX_POINTS = 400;
-/** More marks on a line hide it. */
+/** Most marks of a line. More would hide it. */
 const MAX_MARKS = 60;
 
-/** A chart of the tokens of each request, with the window as a limit, as one SVG element. Lines have the classes `series-0`, `series-1`, …. */
+/** Draws the tokens of each request, with the window as a limit, as one SVG element. Lines have the classes `series-0`, `series-1`, …. */
 export function lineChart(series: readonly Series[], window: number): Html {
   const longest = Math.max(2, ...series.map(({ values }) => values.length));
   const highest = roundUp(Math.max(1, window, ...series.flatMap(({ values }) => values)));
@@ -46,7 +46,7 @@ ${series.flatMap(({ values, marks }, index) => [
 </svg>`;
 }
 
-/** At most so many points, each with its place; of every stretch the highest, since limits are what matters. */
+/** Reduces a line to `MAX_POINTS` points with their positions. Keeps the highest of each stretch, because limits matter most. */
 function thinned(values: readonly number[]): readonly (readonly [number, number])[] {
   const stretch = Math.ceil(values.length / MAX_POINTS);
   return Array.from({ length: Math.ceil(values.length / stretch) }, (_, index) => {
@@ -56,7 +56,7 @@ function thinned(values: readonly number[]): readonly (readonly [number, number]
   });
 }
 
-/** The next number that reads well: 1, 2, 2.5 or 5 times a power of ten. */
+/** Rounds up to a round number: 1, 2, 2.5 or 5 times a power of ten. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * ([1, 2, 2.5, 5, 10].find((step) => step * power >= value) ?? 10);

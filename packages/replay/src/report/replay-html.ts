@@ -13,10 +13,10 @@ export interface HtmlOptions {
   readonly currency?: string;
 }
 
-/** Names that a table shows of what a strategy lost. */
+/** Most lost names that the page lists for a strategy. */
 const MAX_LOST = 40;
 
-/** Comparisons as one page that needs nothing else: no script, no network, light and dark. */
+/** Renders comparisons as one self-contained page: no script, no network, light and dark. */
 export function replayHtml(comparisons: readonly Comparison[], options: HtmlOptions = {}): string {
   const { title = 'Replay of recorded conversations', currency } = options;
   const { counter, total, conversations } = replayReport(comparisons);

@@ -26,7 +26,7 @@ export function replayReport(comparisons: readonly Comparison[]) {
         systemTokens: setting.overhead,
         unread: conversation.unread,
         figures: figuresOf([comparison]),
-        /** `undefined` where the log does not say. */
+        /** `undefined` if the log does not say. */
         recorded: recordedBill(comparison),
         /** Names that a later call used and a strategy had lost, by strategy. */
         lost: Object.fromEntries(

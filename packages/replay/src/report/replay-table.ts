@@ -3,14 +3,14 @@ import { COLUMNS } from './columns.js';
 import { figuresOf } from './figures.js';
 import { textTable } from './text-table.js';
 
-/** What a narrow table does without, the first of them first. */
+/** Columns that a narrow table omits, in this order. */
 const SPARE = ['reduced', 'largest', 'cached', 'of', 'cost', 'over', 'of all'];
 
 /**
- * Comparisons as text: one row a strategy, summed over all conversations.
+ * Renders comparisons as text: one row for each strategy, summed over all conversations.
  *
- * @param options.width Columns of the terminal. What does not fit is left out, which a last line says. Default: all is shown, which is
- * about 80.
+ * @param options.width Columns of the terminal. Columns that do not fit are left out, as a last line says. Default: all are shown, which
+ * takes about 80.
  */
 export function replayTable(
   comparisons: readonly Comparison[],

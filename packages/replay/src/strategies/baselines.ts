@@ -6,10 +6,10 @@ type Step = (messages: readonly Message[]) => readonly Message[];
 
 const MASKED = '[Old tool output omitted]';
 
-/** Sends everything, also what no window could hold. */
+/** Sends everything, even if it exceeds the window. */
 export const sendEverything: Strategy = () => async () => undefined;
 
-/** Keeps the last messages when the trigger is reached. A result whose call is gone goes too. */
+/** Keeps only the last messages when the trigger is reached. Removes results whose call is gone. */
 export function keepTail(keepMessages: number): Strategy {
   return (setting) => whenDue(setting, [tail(keepMessages)]);
 }
@@ -19,7 +19,7 @@ export function maskOutputs(keepOutputs: number): Strategy {
   return (setting) => whenDue(setting, [mask(keepOutputs)]);
 }
 
-/** Masks first, and keeps the tail where masking was not enough. */
+/** Masks tool outputs first, and keeps only the tail if masking was not enough. */
 export function maskThenTail(keepOutputs: number, keepMessages: number): Strategy {
   return (setting) => whenDue(setting, [mask(keepOutputs), tail(keepMessages)]);
 }

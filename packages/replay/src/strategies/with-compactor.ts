@@ -2,7 +2,7 @@ import type { Compactor } from '@x/core';
 import type { ReplaySetting, Strategy } from '../strategy.js';
 
 /**
- * A compactor as a strategy: asked before every model call, as a harness asks it.
+ * Makes a strategy of a compactor, which is called before every model call, as in a harness.
  *
  * @param create Makes the compactor of one conversation, for the setting that it is replayed in.
  */
