@@ -20,12 +20,12 @@ import { observerFor, stagesOf } from './run/ladder.js';
 import { NarrativeDesk } from './summary/narrative-desk.js';
 
 /**
- * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model
- * is called, and the record of what happened is the summary. `contextWindow` is the window of the model that reads the
- * conversation. Default: the window of `model`, else 128 000 tokens.
+ * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model is called, and
+ * the record of what happened is the summary. `contextWindow` is the window of the model that reads the conversation. Default: the window
+ * of `model`, else 128 000 tokens.
  *
- * `compact` and `plan` throw an `InvalidInputError` for a list that holds no messages. Any other failure is an outcome, also
- * that two messages have one id.
+ * `compact` and `plan` throw an `InvalidInputError` for invalid messages or options. Any other failure is an outcome, including duplicate
+ * message ids.
  *
  * @example
  * const compactor = createCompactor({ model, contextWindow: 200_000 });

@@ -18,7 +18,7 @@ export interface ReductionTarget {
   readonly reason: CompactionReason;
   /** The window of the model that will read the result. */
   readonly contextWindow: number;
-  /** The size from which a reduction is due. Shares of what is kept and of the record are shares of it. */
+  /** The size at which a reduction is due. Shares of what is kept and of the record refer to it. */
   readonly dueTokens: number;
   /** The size not to exceed: the window less room for the answer. Results that no model has seen stay up to it. */
   readonly mostTokens: number;
@@ -26,9 +26,9 @@ export interface ReductionTarget {
   readonly targetTokens: number;
   /** The aim of a cheap stage, below the trigger and at least the target. The cascade stops there. */
   readonly enoughTokens: number;
-  /** Bytes of a request from which on a reduction is due; `Infinity` when they do not matter. */
+  /** Bytes of a request at which a reduction is due; `Infinity` if they do not matter. */
   readonly dueBytes: number;
-  /** Messages from which on a reduction is due; `Infinity` when their number does not matter. */
+  /** Number of messages at which a reduction is due; `Infinity` if it does not matter. */
   readonly dueMessages: number;
   /** Messages to aim for; `Infinity` when their number does not matter. */
   readonly targetMessages: number;
@@ -108,7 +108,7 @@ export interface Reduction {
  */
 export interface Stage {
   readonly name: string;
-  /** `free` makes no model call. A dry run skips what is not free, unless the stage heeds `dryRun` itself. */
+  /** `free` makes no model call. A dry run skips other stages, unless `worksInDryRun` is set. */
   readonly cost: 'free' | 'llm';
   /** `true` for a stage that respects `StageContext.dryRun`, so that it may run in a dry run whatever its cost. */
   readonly worksInDryRun?: boolean;
@@ -137,7 +137,7 @@ export function isHeavy({ messages }: Pick<View, 'messages'>, { dueBytes }: Redu
   return dueBytes < Number.POSITIVE_INFINITY && messageBytes(messages) >= dueBytes;
 }
 
-/** Tests if the number of messages alone makes a reduction due: then fewer messages are what it must save. */
+/** Tests if only the number of messages makes a reduction due, so that it must save messages. */
 export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }

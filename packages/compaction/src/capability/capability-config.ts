@@ -11,7 +11,7 @@ export interface BeforeCompaction {
   /** Share of the window in use, in percent. */
   readonly contextPercent: number;
   readonly messageCount: number;
-  /** Messages that a summary is asked to leave as they are; `undefined` where tokens decide. */
+  /** Messages that a summary must leave as they are; `undefined` if `keep` is set in tokens only. */
   readonly keepLast: number | undefined;
 }
 
@@ -46,7 +46,7 @@ const callback = <Callback>() =>
 export const agentShape = {
   /** Writes all messages to the log before a compaction. */
   offloadBeforeCompact: z._default(z.boolean(), true),
-  /** Gives `flush`, and each capability with `beforeReduction`, what a compaction is about to remove. */
+  /** Passes the messages that a compaction is about to remove to `flush`, and to each capability with `beforeReduction`. */
   flushBeforeCompact: z._default(z.boolean(), true),
   /** Offers the tool `recall`, and adds matching passages to new messages of the user. */
   recall: z._default(z.boolean(), true),

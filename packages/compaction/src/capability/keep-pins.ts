@@ -8,7 +8,7 @@ import { swapContext } from './undo.js';
 const HELD_SHARE = 0.5;
 
 /**
- * Keeps a text word for word from now on. A text that is pinned already is not pinned again.
+ * Pins a text, which then stays word for word. Returns the existing pin if the text is already pinned.
  *
  * @param contextWindow The window of the agent's model, in tokens.
  * @throws {InvalidInputError} if the session has no such message, the text is empty, or all pins together would be too large.

@@ -8,7 +8,7 @@ import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from '
 
 /** A refusal for an unknown reason may be an overflow if the request fills at least this share of the window. */
 const DOUBTFUL_SHARE = 0.7;
-/** Tokens of its own that a provider may add to a request. Within this difference, a report proves nothing about our count. */
+/** Tokens that a provider may add to a request. Within this difference, a report proves nothing about our count. */
 const OWN_PROMPT = 10_000;
 /** Warns if a provider reports more than this many tokens for each that we count, STEADY times in a row. */
 const HIGH_RATIO = 1.6;

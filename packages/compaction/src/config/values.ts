@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** A count or a size; 0 switches off what it triggers. */
+/** A count or a size; 0 turns the feature off. */
 export const countSchema = z.int().check(z.minimum(0));
 
 /** A share of a whole, from 0 to 1. */

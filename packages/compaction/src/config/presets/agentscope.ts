@@ -17,7 +17,7 @@ export const agentscopeShape = {
   keepMessages: z.optional(countSchema),
   /** When not 0: tokens that a summary leaves as they are, instead of `keepMessages`. */
   keepTokens: z._default(countSchema, 0),
-  /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
+  /** Replaces the instructions to the model; `{messages}` inserts the conversation. */
   summaryPrompt: z.nullish(wordsSchema),
   /** Cuts long string arguments of old tool calls; left out or `null`, none are cut. */
   truncateArgs: z._default(

@@ -67,7 +67,7 @@ export const everrunsShape = {
   ),
   /** Replaces the instructions to the model, in words. */
   summaryPrompt: z.optional(wordsSchema),
-  /** Hot messages stay verbatim, tool outputs of warm ones are masked, a summary stands for the rest. */
+  /** Hot messages stay verbatim, tool outputs of warm ones are masked, and a summary replaces the rest. */
   memoryTiers: z.nullish(
     z.strictObject({ hotMessages: z._default(countSchema, 20), warmMessages: z._default(countSchema, 100) }),
   ),
@@ -108,7 +108,7 @@ export function fromEverruns(
   });
   const stages = {
     auto: [masking, 'native', 'summarize', 'drop_oldest'],
-    // Where the provider does not condense, the ladder has the record stand in.
+    // If the provider does not condense, the ladder adds the record.
     native: ['native', 'drop_oldest'],
     // Masking cannot always make room: the record of what happened costs no call, dropping would lose it.
     observation_masking: [masking, 'summarize', 'drop_oldest'],
