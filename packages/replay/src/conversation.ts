@@ -15,7 +15,7 @@ export interface RecordedUsage {
 export interface RecordedCompaction {
   /** Index of the first message after it. */
   readonly beforeIndex: number;
-  /** Tokens that the context had, where the recording says so. */
+  /** Tokens of the context, if the recording has the number. */
   readonly tokensBefore?: number;
   readonly summary?: string;
 }
@@ -27,7 +27,7 @@ export interface RecordedConversation {
   readonly id?: string;
   /** The model that answered last. */
   readonly model?: string;
-  /** The system prompt, where the log has it. */
+  /** The system prompt, if the log has it. */
   readonly system?: string;
   readonly messages: readonly Message[];
   readonly usage: readonly RecordedUsage[];

@@ -46,7 +46,7 @@ export interface ReplayResult<Reference extends LongRangeReference = LongRangeRe
   /** Messages gone or altered that no manifest accounts for. */
   readonly unaccounted: number;
   readonly largestSummary: number;
-  /** Read by a summarizer, where there was one. */
+  /** Tokens that summarizers read. */
   readonly summarizerTokens: number;
   /** Spent in the strategy, its checks included. */
   readonly milliseconds: number;
@@ -56,7 +56,7 @@ export interface ReplayResult<Reference extends LongRangeReference = LongRangeRe
 export interface ReplayInput<Reference extends LongRangeReference = LongRangeReference> {
   readonly messages: readonly Message[];
   readonly references: readonly Reference[];
-  /** The recorded system prompt, where `ReplaySetting.system` stands in for it: what it names is never lost. */
+  /** The recorded system prompt, if `ReplaySetting.system` replaces it. Names in it count as retained. */
   readonly system?: string;
 }
 

@@ -117,7 +117,7 @@ export class ConversationBuilder {
     return this.#turns.length;
   }
 
-  /** Removes the turns from an index on. */
+  /** Removes all turns at or after an index. */
   takeBack(place: number): void {
     for (const _ of this.#turns.splice(place)) this.unread('message that was taken back');
     for (const [id, { beforeTurn }] of this.#results) if (beforeTurn > place) this.#results.delete(id);

@@ -7,7 +7,7 @@ import { readOutputs } from './parts.js';
 
 const optional = z.string().optional();
 
-/** What the events of a conversation say, by type. */
+/** The schemas of a conversation's events, by type. */
 const EVENTS = {
   'session.start': z.looseObject({ sessionId: optional, selectedModel: optional }),
   'session.model_change': z.looseObject({ newModel: optional }),
@@ -40,7 +40,7 @@ type Data<K extends Kind> = z.output<(typeof EVENTS)[K]>;
 const entrySchema = z.looseObject({
   type: z.string().regex(/^[a-z]+\.[a-z_]+$/),
   timestamp: optional,
-  /** Of a subagent. */
+  /** The id of the subagent, if one wrote the entry. */
   agentId: z.string().nullish(),
   data: z.looseObject({ parentToolCallId: z.string().nullish() }),
 });

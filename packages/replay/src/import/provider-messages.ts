@@ -14,7 +14,7 @@ import * as z from 'zod';
 import type { ConversationBuilder, Placed } from './conversation-builder.js';
 import { type Importer, importerOf } from './importer.js';
 
-/** Reads messages one by one: answers that follow each other are several answers, for the formats have one message for each. */
+/** Reads messages one by one. Adjacent answers stay separate, because these formats have one message for each. */
 function messagesIn(
   dialect: Dialect,
 ): Parameters<typeof importerOf<{ readonly role: string }>>[0]['readEntry'] {
@@ -101,10 +101,10 @@ export const openaiResponses: Importer = {
   },
 };
 
-/** Items without a role. Those that the provider made on its own have no id of a call. */
+/** Items without a role. Those that the provider made itself have no call id. */
 const known = z.union([item, z.looseObject({ type: z.string().regex(/_call$|^compaction|^mcp_/) })]);
 
-/** Adds one item. What the provider did on its own, for example a web search, has no result of ours. */
+/** Adds one item. Calls that the provider ran itself, such as a web search, have no result in the log. */
 export function readItem(value: unknown, placed: Placed, builder: ConversationBuilder): void {
   if (isObject(value) && (typeof value.role === 'string' || known.safeParse(value).success))
     builder.message(itemRole(value), readBlocks(openaiItems, value), placed);
