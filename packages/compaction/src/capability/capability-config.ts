@@ -11,7 +11,7 @@ export interface BeforeCompaction {
   /** Share of the window in use, in percent. */
   readonly contextPercent: number;
   readonly messageCount: number;
-  /** Messages that a summary must leave as they are; `undefined` if `keep` is set in tokens only. */
+  /** Messages that a summary must leave as they are; `undefined` if `keep.messages` is not set. */
   readonly keepLast: number | undefined;
 }
 
