@@ -10,8 +10,8 @@ import { type Message, textOf } from '../messages/message.js';
 export const AGENT_STATE_VERSION = 1;
 
 /**
- * Modes of permission, for tool calls that no rule is about. `default` asks for everything but reading, `accept_edits`
- * allows editing files too, `explore` denies all but reading, `bypass` allows all, `dont_ask` denies what would be asked.
+ * Permission modes for tool calls that no rule matches. `default` asks for everything except reads. `accept_edits` also allows
+ * file edits. `explore` denies everything except reads. `bypass` allows everything. `dont_ask` denies instead of asking.
  */
 export const PERMISSION_MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 
@@ -24,29 +24,29 @@ const ruleSchema = z.strictObject({
   tool: z.string().min(1),
   /** A pattern for its main argument. */
   match: z.string().optional(),
-  /** Patterns for arguments by their names, all of which must fit. */
+  /** Patterns by argument name. All of them must match. */
   input: z.record(z.string(), z.string()).optional(),
-  /** The `fingerprint` that the tool must have: a rule that was kept for a tool does not allow what became of it. */
+  /** The `fingerprint` that the tool must have. A saved rule does not apply to a tool that has changed since. */
   fingerprint: z.string().optional(),
 });
 const pendingApprovalSchema = z.strictObject({
-  /** The approval's own: calls of one conversation may share an id, approvals never do. */
+  /** Unique id of the approval. Tool calls of one conversation may share an id, approvals never do. */
   id: z.string().min(1),
   toolUseId: z.string(),
-  /** Hash of the call as it was shown: a decision holds for nothing else. */
+  /** Hash of the call as it was shown. A decision applies only to this call. */
   digest: z.string().optional(),
   /** The `fingerprint` of the tool at that time. */
   fingerprint: z.string().optional(),
-  /** The call of a subagent that is asked about, where the tool call waits for a subagent. */
+  /** The subagent's call that needs approval, if the tool call waits for a subagent. */
   call: z
     .strictObject({ agentId: z.string(), id: z.string(), name: z.string(), input: jsonValueSchema })
     .optional(),
   /** ISO 8601, UTC. */
   askedAt: z.string(),
   reason: z.string().optional(),
-  /** The rule that would answer such calls from now on. */
+  /** A rule that would decide similar calls in the future. */
   suggestion: ruleSchema.optional(),
-  /** An answer that waits for the calls before it. */
+  /** A decision that waits until earlier calls are decided. */
   decision: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.literal('approve') }),
@@ -56,7 +56,7 @@ const pendingApprovalSchema = z.strictObject({
     .optional(),
 });
 const permissionContextSchema = z.strictObject({
-  /** Left out: as the agent is configured. */
+  /** Default: the mode from the agent's configuration. */
   mode: z.enum(PERMISSION_MODES).optional(),
   allow: z.array(ruleSchema).default([]),
   deny: z.array(ruleSchema).default([]),
@@ -71,7 +71,7 @@ const planModeContextSchema = z.strictObject({
 const tasksContextSchema = z.strictObject({ todos: z.array(todoSchema).default([]) });
 const toolContextSchema = z.strictObject({
   activatedGroups: z.array(z.string()).default([]),
-  /** Groups that would be active by themselves. */
+  /** Groups that are active by default and were switched off. */
   deactivatedGroups: z.array(z.string()).optional(),
 });
 
@@ -86,7 +86,7 @@ const headSchema = z.strictObject({
     .strictObject({
       callId: z.string(),
       startedAt: z.string(),
-      /** The tool calls that may have begun since the last commit: the others of their step have not. */
+      /** The tool calls that may have started since the last commit. Other calls of the step have not started. */
       began: z.array(z.string()).optional(),
     })
     .optional(),
@@ -112,12 +112,12 @@ export type PlanModeContext = z.infer<typeof planModeContextSchema>;
 export type TasksContext = z.infer<typeof tasksContextSchema>;
 /** Groups of tools that were switched on or off. */
 export type ToolGroupContext = z.infer<typeof toolContextSchema>;
-/** A call that has begun and not ended: its process may have died. */
+/** A call that started and has not ended. Its process may have crashed. */
 export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
 
 /**
- * State of an agent in one session: the current conversation, and the state of its capabilities. Serializable
- * whole with `JSON.stringify`; stores keep `head()` and the context apart.
+ * State of an agent in one session: the current conversation and the state of its capabilities. `JSON.stringify`
+ * serializes all of it. Stores save `head()` and the context separately.
  *
  * @example
  * ```ts
@@ -130,25 +130,25 @@ export class AgentState {
   declare readonly sessionId: string;
   declare readonly userId: string | undefined;
   declare readonly tenantId: string | undefined;
-  /** What a listing calls the session. `Session.commit` makes it of the first request if there is none. */
+  /** Title of the session in listings. If it is missing, `Session.commit` derives it from the first request. */
   declare title: string | undefined;
-  /** What the application notes of the session: listings show it, and filter by it. */
+  /** Metadata that the application sets. Listings show it and can filter by it. */
   declare metadata: JsonObject | undefined;
-  /** Set while a call runs; still set when a state is loaded whose call never ended. */
+  /** Set while a call runs. If the call never ended, it is still set when the state is loaded. */
   declare activeCall: ActiveCall | undefined;
   declare permissionContext: PermissionContext;
   declare planModeContext: PlanModeContext;
   declare tasksContext: TasksContext;
   declare toolContext: ToolGroupContext;
   /**
-   * Room for capabilities' own state, by capability name. Compaction never touches it. Where two writers are merged, an
-   * extension is one's or the other's as a whole; but the numbers in its `counters`, an object, hold what both counted.
+   * State of capabilities, by capability name. Compaction never changes it. If two writers are merged, each extension is taken
+   * whole from one writer. Only the numbers in its `counters` object include the counts of both.
    */
   declare readonly extensions: Record<string, JsonObject>;
   #context: Message[];
-  /** The fields that passed the last check, as JSON: a step changes one of them, and pays for that one. */
+  /** Fields that passed the last check, as JSON. Only fields that changed since are checked again. */
   readonly #sound = new Map<string, string | undefined>();
-  /** Fields that a later release stored in the head: they go back as they came. */
+  /** Fields of a later release in the stored head. They are saved again unchanged. */
   readonly #later: readonly LaterField[];
 
   private constructor(
@@ -156,13 +156,13 @@ export class AgentState {
     context: readonly Message[],
     later: readonly LaterField[] = [],
   ) {
-    // All fields, in the order of the schema: it names them once.
+    // Assigns all fields in the order of the schema.
     Object.assign(this, pick(head));
     this.#later = later;
     this.#context = [...context];
   }
 
-  /** Makes a new, empty state. */
+  /** Creates an empty state. */
   static create(identity: {
     readonly sessionId: string;
     readonly userId?: string | undefined;
@@ -173,9 +173,9 @@ export class AgentState {
   }
 
   /**
-   * Reads what `JSON.stringify(state)` wrote.
+   * Parses the output of `JSON.stringify(state)`.
    *
-   * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {InvalidInputError} with the path of every invalid field.
    */
   static fromJSON(json: unknown): AgentState {
     const { context: messages, ...stored } = asRecord(json);
@@ -186,8 +186,8 @@ export class AgentState {
   }
 
   /**
-   * Reads a head, with a context that a store has validated before. Fields of a later release with the same version are kept: they
-   * are in {@link AgentState.head} again.
+   * Parses a head, with a context that the store has already validated. Fields that a later release added under the same version
+   * are kept, and {@link AgentState.head} returns them.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
@@ -213,16 +213,16 @@ export class AgentState {
   }
 
   /**
-   * Checks all but the context, before it is stored.
+   * Validates all fields except the context before the state is stored.
    *
-   * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {InvalidInputError} with the path of every invalid field.
    */
   check(): void {
     const fields = this.#fields();
     for (const [name, schema] of Object.entries<z.ZodType>(headSchema.shape)) {
       const text = textIn(fields, name);
       if (this.#sound.get(name) === text) continue;
-      // The whole tells where a fault is.
+      // Parsing the whole head reports the full path of the invalid field.
       if (!schema.safeParse(fields[name]).success) parseWith(headSchema, fields, 'AgentState');
       this.#sound.set(name, text);
     }
@@ -247,7 +247,7 @@ export class AgentState {
 const { schemaVersion: _version, ...fields } = headSchema.shape;
 const FIELDS = Object.keys(fields) as (keyof typeof fields)[];
 
-/** The fields of a head, also those that are undefined. */
+/** Returns the fields of a head, including undefined ones. */
 function pick(head: Readonly<Partial<Record<keyof typeof fields, unknown>>>): Record<string, unknown> {
   return Object.fromEntries(FIELDS.map((name) => [name, head[name]]));
 }
@@ -266,19 +266,19 @@ function asRecord(json: unknown): Record<string, unknown> {
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
-/** A copy as JSON writes it. */
+/** Returns a copy that went through JSON. */
 function plain(object: Record<string, unknown>): Record<string, unknown> {
   const fault = jsonFault(object);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
   return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
 }
 
-/** A field as JSON; `undefined` if there is none. */
+/** Returns a field as JSON, or `undefined` if it is missing. */
 function textIn(fields: Record<string, unknown>, name: string): string | undefined {
   try {
     return JSON.stringify(fields[name]);
   } catch {
-    // Tells where it is that JSON cannot hold it.
+    // Throws an error with the path of the value that JSON cannot represent.
     return JSON.stringify(plain(fields)[name]);
   }
 }
@@ -288,11 +288,11 @@ interface LaterField {
   readonly path: readonly PropertyKey[];
   readonly key: string;
   readonly value: unknown;
-  /** The object without it, as JSON, where it is an item of a list: the item may have moved or changed. */
+  /** If the object is inside a list: the object without the field, as JSON. Detects items that moved or changed. */
   readonly item: string | undefined;
 }
 
-/** Takes out of a stored head the fields that only a later release knows. */
+/** Separates the known fields of a stored head from those that only a later release knows. */
 function withoutLater(stored: Record<string, unknown>): {
   readonly known: Record<string, unknown>;
   readonly later: readonly LaterField[];
@@ -327,7 +327,7 @@ const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
   completed: 'x',
 };
 
-/** Renders a todo list for models and people, one line an item: `[x] Read the tests`. */
+/** Renders a todo list for models and people, one item per line: `[x] Read the tests`. */
 export function renderTodos(todos: readonly Todo[]): string {
   return todos.map(({ content, status }) => `[${TODO_MARKS[status]}] ${content}`).join('\n');
 }
