@@ -1,22 +1,22 @@
 import { XError } from './x-error.js';
 
-/** What a client reads of an error. */
+/** The part of an error that a client may read. */
 export interface ClientError {
-  /** The code of the error; `internal` for errors that have none of ours. */
+  /** The code of an `XError`; `internal` for all other errors. */
   readonly code: string;
   readonly message: string;
-  /** Milliseconds after which it may be worth another try, where that is known: of a server that is busy. */
+  /** Milliseconds until a retry may succeed, if known, for example when a server is busy. */
   readonly retryAfterMs?: number;
 }
 
-/** Words an error for clients. `undefined`: as it is by default. */
+/** Returns the client message of an error, or `undefined` for the default message. */
 export type WordError = (error: unknown) => string | undefined;
 
 const MASKED = 'An error occurred.';
 
 /**
- * Turns what was thrown into what a client may read. Only errors that were made with a `clientMessage` say more than that an error
- * occurred: the text of any other may hold addresses, keys and paths. Every way out of our packages uses this function.
+ * Converts a thrown value into an error that a client may read. Errors without a `clientMessage` are masked, because their text
+ * may contain addresses, keys and paths.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ export function toClientError(error: unknown, onError?: WordError): ClientError 
   return { code: known?.code ?? 'internal', message, ...hint };
 }
 
-/** A function that fails, or answers no words, says nothing: its own error may hold what must not be shown. */
+/** Returns the message of `onError`. If it throws or returns no text, returns `undefined`: its error may contain secrets. */
 function worded(error: unknown, onError: WordError | undefined): string | undefined {
   try {
     const message: unknown = onError?.(error);
@@ -71,7 +71,7 @@ const STATUSES: { readonly [code: string]: number } = {
   timed_out: 504,
 };
 
-/** The HTTP status of an answer that is an error: by its code, and 500 for all others. */
+/** Returns the HTTP status for an error by its code, or 500 if it has no known code. */
 export function httpStatusOf(error: unknown): number {
   return (XError.isInstance(error) && STATUSES[error.code]) || 500;
 }

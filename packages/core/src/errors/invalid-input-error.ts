@@ -1,6 +1,6 @@
 import { XError } from './x-error.js';
 
-/** One thing wrong with a value: where, and what. */
+/** One problem with a value: its path and a message. */
 export interface Issue {
   /** Path in the value, for example `context[3].content[0].text`; empty for the value itself. */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Issue {
  */
 export class InvalidInputError extends XError {
   static override readonly brand = 'InvalidInputError';
-  /** The subject that was being read, for example `AgentState`. */
+  /** Name of the invalid value, for example `AgentState`. */
   readonly subject: string;
   readonly issues: readonly Issue[];
 

@@ -1,6 +1,6 @@
 import { XError, type XErrorOptions } from './x-error.js';
 
-/** The reason for which a path was refused, or could not be read or written. */
+/** The reason why a path was refused, or could not be read or written. */
 export type WorkspaceErrorCode =
   | 'invalid_path'
   | 'outside_workspace'
@@ -12,7 +12,7 @@ export type WorkspaceErrorCode =
   | 'refused'
   | 'workspace_io';
 
-/** What clients read: a path may be one that they know nothing of. */
+/** Messages for clients. They leave out the path, because it may be confidential. */
 const CLIENT_TEXTS: { readonly [Code in WorkspaceErrorCode]?: string } = {
   invalid_path: 'The path is not valid.',
   outside_workspace: 'The path leads out of the workspace.',

@@ -2,7 +2,7 @@ const BRANDS = Symbol.for('@x/error');
 
 export interface XErrorOptions {
   readonly cause?: unknown;
-  /** What a client may read. Default: nothing of the error but its code. */
+  /** Message for clients. Default: clients see only the code of the error. */
   readonly clientMessage?: string | undefined;
 }
 
@@ -11,11 +11,11 @@ export interface XErrorOptions {
  * what happened and what to do about it.
  */
 export class XError extends Error {
-  /** The name of the class where bundlers shorten names and two copies of the package meet. Default: the class's own name. */
+  /** Name of the class that survives minified names and duplicate copies of the package. Default: the class's own name. */
   static readonly brand: string = 'XError';
   readonly code: string;
   /**
-   * What a client may read of the error: one sentence without keys, paths and addresses. Left out, clients read that an error
+   * Message for clients: one sentence without keys, paths and addresses. If it is missing, clients read only that an error
    * occurred: see `toClientError`.
    */
   declare readonly clientMessage?: string;
@@ -30,13 +30,13 @@ export class XError extends Error {
     this[BRANDS] = brandsOf(new.target);
   }
 
-  /** Tests whether this class, of this or another copy of the package, made `error`: `instanceof` knows one copy. */
+  /** Tests if `error` is an instance of this class, also from another copy of the package. `instanceof` knows only one copy. */
   static isInstance<Made extends XError>(this: ErrorClass<Made>, error: unknown): error is Made {
     try {
       const brands = (error as { readonly [BRANDS]?: unknown } | null | undefined)?.[BRANDS];
       return Array.isArray(brands) && brands.includes(brandOf(this));
     } catch {
-      // A proxy may throw whatever is asked of it.
+      // A proxy may throw on any access.
       return false;
     }
   }
