@@ -16,14 +16,14 @@ import { MemoryIndexError } from '../errors.js';
 
 const load = createRequire(import.meta.url);
 
-/** The version of the tables below. An index of another version is made again. */
+/** The version of the tables below. An index of another version is rebuilt. */
 const SCHEMA_VERSION = 1;
-/** "Xmem": tells an index from any other database, in its header. */
+/** "Xmem" in the file header: identifies a SQLite file as an index. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
 /** The first page of the file, in which the tables below are described. */
 const PAGE_SIZE = 4_096;
-/** So much of the file is kept in memory at most. */
+/** Upper limit of SQLite's page cache, in kilobytes. */
 const CACHE_KILOBYTES = 32_000;
 /** The full-text index rewrites a part of which so much was deleted; its default, 10, has it do so all the time. */
 const DELETED_PERCENT = 50;
@@ -68,8 +68,8 @@ const SCHEMA = `
 const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
 
 /**
- * Opens or creates an index; one that is damaged is made again. SQLite is loaded here and nowhere else.
- * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
+ * Opens or creates an index. A damaged index is rebuilt. SQLite is loaded here and nowhere else.
+ * @throws {MemoryIndexError} if the file is not an index, or SQLite cannot be used.
  */
 export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<SqliteDatabase> {
   return attempt(path, readOnly)
@@ -93,7 +93,7 @@ export class Connection {
     this.#database = database;
   }
 
-  /** Runs a task in a transaction, behind those that were asked for before. What throws is undone. */
+  /** Runs a task in a transaction after all earlier ones. If the task throws, the transaction is rolled back. */
   transaction<T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', task: () => Promise<T> | T): Promise<T> {
     const result = this.#idle.then(async () => {
       await this.#exec(begin);
@@ -154,14 +154,14 @@ export class Connection {
   }
 }
 
-/** Whether an error says that the file's bytes are damaged. */
+/** Tests if an error says that the file is corrupt. */
 export function isDamage(error: unknown): boolean {
   return (
     /^SQLITE_(?:CORRUPT|NOTADB)$/.test(codeOf(error)) || /^vtable constructor failed/.test(errorText(error))
   );
 }
 
-/** Whether an error says that this file cannot be an index: a folder to read only, a full disk, a file of something else. */
+/** Tests if an error says that the file cannot be an index: a read-only folder, a full disk, or a file of another kind. */
 export function isUnwritable({ cause }: MemoryIndexError): boolean {
   const sqlite = 'SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT)';
   return new RegExp(`^(?:EACCES|EPERM|EROFS|EISDIR|ENOSPC|EDQUOT|${sqlite})`).test(codeOf(cause));
@@ -171,7 +171,7 @@ function codeOf(error: unknown): string {
   return sqliteCode(error) ?? (error instanceof Error && 'code' in error ? String(error.code) : '');
 }
 
-/** Tries again while another connection is writing, for ten seconds, without holding up this process. */
+/** Retries while another connection is writing, for ten seconds, without blocking this process. */
 async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {
@@ -193,7 +193,7 @@ async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase>
   const inMemory = path === ':memory:';
   if (!inMemory && !readOnly) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // The files that SQLite makes beside it have its mode.
+    // SQLite creates its journal files with the same mode.
     await (await open(path, 'a', 0o600)).close();
   }
   const database = openSqlite(path, { readOnly, busyTimeoutMs: BUSY_TIMEOUT_MS });
@@ -208,9 +208,9 @@ async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase>
     }
     if (!readOnly) {
       await patiently(() => database.exec('PRAGMA journal_mode = WAL'));
-      // A crash of the machine may cost the last changes, which the next indexing makes again.
+      // A machine crash may lose the last changes. The next indexing restores them.
       database.exec('PRAGMA synchronous = NORMAL');
-      // What is deleted is overwritten, not only forgotten.
+      // Overwrites deleted content with zeros.
       database.exec('PRAGMA secure_delete = ON');
       const make = () => database.transaction('immediate', () => prepare(database, path));
       if (!isCurrent(database)) await patiently(make);
