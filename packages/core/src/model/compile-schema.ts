@@ -6,14 +6,14 @@ import { type JsonObject, sortedJson } from '../lib/json.js';
 import { runTimed } from '../lib/run-timed.js';
 import { errorText } from '../lib/text.js';
 
-/** A schema that a model can be given, and that checks the input which the model writes. */
+/** A schema that is sent to a model and validates the input that the model writes. */
 export interface CompiledSchema<Output> {
   /** JSON Schema, draft 7. */
   readonly jsonSchema: JsonObject;
   /**
-   * A promise only where the schema's own check gives one.
+   * Validates a value. Returns a promise only if the schema's own validation does.
    *
-   * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {InvalidInputError} with the path of every invalid field.
    */
   parse(value: unknown): Output | Promise<Output>;
 }
@@ -87,7 +87,7 @@ function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {
 function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSchema<Output> {
   const fault = schemaFault(jsonSchema, 'u');
   if (fault !== undefined) throw bad(`inputs cannot be checked against this JSON Schema: ${fault}`);
-  // The validator notes addresses in the schema, which is the caller's.
+  // The validator writes addresses into the schema, so it gets a copy of the caller's object.
   const schema = structuredClone(jsonSchema) as Schema;
   const draft = draftOf(jsonSchema);
   const relaxed = structuredClone(schema);
@@ -171,7 +171,7 @@ export function schemaFault(jsonSchema: JsonObject, flags = ''): string | undefi
   }
 }
 
-/** Tests whether no list within a value holds the same twice. */
+/** Tests if no list within a value has duplicates. */
 function isDistinct(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   const parts = Object.values(value);
@@ -197,7 +197,7 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>,
 const LIMIT_MS = 150;
 const TOO_DEEP = 'is nested too deeply';
 
-/** Runs a check under a limit of CPU time; what cannot be checked is refused with the reason. */
+/** Runs a check with a limit of CPU time. Values that cannot be checked are rejected with the reason. */
 function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
   try {
     return runTimed(LIMIT_MS, check);

@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, OpaqueBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
-/** The reasons for which a model stops; `refusal`: the model itself declined to answer. */
+/** The reasons why a model stops. `refusal`: the model itself declined to answer. */
 export const FINISH_REASONS = [
   'stop',
   'tool-calls',
@@ -12,7 +12,7 @@ export const FINISH_REASONS = [
   'error',
   'other',
 ] as const;
-/** The reason for which a model stopped. */
+/** The reason why a model stopped. */
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
 /** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
@@ -26,9 +26,9 @@ export interface Usage {
 
 /** Hints about a tool's effects. Without them, readers guess from its name. */
 export interface ToolAnnotations {
-  /** Changes nothing: the same call may be made again. */
+  /** Changes nothing: the call can be repeated safely. */
   readonly readOnly?: boolean | undefined;
-  /** May destroy what cannot be had again: the same call should not be made again. */
+  /** May destroy data that cannot be restored: the call should not be repeated. */
   readonly destructive?: boolean | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ToolDefinition {
   readonly annotations?: ToolAnnotations | undefined;
 }
 
-/** Whose file it is: a user's, the model's own, or one in a tool's result. */
+/** The source of a file: a user, the model itself, or a tool's result. */
 export type FileRole = 'user' | 'assistant' | 'tool';
 
 /** The form that the text of an answer must have. */
@@ -102,15 +102,15 @@ export type ModelStreamPart =
     }
   | { readonly type: 'response'; readonly response: ModelResponse };
 
-/** A request to a provider's own compaction: the conversation that it is to stand for. */
+/** A request to a provider's own compaction, with the conversation to compact. */
 export interface NativeCompactionRequest extends ModelRequest {
-  /** The caller's wishes: facts to keep. */
+  /** Instructions of the caller, for example facts to keep. */
   readonly instructions?: string | undefined;
 }
 
 /** The result of a provider's own compaction. */
 export interface NativeCompaction {
-  /** The provider's items, with their tokens. They stand for the conversation, in a summary beside a readable record. */
+  /** The provider's items, with their tokens. They replace the conversation in a summary, next to a readable record. */
   readonly content: readonly OpaqueBlock[];
   readonly usage?: Usage | undefined;
 }
@@ -121,7 +121,7 @@ export interface NativeCompaction {
  */
 export interface Model {
   readonly id: string;
-  /** Tokens that a request and its answer may hold together, where known. */
+  /** Tokens that a request and its answer may have together, if known. */
   readonly contextWindow?: number | undefined;
   /** It keeps to `responseFormat`, also in requests that have tools. Left out, an answer's form is asked for by a tool. */
   readonly structuredOutput?: boolean | undefined;
@@ -151,7 +151,7 @@ export function soundUsage(usage: Usage | undefined): Usage | undefined {
   return sound.inputTokens === undefined || sound.outputTokens === undefined ? undefined : sound;
 }
 
-/** The sum of two usages; counts that neither reported stay absent. */
+/** Returns the sum of two usages. Counts that neither reported stay absent. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum = (a?: number, b?: number) =>
     a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);

@@ -13,20 +13,20 @@ import type { FileRule, Workspace } from '../workspace/workspace.js';
 import { compileSchema, type StandardSchema } from './compile-schema.js';
 import type { ToolDefinition } from './model.js';
 
-/** A human's decision on a call, as the session keeps it. */
+/** A human's decision on a call, as the session stores it. */
 export type ApprovalDecision = NonNullable<PendingApproval['decision']>;
 
-/** Surroundings of one tool run. */
+/** Context of one tool run. */
 export interface ToolContext {
   readonly call: ToolUseBlock;
   /**
-   * Names this call, 64 characters: the same when it is run again, by any process. Hand it to services that take an
+   * Identifies this call, 64 characters. It is the same if any process runs the call again. Pass it to services that accept an
    * idempotency key, so that a payment is made once.
    */
   readonly idempotencyKey: string;
   /**
-   * The fence of the lease under which the call runs; it grows with each lease of the session. A service that keeps the
-   * largest and refuses smaller ones is out of reach for a process that stood still. Left out without leases.
+   * Fencing token of the lease under which the call runs. It grows with each lease of the session. A service that rejects tokens
+   * below the largest one it has seen is safe from stalled processes. Missing if there are no leases.
    */
   readonly fence?: number | undefined;
   readonly runtime: RuntimeContext;
@@ -38,9 +38,9 @@ export interface ToolContext {
   readonly log: SessionLog;
   /** The rules that deny files, for a tool that keeps what it runs from them. `workspace` refuses these files by itself. */
   readonly deniedFiles?: readonly FileRule[];
-  /** Aborted when the call is interrupted or the tool's time is up. */
+  /** Aborted when the call is interrupted or the tool times out. */
   readonly signal: AbortSignal;
-  /** Shows how far the tool is to who reads the call's events. Each update replaces the one before. */
+  /** Reports progress in the call's events. Each update replaces the previous one. */
   readonly onUpdate?: ((output: readonly ToolOutputBlock[]) => void) | undefined;
   /** Decisions, by approval id, on what an `ApprovalRequiredError` of this tool call asked for. Left out on the first run. */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
@@ -48,7 +48,7 @@ export interface ToolContext {
 
 /** {@link ToolContext} as `execute` sees it. */
 export interface ExecuteContext extends ToolContext {
-  /** Shows how far the tool is; the model reads the result alone. Nothing where no one listens. */
+  /** Reports progress. The model reads only the result. */
   onUpdate(output: ToolReturn): void;
 }
 
@@ -75,12 +75,12 @@ export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undef
  */
 export type PathRole = 'read' | 'walk' | 'write' | 'edit';
 
-/** Something the model can ask to be done. Make one with {@link defineTool}. */
+/** A tool that the model can call. Create one with {@link defineTool}. */
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Changes nothing: may run beside other tools, and while planning. Default false. */
+  /** Changes nothing: may run in parallel with other tools, and in plan mode. Default false. */
   readonly readOnly: boolean;
-  /** May destroy what cannot be had again. Default false: it is not known to. */
+  /** May destroy data that cannot be restored. Default false. */
   readonly destructive?: boolean | undefined;
   /**
    * Changes nothing but the agent's own notes, such as a todo list or a plan: needs no permission, and works while
@@ -107,7 +107,7 @@ export interface Tool {
   /**
    * Makes of the model's input what `run` will work with: rules judge that. Default: the input as it is.
    *
-   * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {InvalidInputError} with the path of every invalid field.
    */
   parse?(input: JsonValue): JsonValue | Promise<JsonValue>;
   /**
@@ -120,7 +120,7 @@ export interface Tool {
   /**
    * Validates the input and runs the tool. What it throws becomes an error result that the model reads.
    *
-   * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {InvalidInputError} with the path of every invalid field.
    * @throws {OutcomeUnknownError} when it ran, and what it returned cannot be written as JSON.
    */
   run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
@@ -159,7 +159,7 @@ const OPTIONAL = [
 const NAME = /^[\w-]{1,128}$/;
 
 /**
- * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
+ * Creates a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
  *
  * @example
  * ```ts
@@ -172,7 +172,7 @@ const NAME = /^[\w-]{1,128}$/;
  * });
  * ```
  * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
- * no `description`, no `execute`, a name that providers refuse, or a `timeoutMs` that is none.
+ * no `description`, no `execute`, a name that providers reject, or an invalid `timeoutMs`.
  */
 export function defineTool<Input>(
   options: ToolOptions & {
@@ -181,7 +181,7 @@ export function defineTool<Input>(
   },
 ): Tool;
 /**
- * Makes a tool whose input is described by plain JSON Schema (draft 7, or 2020-12 by its `$schema` or `$defs`).
+ * Creates a tool whose input is described by plain JSON Schema (draft 7, or 2020-12 by its `$schema` or `$defs`).
  *
  * @throws {InvalidInputError} when inputs cannot be checked against the schema, for example a `$ref` to another document.
  */
@@ -227,7 +227,7 @@ export function defineTool<Input>(
     ),
     parse: (input) => schema.parse(input) as JsonValue | Promise<JsonValue>,
     async run(input, context) {
-      // An update that cannot be shown must not end the work.
+      // A failed progress update must not end the tool run.
       const onUpdate = (output: ToolReturn) =>
         tell(
           'onUpdate',
