@@ -5,11 +5,11 @@ import { isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 
-/** Role, separators and the like, which every provider adds to a message. */
+/** Tokens that providers add to each message for role and separators. */
 const MESSAGE_OVERHEAD = 4;
-/** Framing of a tool call, a tool result or a tool definition. */
+/** Tokens that frame a tool call, a tool result or a tool definition. */
 const BLOCK_OVERHEAD = 6;
-/** An image as providers bill it at common sizes. */
+/** Tokens that providers bill for an image of common size. */
 const IMAGE_TOKENS = 1_600;
 /** A document page is billed as text and image; a page weighs about 100 KB. */
 const DOCUMENT_TOKENS_PER_100_KB = 3_000;
@@ -113,7 +113,7 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
   }
 }
 
-/** UTF-16 units that are counted at once. */
+/** UTF-16 units per slice. A long text is counted slice by slice. */
 const SLICE = 100_000;
 /** UTF-16 units at the end of a slice in which a line may end it. */
 const EDGE = 2_000;
@@ -132,7 +132,7 @@ function* textWork(counter: TokenCounter, text: string): Work<number> {
   return total;
 }
 
-/** Counts the tokens of a text as long as there are at most so many; a larger number where there are more. */
+/** Counts the tokens of a text up to `most`. If there are more, returns a larger number. */
 export function countUpTo(counter: TokenCounter, text: string, most: number): number {
   let total = 0;
   for (let start = 0; start < text.length && total <= most; start += SLICE)
