@@ -73,7 +73,7 @@ const fromAiSdkOptionsSchema = z.strictObject({
    * that names them. Default: what the provider's documentation says; of unknown providers PNG, JPEG, GIF and WebP.
    */
   accepts: z.optional(callable<(mediaType: string, role: FileRole, bytes?: number) => boolean>()),
-  /** Receives what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
+  /** Receives the provider's warnings, for example about an unsupported setting. Default: warnings are ignored. */
   onWarning: z.optional(callable<(warning: unknown) => void>()),
 });
 
@@ -93,8 +93,8 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * ```ts
  * const model = fromAiSdk(openai('gpt-5'), { contextWindow: 400_000 });
  * ```
- * @throws {InvalidInputError} for options that do not fit.
- * @throws {InvalidInputError} for what is no such model, a model's name for one.
+ * @throws {InvalidInputError} for invalid options.
+ * @throws {InvalidInputError} if `model` is not such a model, for example a model's name.
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
@@ -201,7 +201,7 @@ function targetOf(
   };
 }
 
-/** Streams an answer: its deltas, then the whole. */
+/** Streams an answer: its deltas, then the whole response. */
 async function* streamed(
   model: AiSdkLanguageModel,
   call: CallOptions,
@@ -230,12 +230,12 @@ async function* streamed(
       return;
     }
   } finally {
-    // Frees the connection where the reader leaves early. What it answers is of no interest any more.
+    // Frees the connection if the reader leaves early. The result of the cancellation is ignored.
     reader.cancel().catch(() => {});
   }
 }
 
-/** What a request says beside its messages, in the words of the SDK. */
+/** Converts the settings of a request, without its messages, to call options of the SDK. */
 function callOptionsOf(
   request: ModelRequest,
   settings: Pick<FromAiSdkOptions, 'providerOptions'>,

@@ -15,7 +15,7 @@ import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-mes
 
 const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
-/** How many reductions of conversations with the same beginning are kept. */
+/** Maximum number of stored reductions of conversations with the same beginning. */
 const KEPT = 20;
 
 /** A message of a reduction: one of the conversation as it was, by its fingerprint, or one that was made or altered. */
@@ -64,7 +64,7 @@ class StoredReductions {
     return { id, messages: found.entries.map((entry) => restored(entry, byId)) };
   }
 
-  /** Keeps a reduction; of more than 20 with the same beginning the oldest goes. */
+  /** Saves a reduction. Beyond 20 with the same beginning, deletes the oldest. */
   async keep(
     ids: readonly string[],
     messages: readonly Message[],
@@ -108,7 +108,7 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   return { ...entry.message, content };
 }
 
-/** Reductions that a process remembers, over all conversations. */
+/** Maximum number of reductions that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
 /** A conversation whose beginning was reduced. */
@@ -187,7 +187,7 @@ export class Reductions {
     }
   }
 
-  /** Takes over what another process reduced. */
+  /** Loads a reduction that another process stored. */
   async #recollect(messages: readonly SdkMessage[]): Promise<void> {
     const ids = fingerprints(messages);
     const found = await this.#stored?.find(messages, ids).catch(forgotten);
@@ -214,7 +214,7 @@ export class Reductions {
   }
 }
 
-/** What cannot be remembered costs another reduction, never the step. */
+/** Warns that a reduction could not be stored. The step continues, and a later one reduces again. */
 function forgotten(error: unknown): undefined {
   process.emitWarning(`A reduction could not be remembered in the store: ${errorText(error)}`);
 }

@@ -46,7 +46,7 @@ export function toPrompt(
     started = true;
     builder.startMessage();
     if (message.role === 'system') {
-      // Half of the providers refuse a system message inside the conversation; all read what the user says.
+      // Many providers reject a system message inside the conversation. All of them accept a user message.
       const text = textOf(message);
       if (text !== '') builder.add('user', { type: 'text', text: `<system>\n${text}\n</system>` });
       continue;
@@ -70,7 +70,7 @@ interface Writer {
   readonly callMetadata: Map<string, JsonObject>;
 }
 
-/** Takes out of a result the files that its provider reads in messages alone. */
+/** Removes from a result the files that the provider reads only in messages. */
 function withoutMoved(
   block: ContentBlock,
   { rules }: PromptTarget,
@@ -99,7 +99,7 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
   const { providerMetadata } = block;
   switch (block.type) {
     case 'text':
-      // Providers refuse blank text, which models do write beside tool calls.
+      // Providers reject blank text, but models write it next to tool calls.
       if (block.text.trim() === '' && !isKept(providerMetadata)) return undefined;
       return { type: 'text', text: block.text, ...optionsOf(providerMetadata) };
     case 'file':
@@ -146,13 +146,13 @@ function mergedMetadata(message: Message): JsonObject | undefined {
   return all.length === 0 ? undefined : Object.assign({}, ...all);
 }
 
-/** A signature that came without metadata is Anthropic's: nobody else signs the text of thoughts. */
+/** A signature without metadata is Anthropic's. No other provider signs the text of thoughts. */
 export function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock): JsonObject | undefined {
   if (providerMetadata !== undefined || signature === undefined) return providerMetadata;
   return { anthropic: { signature } };
 }
 
-/** Providers take objects alone. What a model wrote instead, such as broken JSON, is shown to it under a name. */
+/** Providers accept only objects. Other input, such as invalid JSON, is wrapped as `invalid_input`. */
 function objectInput(input: JsonValue): JsonValue {
   return isObject(input) ? input : { invalid_input: input };
 }
@@ -255,7 +255,7 @@ function outputOf(result: JsonValue, isError: boolean): JsonObject {
   return { type: typeof result === 'string' ? 'text' : 'json', value: result };
 }
 
-/** JSON keeps a URL as text; a prompt wants the object. */
+/** Converts a URL from text, as JSON stores it, to the object that a prompt needs. */
 function fileDataOf(data: JsonValue | undefined): unknown {
   return isObject(data) && data.type === 'url' && typeof data.url === 'string'
     ? { ...data, url: new URL(data.url) }

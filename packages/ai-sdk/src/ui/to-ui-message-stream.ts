@@ -18,7 +18,7 @@ import type { Metadata, UIChunk, UIFinishReason } from './ui-chunk.js';
 export interface ToUIMessageStreamOptions {
   /** The id of the answer's message. Default: the client makes one. */
   readonly messageId?: string | undefined;
-  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  /** Returns the error message for the user. Default: the error's `clientMessage`, or "An error occurred.". */
   readonly onError?: WordError | undefined;
   /**
    * The version of the SDK on the page. Version 5 knows no requests for approval: there they are `data-approval` parts with
@@ -27,7 +27,7 @@ export interface ToUIMessageStreamOptions {
   readonly version?: 5 | 6 | undefined;
 }
 
-/** Reasons of an agent in the words of the SDK; every other is `other`. The agent's own goes with the metadata. */
+/** Maps an agent's stop reasons to the SDK's finish reasons. Others become `other`. The metadata has the agent's own reason. */
 const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
   completed: 'stop',
   permission_required: 'tool-calls',
@@ -101,7 +101,7 @@ function* failureOf(error: unknown, onError: WordError | undefined): Generator<U
   yield { type: 'error', errorText: data.message };
 }
 
-/** The state of the step that is being told. */
+/** The state of the step that is being streamed. */
 class Step {
   #isOpen = false;
   #text: { readonly type: 'text' | 'reasoning'; readonly id: string } | undefined;
@@ -146,7 +146,7 @@ class Step {
         return;
       }
       case 'draft.discarded':
-        // What was streamed cannot be taken back: the page is told which parts do not count.
+        // Streamed parts cannot be taken back, so the page receives the ids of discarded parts.
         yield* this.#endTexts();
         yield* this.#endInputs();
         yield { type: 'data-discarded', data: { void: this.#fresh }, transient: true };
@@ -236,7 +236,7 @@ class Step {
     this.#thoughts = [];
   }
 
-  /** Closes inputs of calls that were not made: of a draft that was discarded, or an answer that was cut off. */
+  /** Closes inputs of calls that were not made, because the draft was discarded or the answer was cut off. */
   *#endInputs(): Generator<UIChunk> {
     for (const [toolCallId, toolName] of this.#inputs) {
       const errorText = 'This call was not made.';
@@ -286,7 +286,7 @@ class Step {
     if (callId === undefined || toolName === undefined) return;
     if (type === 'tool-call') yield* this.#call(callId, toolName, parseInput(input), { ...run, ...metadata });
     if (half !== 'result') return;
-    // Its call may stand in an earlier answer.
+    // The call may be in an earlier answer.
     yield* this.#call(callId, toolName, {}, run);
     if (isError)
       yield {
@@ -318,7 +318,7 @@ function contentOf(toolName: string, input: unknown): string {
   return JSON.stringify([toolName, input]);
 }
 
-/** What a tool returned, as text where it is nothing else. */
+/** Returns a tool's output, as a string if it consists of text only. */
 function shown(output: ToolResultBlock['output']) {
   return output.every(({ type }) => type === 'text') ? textOf(output) : output;
 }
