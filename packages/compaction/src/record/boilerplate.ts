@@ -2,15 +2,15 @@ import type { ToolResultBlock, ToolUseBlock } from '@x/core';
 import { isObject, isTimeToRest, type Work } from '@x/core/internal';
 import { resultText } from './readable.js';
 
-/** Lines that a tool prints around every result: what it was asked, how long it took, an id, a heading. They tell nothing of one call. */
+/** Lines that a tool prints around every result, such as its arguments, a duration, an id or a heading. */
 export interface Boilerplate {
-  /** The text of a result, or a part of it, without such lines at its beginning and end. */
+  /** Removes boilerplate from the beginning and end of a result's text, or of a part of it. */
   strip(result: ToolResultBlock, text: string): string;
 }
 
-/** Lines at either end of a result that are looked at. */
+/** Maximum number of lines at the beginning of a result that can be boilerplate. */
 const EDGE_LINES = 6;
-/** So many results of a tool must have a line, and this share of all, before it is taken for boilerplate. */
+/** The minimum number and the minimum share of a tool's results that must have a line for it to count as boilerplate. */
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
 
@@ -18,7 +18,7 @@ const LEAST_SHARE = 0.6;
 interface Ends {
   readonly values: readonly string[];
   readonly shapes: ReadonlySet<string>;
-  /** It has lines between its ends. */
+  /** The result has more lines than its ends. */
   readonly isLong: boolean;
 }
 
@@ -38,7 +38,7 @@ function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
   return made;
 }
 
-/** Finds the lines that most results of a tool have at their ends, whatever numbers and arguments of the call stand in them. */
+/** Finds the lines that most results of a tool have at their ends, ignoring numbers and the call's arguments. */
 export function* boilerplateOf(
   calls: readonly { readonly use?: ToolUseBlock; readonly block: ToolResultBlock }[],
 ): Work<Boilerplate> {
@@ -76,13 +76,13 @@ export function* boilerplateOf(
       while (start < end && start < EDGE_LINES && isCommon(lines[start])) start++;
       while (end > start && lines.length - end < 2 && isCommon(lines[end - 1])) end--;
       if (start < end || tool.isFrame) return lines.slice(start, end).join('\n');
-      // Where every result is of such lines alone, what differs in them is the answer.
+      // If every result has only such lines, the parts that differ are the answer.
       return lines.filter((line) => shapeOf(line, values) !== withoutPassed(line, values).trim()).join('\n');
     },
   };
 }
 
-/** Texts of a call's arguments that its result may repeat. */
+/** Returns the string arguments of a call that its result may repeat. */
 function passedIn({ input }: ToolUseBlock): readonly string[] {
   const values = isObject(input) ? Object.values(input) : [];
   return values
@@ -90,10 +90,10 @@ function passedIn({ input }: ToolUseBlock): readonly string[] {
     .filter(({ length }) => length > 2 && length <= 200);
 }
 
-/** A number, or an id that a machine made. A name with a digit in it, such as that of an order, tells results apart. */
+/** Matches a number or a generated id. A name with a digit, such as an order number, is not matched, because it identifies a result. */
 const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,}|[a-f]{6})(?![\w#/-])/g;
 
-/** A line without what differs from call to call. */
+/** Masks the parts of a line that differ from call to call. */
 function shapeOf(line: string, passed: readonly string[]): string {
   return withoutPassed(line, passed).replaceAll(COUNTED, '0').trim();
 }

@@ -5,21 +5,21 @@ import { cutEnd, cutLine, sharing } from './cut-line.js';
 import { type Argument, argumentsText, type Call, endText, givenText, toolWord } from './entry.js';
 import { readable, within, withoutLines } from './readable.js';
 
-/** Equal units at both ends from which on two arguments count as a text before and after a change. */
+/** Minimum number of equal UTF-16 units at both ends for two arguments to count as a text before and after a change. */
 const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
-/** UTF-16 units of the line in which a change begins that stand in front of it. */
+/** Maximum UTF-16 units shown before a change, from the line in which it begins. */
 const ANCHOR = 40;
-/** UTF-16 units of a path that stands whole. */
+/** Maximum UTF-16 units of a path that is shown in full. */
 const LONGEST_PATH = 160;
-/** The share of a cut command that is from its end, where it writes what the beginning computes. */
+/** The share of a cut command that is kept from its end, where the output usually goes. */
 const COMMAND_END = 0.5;
-/** The folder that most command lines begin with. */
+/** Matches the `cd` that most command lines begin with. */
 const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
 
 /**
- * Renders a call's tool and input: short arguments and the path of a file whole, the others cut to share `length` UTF-16 units. A
- * list is reduced to its word: the newest one is whole elsewhere.
+ * Renders a call's tool and input. Keeps short arguments and the file path in full, and cuts the others to share `length` UTF-16
+ * units. Replaces a list with `(list)`, because the record has the newest list separately.
  */
 export function given(
   use: Pick<ToolUseBlock, 'name' | 'input'>,
@@ -33,7 +33,7 @@ export function given(
   const { name, input } = use;
   const tool = toolWord(name);
   const path = pathOf(use);
-  // Beside a command line, the folder and the time limit tell nothing.
+  // With a command line, the folder and the timeout add nothing.
   const command = path === undefined ? commandOf(use) : undefined;
   const cut = (args: Argument[], file?: string) => ({
     tool,
@@ -60,7 +60,7 @@ export function given(
   return cut([...args, ...(change?.args ?? [])], file);
 }
 
-/** How a call ended, in at most `length` UTF-16 units: its error, or a short answer whole. */
+/** Returns how a call ended, in at most `length` UTF-16 units: its error line, or a short answer in full. */
 export function ending(
   result: ToolResultBlock | undefined,
   text: string,
@@ -86,21 +86,21 @@ function valueText(value: JsonValue | undefined): string {
   return typeof value === 'object' ? readable(within(jsonText(value))) : jsonText(value);
 }
 
-/** An argument that does not tell by itself what it is. */
+/** Matches an argument that is unclear without its key. */
 const NEEDS_KEY = /^(?:-?\d.*|true|false)$/s;
 
-/** A call whose line has about `length` UTF-16 units: without keys, and with its short arguments whole. */
+/** Shortens a call's line to about `length` UTF-16 units. Drops keys and keeps short arguments in full. */
 export function shortened(call: Call, length: number): Call {
   const end = endText(call).length;
   const outcome = Math.max(length / 2, length - argumentsText(call).length);
-  // Of a change that does not fit, what is new is told.
+  // If a change does not fit, only the new text is kept.
   const isChange = call.args.some(({ key }) => key === '+');
   const told = isChange ? call.args.filter(({ key }) => key !== '−') : call.args;
   const values = told.map(({ key, text }) => {
     const isKept = key === '−' || key === '+' || NEEDS_KEY.test(text);
     return isKept && key ? { key, text } : { text };
   });
-  // The first line about a file has its whole path: later ones, and the model, take it from there.
+  // The first line about a file keeps the full path, because later lines refer to it.
   const name = call.name;
   const frame = argumentsText({
     ...call,
@@ -110,7 +110,7 @@ export function shortened(call: Call, length: number): Call {
   const room = Math.max(length / 2, length - end) - frame.length;
   const all = [...values.map(({ text }) => text), ...(name ? [name] : [])];
   const texts = sharing(all, room, isChange ? 0 : undefined);
-  // An error tells most where it begins.
+  // The beginning of an error is the most useful part.
   const cut = call.end === 'failed' ? cutEnd : cutLine;
   return {
     ...call,
@@ -120,12 +120,12 @@ export function shortened(call: Call, length: number): Call {
   };
 }
 
-/** The key of a text that a call replaces, in an argument of a tool. */
+/** Matches the key of an argument whose text the call replaces. */
 export const OLD_KEY = /^(?:old|before|search|find|original)/i;
 
 /**
- * Two arguments that begin and end alike are a text before and after a change: only the change is shown. What does not fit is shown
- * by the beginning of what is new.
+ * Finds two arguments that begin and end alike, which are a text before and after a change, and returns only the change. If it does
+ * not fit, returns the beginning of the new text.
  */
 export function changeIn(
   entries: readonly (readonly [string, JsonValue | undefined])[],
@@ -145,7 +145,7 @@ export function changeIn(
     if (start + end < SAME_ENDS) continue;
     const removed = before[1].slice(start, before[1].length - end).trim();
     const added = after[1].slice(start, after[1].length - end).trim();
-    // Where something is only added, or a word changed, the line in front of it tells where.
+    // If text is only added, or a word changed, the text before it on the line shows the place.
     const line = tailOf(before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim(), ANCHOR);
     const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
     const isWhole = removed.length + added.length <= length || added === '';
@@ -161,7 +161,7 @@ export function changeIn(
   return undefined;
 }
 
-/** Equal UTF-16 units at the start, back to the beginning of a word, and at the end. */
+/** Counts the equal UTF-16 units at the start, back to a word boundary, and at the end. */
 function sameEnds(before: string, after: string): { readonly start: number; readonly end: number } {
   const most = Math.min(before.length, after.length);
   let start = 0;

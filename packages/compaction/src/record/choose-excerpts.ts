@@ -9,74 +9,74 @@ export interface Candidate {
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
-  /** It says little without the excerpt in front of it. */
+  /** The excerpt is hard to understand without the one before it. */
   readonly leans?: boolean;
 }
 
-/** The terms of one message, which say what others are worth. */
+/** The terms of one message, from which the weights of terms are computed. */
 export interface Saying {
   readonly at: number;
   readonly terms: Terms;
-  /** Its speaker: a user, the assistant, or a tool. */
+  /** The author of the message. */
   readonly by: 'user' | 'assistant' | 'tool';
 }
 
-/** Factors of a term's weight. Chosen on recorded conversations; none is sharp. */
+/** Factors of a term's weight. They were tuned on recorded conversations; small changes make little difference. */
 const WEIGHT = {
-  /** For a term that no user and no assistant says. */
+  /** For a term that neither a user nor the assistant uses. */
   unused: 0.1,
-  /** Added for each message of the assistant that uses it, up to `mostUses`; a user's counts twice. */
+  /** Added for each assistant message that uses the term, up to `mostUses`. A user message counts twice. */
   use: 0.5,
   mostUses: 3,
-  /** The message of the assistant that says a term first is no use of it yet. */
+  /** The number of uses that an assistant message counts if it introduces the term. */
   firstUse: 0.25,
-  /** For a term that an earlier message said: it belongs to the message that it comes from. */
+  /** For a term in an excerpt of a later message than the one that introduced the term. */
   old: 0.3,
-  /** For a term in more than this share of all messages, whatever else is true of it. */
+  /** The weight of a term that occurs in more than `commonShare` of all messages. It overrides the other factors. */
   common: 0.05,
   commonShare: 0.3,
-  /** For a term that stands somewhere already. */
+  /** For a term that is already covered. */
   again: 0.15,
-  /** For a term of the open request, wherever it stands. */
+  /** For a term of the open request, even if it is already covered. */
   wanted: 1,
   /**
-   * For each further excerpt of one message, and for each further one that differs in names and numbers alone. On either
-   * half of the recorded projects 1 is worse for the first, and 0.65 no better.
+   * `more` is for each further excerpt of the same message, `alike` for each one that differs only in names and numbers.
+   * On either half of the recorded projects, 1 is worse for `more`, and 0.65 is no better.
    */
   more: 0.8,
   alike: 0.5,
 };
 
-/** The share that what the assistant said may have: an assistant that talks a lot must not crowd out what it found. */
+/** The maximum share for statements, so that a talkative assistant does not crowd out its results. */
 const STATEMENTS_SHARE = 0.4;
 
-/** The factor by which the least gain falls from one pass over the candidates to the next, and passes at most. */
+/** The factor by which the gain threshold falls after each pass over the candidates, and the maximum number of passes. */
 const STEP = 0.95;
-/** After so many candidates the work may rest. */
+/** Number of candidates between two yields. */
 const REST = 256;
 const MOST_PASSES = 150;
 
-/** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
+/** Exponent of a candidate's cost. Below 1 it slightly prefers long excerpts, which keep related text together. */
 const COST_EXPONENT = 0.9;
 
 /**
- * Chooses candidates that together hold as much as can be of what the conversation relied on later. Greedy maximization
- * of a submodular coverage (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011) by falling thresholds
- * (Badanidiyuru and Vondrák 2014): a term counts fully once, more when it is rare, when it was new where it stands, and when the assistant
- * or the user came back to it.
+ * Chooses the candidates that cover most of what the conversation relied on later. Maximizes a submodular coverage greedily
+ * (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and
+ * Vondrák 2014). A term has its full weight once. It weighs more if it is rare, if its message introduced it, and if the
+ * assistant or the user used it again.
  */
 export class Choice<Item extends Candidate> {
-  /** The best first. */
+  /** The chosen candidates, best first. */
   readonly chosen: Item[] = [];
   readonly #candidates: readonly Item[];
   readonly #vocabulary: Vocabulary;
-  /** The terms of all candidates as indices of the vocabulary, and where those of each begin. */
+  /** The terms of all candidates as vocabulary indices, and the start offset of each candidate. */
   readonly #terms: Uint32Array;
   readonly #starts: Uint32Array;
   readonly #covered: Uint8Array;
   readonly #wanted: Uint8Array;
   readonly #taken = new Map<number | string, number>();
-  /** By candidate, at most what choosing it would gain: gains only fall. Nothing for a chosen one. */
+  /** An upper bound of each candidate's gain, because gains only fall. 0 for a chosen candidate. */
   readonly #gains: Float64Array;
   readonly #least: number;
   #left = 0;
@@ -96,10 +96,10 @@ export class Choice<Item extends Candidate> {
   }
 
   /**
-   * Weighs candidates by what was said.
+   * Weighs candidates by the terms of the conversation.
    *
-   * @param standing Terms that the reader sees anyway.
-   * @param wanted Terms of the open request: every line that has one may be what it asks for, however often they stand.
+   * @param standing Terms that the reader sees in any case.
+   * @param wanted Terms of the open request. They keep their weight even if they are already covered.
    */
   static *among<Item extends Candidate>(
     candidates: readonly Item[],
@@ -135,7 +135,7 @@ export class Choice<Item extends Candidate> {
     }
   }
 
-  /** Chooses more, of at most so many tokens beside those that are left. */
+  /** Chooses more candidates. Adds `tokens` to the remaining budget. */
   *take(tokens: number): Work<void> {
     this.#left += tokens;
     this.#forStatements += tokens * STATEMENTS_SHARE;
@@ -149,19 +149,19 @@ export class Choice<Item extends Candidate> {
     }
   }
 
-  /** Chooses whatever gains so much, and fits. */
+  /** Chooses every candidate that fits and gains at least `least`. */
   #takeFrom(least: number, misfits: Uint8Array): void {
     const gains = this.#gains;
     for (let index = 0; index < gains.length; index++) {
       if ((gains[index] as number) < least || misfits[index]) continue;
-      // What was chosen since may have taken from it.
+      // Later choices may have reduced the gain.
       const gain = this.#gain(index);
       gains[index] = gain;
       if (gain < least) continue;
       if (!this.#fits(index)) misfits[index] = 1;
       else {
         this.#choose(index);
-        // A sentence says little, or something else, without the one in front of it.
+        // Without the sentence before it, a sentence may be unclear or misleading.
         if (this.#leansOnThePrevious(index) && gains[index - 1] !== 0 && this.#fits(index - 1))
           this.#choose(index - 1);
       }
@@ -209,16 +209,16 @@ export class Choice<Item extends Candidate> {
   }
 }
 
-/** A message and a text without its numbers and names: rows of one table have the same. */
+/** Returns the message number and the text with each word masked. Rows of one table have the same shape. */
 function shapeOf(entry: Entry): string {
   const text = 'text' in entry ? entry.text : '';
   return `${entry.at} ${text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w')}`;
 }
 
-/** The terms of a conversation with their weights. Index 0 is for terms that no message has. */
+/** The terms of a conversation with their weights. Index 0 is for unknown terms. */
 class Vocabulary {
   readonly #indices: ReadonlyMap<number, number>;
-  /** By index: what the term counts where it was new, and the number of the message that it was new in. */
+  /** By index: the weight of the term in the message that introduced it, and the number of that message. */
   readonly #weights: Float64Array;
   readonly #first: readonly number[];
 

@@ -22,63 +22,63 @@ export interface RecordInput {
   readonly earlier: readonly Entry[];
   /** The messages to record, in order. */
   readonly covered: readonly Numbered[];
-  /** The messages that stay as they are: what they hold is not recorded, and what they use counts. */
+  /** The messages that are kept unchanged. They are not recorded, but the terms that they use count. */
   readonly staying: readonly Excerpts[];
-  /** The text that stands in front of the record: what it tells need not be told again. */
+  /** The summary before the record. The record does not repeat its content. */
   readonly narrative?: string | undefined;
-  /** Requests among the covered that stand in front of the record in full. */
+  /** Covered requests that are quoted in full before the record. */
   readonly standing: ReadonlySet<Excerpts>;
-  /** The definitions of the tools, as far as they are known: they say which calls change nothing. */
+  /** The known tool definitions. They say which calls are read-only. */
   readonly tools: readonly ToolDefinition[];
-  /** Tokens that the record may have. */
+  /** The token limit of the record. */
   readonly room: number;
   readonly meter: Meter;
 }
 
-/** UTF-16 units of a call's arguments and of its outcome, and those that its line keeps at least. */
+/** Maximum UTF-16 units of a call's arguments and of its outcome, and the minimum that its line keeps. */
 const ARGUMENT = 110;
 const OUTCOME = 140;
 const SHORTEST_CALL = 48;
-/** The share of a record for requests that stand nowhere else, and what an older one counts beside other entries. */
+/** The share of a record for requests that are quoted nowhere else, and the weight of an older request. */
 const REQUESTS_SHARE = 0.35;
 const WORTH_OF_REQUEST = 4;
-/** What excerpts of earlier records count beside new ones: statements, and all others. */
+/** The weights of excerpts from earlier records: statements, and all others. */
 const WORTH_OF_EARLIER = { said: 3, other: 2 };
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
-/** What an excerpt of a result gains at most that holds what the call asked for, and the fewest words that are most of that. */
+/** The maximum bonus of a result excerpt that contains the words of its call, and the minimum number of such words. */
 const WORTH_OF_ANSWER = 1.5;
 const FEWEST_ASKED = 3;
-/** UTF-16 units of the arguments of a call that changed nothing, and of the answer that stands behind them where there is room. */
+/** Maximum UTF-16 units of a read-only call's arguments, and of the answer after them if there is room. */
 const MOST_LOOKED = 70;
 const SHORT_ANSWER = 50;
 /** Average UTF-16 units per token. */
 const UNITS_PER_TOKEN = 4;
-/** The share of a record that calls may take before they are said more shortly. */
+/** The share of a record that calls may take before their lines are shortened. */
 const CALLS_SHARE = 0.4;
-/** The share of a record that lists may take which stand whole. */
+/** The maximum share of a record for lists. */
 const LISTS_SHARE = 0.15;
-/** Upper bound for calls: beyond it the oldest are counted, tool by tool. */
+/** The maximum share of a record for calls. Beyond it, the oldest calls collapse into one count per tool. */
 const MOST_CALLS = 0.65;
-/** UTF-16 units of a request that stands in full elsewhere. */
+/** Maximum UTF-16 units of a request that is quoted in full elsewhere. */
 const STANDING_REQUEST = 32;
-/** A reply of fewer UTF-16 units says little without what it answers. */
+/** Maximum UTF-16 units of a reply that is hard to understand without the question before it. */
 const SHORT_REPLY = 60;
-/** UTF-16 units below which an excerpt of a result tells nothing. */
+/** Minimum UTF-16 units of a useful excerpt of a result. */
 const SHORTEST_EXCERPT = 12;
-/** Tokens that an excerpt needs beside its text. */
+/** Tokens of an excerpt's markup, without its text. */
 const FRAME = 4;
 
 /** Something that may enter a record. */
 export interface Draft extends Candidate {
-  /** Enters in any case. */
+  /** The entry is always included. */
   readonly must: boolean;
 }
 
-/** Computes what an estimated number of tokens costs. */
+/** Converts an estimated number of tokens to the meter's tokens. */
 export type Price = (estimate: number) => number;
 
-/** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
+/** Returns all drafts for the record, in order. Calls and requests are limited by the room. */
 export function* draftsOf(input: RecordInput, price: Price): Work<readonly Draft[]> {
   const turns = yield* turnsOf(input.covered, input.tools);
   const drafts = yield* withoutRepeats(yield* new Drafts(input, price).of(turns), price);
@@ -86,13 +86,13 @@ export function* draftsOf(input: RecordInput, price: Price): Work<readonly Draft
   return yield* fitted(drafts, input.room, price);
 }
 
-/** An entry that enters in any case. */
+/** Creates a draft that is always included. */
 function must(entry: Entry, price: Price): Draft {
   const cost = price(estimateCounter.count(renderEntries([entry])));
   return { entry, terms: NO_TERMS, worth: 1, cost, must: true };
 }
 
-/** An excerpt that enters where it is worth its room. */
+/** Creates a draft of an excerpt that competes for the room. */
 function optional(entry: Quote, price: Price, worth: number, more: Partial<Excerpt> = {}): Draft {
   const { terms = termsOf(entry.text), tokens = estimateCounter.count(entry.text), leans = false } = more;
   return { entry, terms, worth, leans, cost: price(tokens) + FRAME, must: false };
@@ -100,14 +100,14 @@ function optional(entry: Quote, price: Price, worth: number, more: Partial<Excer
 
 type Lists = ReturnType<typeof newestLists>;
 
-/** Collects what earlier records and covered messages offer. */
+/** Collects the drafts of earlier records and covered messages. */
 class Drafts {
   readonly #all: Draft[] = [];
   readonly #input: RecordInput;
   readonly #price: Price;
-  /** The newest statement of the assistant. */
+  /** The index of the assistant's newest statement. */
   #lastSaid = -1;
-  /** Excerpts of results and of written content: found or written again, the same says nothing new. */
+  /** Texts of excerpts from results and written content that were already added, to skip duplicates. */
   readonly #quoted = new Set<string>();
 
   constructor(input: RecordInput, price: Price) {
@@ -187,7 +187,7 @@ class Drafts {
     const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
     const text = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
     const { outcome, ...end } = ending(result?.block, text, OUTCOME);
-    // An answer is chosen by its use, unless it is a word or two.
+    // A longer answer competes with the excerpts instead.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
     const length = looks ? MOST_LOOKED : isShort && !list ? 2 * ARGUMENT : ARGUMENT;
     const call: Call = {
@@ -201,7 +201,7 @@ class Drafts {
     this.#all.push(must(call, this.#price));
     if (list) this.#all.push(must(list, this.#price));
     const isListed = (text: string) => list?.items.some((item) => item.includes(text));
-    // What is short stands in its line; a change may be cut there.
+    // Short content is already in the call's line, but a change may be cut there.
     const isInLine = isShort && !call.args.some(({ key }) => key === '+');
     for (const part of isInLine ? [] : written) {
       if (isListed(part.text) || this.#quoted.has(part.text)) continue;
@@ -227,14 +227,14 @@ class Drafts {
   }
 }
 
-/** The factor for an excerpt of a result that holds what the call asked for: most of it, or a few words. */
+/** Returns the factor for a result excerpt, which grows with the words that it shares with its call. */
 function answering(asked: ReadonlySet<number>, terms: Terms): number {
   let held = 0;
   for (const term of terms) if (asked.has(term)) held++;
   return 1 + WORTH_OF_ANSWER * Math.min(1, held / Math.max(FEWEST_ASKED, asked.size / 2));
 }
 
-/** One line for calls that were made in the same words with the same outcome, with the numbers of all. */
+/** Merges calls with the same line and outcome into one entry that has the numbers of all. */
 function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> {
   const first = new Map<
     string,
@@ -271,7 +271,7 @@ function lineOf(call: Call): string {
   return argumentsText(call) + endText(call);
 }
 
-/** Leaves the oldest requests that nothing else holds to what room others leave, where they are too many. */
+/** Makes the oldest requests optional if all requests together cost more than `room`. */
 function leaveOldRequests(drafts: Draft[], room: number): void {
   let left = room;
   for (let index = drafts.length - 1; index >= 0; index--) {
@@ -286,8 +286,8 @@ function leaveOldRequests(drafts: Draft[], room: number): void {
 }
 
 /**
- * Cuts the lines of calls to one length, the longest with which they fit their share of the room. Where even the shortest lines are
- * too many, one line counts the oldest, tool by tool.
+ * Cuts the lines of calls to the greatest common length that fits their share of the room. If even the shortest lines do not fit,
+ * collapses the oldest calls into one count per tool.
  */
 function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<readonly Draft[]> {
   const lengths: { readonly cost: number; readonly length: number }[] = [];
@@ -295,7 +295,7 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
     if (isCall(entry)) lengths.push({ cost, length: lineOf(entry).length });
     if (isTimeToRest()) yield;
   }
-  // A shortened line is not counted to know about what it would cost.
+  // The cost of a shortened line is estimated in proportion to its length.
   const total = (most: number) =>
     lengths.reduce((sum, { cost, length }) => sum + cost * Math.min(1, most / length), 0);
   let most = lengths.reduce((longest, { length }) => Math.max(longest, length), SHORTEST_CALL);
@@ -318,12 +318,12 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
   yield;
   if (!counted) return shown;
   const first = shown.findIndex(({ entry }) => isCall(entry) || entry.kind === 'counted');
-  // A line that is counted tells no path any more.
+  // Restores a file's full path at its next mention if the line that introduced it was collapsed into the count.
   const left = yield* cut(drafts.filter((_, index) => rest.has(index)));
   return left.toSpliced(first, 0, must(counted, price));
 }
 
-/** Counts the oldest calls where all that enters in any case costs more than `room`: those that failed last. */
+/** Collapses the oldest calls into counts until all required drafts fit in `room`. Failed calls are collapsed last. */
 function countOldest(
   drafts: readonly Draft[],
   room: number,
@@ -334,7 +334,7 @@ function countOldest(
   let at: number | undefined;
   let to = 0;
   const count = (tool: string, times: number) => counts.set(tool, (counts.get(tool) ?? 0) + times);
-  // A number does not say that one of them failed.
+  // A count does not show failures, so failed calls are kept longest.
   for (const failed of [false, true]) {
     for (const [index, { entry, cost }] of drafts.entries()) {
       if (excess <= 0) break;

@@ -6,7 +6,7 @@ const text = z.string();
 
 /**
  * An excerpt of a message: a request of the user, a statement of the assistant, a part of a result, or a part of what a call wrote.
- * `part` numbers the excerpts of a message in order; `opens` marks one with nothing of its text in front of it.
+ * `part` numbers the excerpts of a message in order. `opens` marks an excerpt at the beginning of its text.
  */
 const quote = z.strictObject({
   kind: z.enum(['asked', 'said', 'found', 'wrote']),
@@ -16,32 +16,32 @@ const quote = z.strictObject({
   opens: z.optional(z.boolean()),
 });
 
-/** A text that a call was given. The keys `−` and `+` mark the texts before and after a change. */
+/** An argument of a call. The keys `−` and `+` mark the texts before and after a change. */
 const argument = z.strictObject({ key: z.optional(text), text });
 
-/** A call that changed something, or that only looked. */
+/** A call that changed something (`did`) or a read-only call (`looked`). */
 const call = z.strictObject({
   kind: z.enum(['did', 'looked']),
   at: number,
   tool: text,
-  /** The file that it is about; `name` is a shorter name for it that earlier lines explain. */
+  /** The path of the call's file. `name` is a shorter form that an earlier line introduced. */
   file: z.optional(text),
   name: z.optional(text),
   args: z.array(argument),
-  /** The digest of its input, where `args` leave out a part. */
+  /** The digest of the input, if `args` omit a part of it. */
   whole: z.optional(text),
   end: z.enum(['done', 'failed', 'unanswered']),
   exit: z.optional(number),
-  /** The words of the tool. */
+  /** The text that the tool returned. */
   outcome: z.optional(text),
-  /** The number of a later message in which the same was done with success. */
+  /** The number of a later message in which a call of the same subject succeeded. */
   mendedAt: z.optional(number),
-  /** The numbers of calls with the same line; `isAlike` where they may differ in what `args` leave out. */
+  /** The message numbers of calls with the same line. `isAlike` is set if they may differ in what `args` omit. */
   again: z.optional(z.array(number)),
   isAlike: z.optional(z.boolean()),
 });
 
-/** Calls of which only the number is left, tool by tool, up to a message. */
+/** The number of calls per tool in a range of messages, after their lines were dropped. */
 const count = z.strictObject({
   kind: z.literal('counted'),
   at: number,
@@ -49,13 +49,13 @@ const count = z.strictObject({
   counts: z.array(z.strictObject({ tool: text, times: number })),
 });
 
-/** A list as a call last wrote it. `subject` is the tool and the names of what the call is about. */
+/** A list as a call last wrote it. `subject` is the tool name and the call's ids. */
 const list = z.strictObject({ kind: z.literal('listed'), at: number, subject: text, items: z.array(text) });
 
-/** Names that nothing else in the record holds. */
+/** Names that occur nowhere else in the record. */
 const names = z.strictObject({ kind: z.literal('named'), at: number, names: z.array(text) });
 
-/** Checks the entries of a record that was stored. `at` is the running number of a message in its session, from 1. */
+/** Validates the entries of a stored record. `at` is the number of a message in its session, counted from 1. */
 export const entriesSchema = z.array(z.discriminatedUnion('kind', [quote, call, count, list, names]));
 
 export type Quote = z.infer<typeof quote>;
@@ -66,7 +66,7 @@ export type List = z.infer<typeof list>;
 export type Entry = z.infer<typeof entriesSchema>[number];
 export type EntryKind = Entry['kind'];
 
-/** The beginnings of the lines of each kind. */
+/** The line prefix of each kind of entry. */
 const MARKS: Readonly<Record<EntryKind, string>> = {
   asked: '» ',
   said: '- ',
@@ -78,13 +78,13 @@ const MARKS: Readonly<Record<EntryKind, string>> = {
   listed: '= ',
   named: '# ',
 };
-/** In front of each item of a list. */
+/** The prefix of each list item. */
 const ITEM = '  = ';
-/** Stands between look-ups that follow each other on one line. */
+/** The separator of consecutive read-only calls on one line. */
 const NEXT = ' ;; ';
 const GAP = '… ';
 
-/** Explains the marks of these entries to the reader. */
+/** Returns the legend that explains the marks of these entries. */
 export function legendOf(entries: readonly Entry[]): string {
   const lists = entries.some(({ kind }) => kind === 'listed') ? ', = a list as a call last wrote it' : '';
   return (
@@ -94,16 +94,16 @@ export function legendOf(entries: readonly Entry[]): string {
   );
 }
 
-/** Tests for the entry of a call. */
+/** Tests if an entry is a call. */
 export function isCall(entry: Entry): entry is Call {
   return entry.kind === 'did' || entry.kind === 'looked';
 }
 
 const LINE_BREAKS = new RegExp(`\\s*(?:${LINE_BREAK.source})\\s*`, 'g');
-/** What structures the line of a call: in a text of someone else a backslash stands in front. */
+/** The separators of a call's line. In quoted text they are escaped with a backslash. */
 const STRUCTURE = /→|;;/g;
 const ESCAPED = /\\(→|;;)/g;
-/** The beginning of a line that would be read as the number of a message. */
+/** The beginning of a line that would be parsed as a message number. */
 const NUMBERED = /^(?:… )?r\d+ /;
 
 const onOneLine = (text: string) => text.replaceAll(LINE_BREAKS, ' ');
@@ -111,18 +111,18 @@ const escaped = (text: string) => onOneLine(text).replaceAll(STRUCTURE, '\\$&');
 const unescaped = (text: string) => text.replaceAll(ESCAPED, '$1');
 const quoted = (text: string) => `“${escaped(text).replaceAll('”', '\\”')}”`;
 
-/** The name of a tool as one word that no mark begins. */
+/** Returns the name of a tool as one word that does not begin with a mark. */
 export function toolWord(name: string): string {
   return name.replaceAll(/[^\p{L}\p{M}\p{N}_.:/@-]+/gu, '_') || '_';
 }
 
-/** What a call was given, behind the file that it is about. */
+/** Returns the arguments of a call without its file. */
 export function givenText(args: readonly Argument[]): string {
   let text = '';
   for (const [index, { key, text: value }] of args.entries()) {
     const isChange = key === '−' || key === '+';
     const before = args[index - 1]?.key;
-    // The line in front of a change has no key.
+    // The line before a change has no key.
     const isOne = isChange && (before === '−' || before === undefined);
     if (index > 0) text += isOne ? ' ' : ', ';
     if (isChange) text += key + quoted(value);
@@ -131,14 +131,14 @@ export function givenText(args: readonly Argument[]): string {
   return text;
 }
 
-/** The tool of a call and what it was given. */
+/** Returns the tool of a call and its arguments. */
 export function argumentsText({ tool, file, name = file, args }: Call): string {
   const about = name === undefined ? '' : ` ${escaped(name)}`;
   const rest = givenText(args);
   return tool + about + (rest && about && ',') + (rest && ` ${rest}`);
 }
 
-/** How a call ended; empty where it was simply done. */
+/** Returns how a call ended, or an empty string if it succeeded without an outcome. */
 export function endText({ end, exit, outcome, mendedAt }: Call): string {
   const words = outcome && quoted(outcome);
   if (end === 'unanswered') return ' → no result';
@@ -147,7 +147,7 @@ export function endText({ end, exit, outcome, mendedAt }: Call): string {
   return ` → failed${code}${words ? `: ${words}` : ''}${mendedAt === undefined ? '' : `, mended in r${mendedAt}`}`;
 }
 
-/** The line of a call without the mark in front. */
+/** Returns the line of a call without its mark. */
 function callText(call: Call): string {
   const { at, again = [], isAlike } = call;
   const numbers = again.map((other) => ` r${other}`).join('');
@@ -155,7 +155,7 @@ function callText(call: Call): string {
   return `r${at}${others} ${argumentsText(call)}${endText(call)}`;
 }
 
-/** Entries as text, one after the other. Excerpts of one message stand together, below the call that they belong to. */
+/** Renders entries as text, in order. */
 export function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let before: Entry | undefined;
@@ -217,7 +217,7 @@ const COUNTED = /^\* r(\d+)–r(\d+): (.*)$/;
 const AGAIN = /^\((again|alike):((?: r\d+)+)\) /;
 const ENDED = /^(?:no result|(failed)(?: with exit (-?\d+))?)?(?:(?:: )?“(.*)”)?(?:, mended in r(\d+))?$/;
 
-/** Reads the entries of a rendered record, where nothing else is left of it. Other lines are left out. */
+/** Parses the entries of a rendered record, for when only its text is left. Ignores all other lines. */
 export function parseEntries(text: string): readonly Entry[] {
   const entries: Entry[] = [];
   let at = 0;
@@ -273,7 +273,7 @@ function parseQuote(kind: Quote['kind'], at: number, line: string, last: Entry |
 
 function parseCall(kind: Call['kind'], at: number, line: string): Call {
   const [head = '', word, others = ''] = AGAIN.exec(line) ?? [];
-  // Neither what a call was given nor the words of its tool have this.
+  // Unambiguous, because arguments and outcomes escape the arrow.
   const [given = '', ended = ''] = line.slice(head.length).split(' → ');
   const [, failed, exit, outcome, mended] = ENDED.exec(ended) ?? [];
   const space = given.indexOf(' ');

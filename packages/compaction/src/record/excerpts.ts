@@ -15,38 +15,38 @@ export interface Excerpt extends Omit<Quote, 'at'> {
   readonly terms: Terms;
   /** Estimated tokens. */
   readonly tokens: number;
-  /** Weight beside others of the same length. */
+  /** The weight relative to other excerpts. */
   readonly worth: number;
-  /** It says little without the excerpt in front of it: it continues in the same paragraph. */
+  /** The excerpt continues the paragraph of the excerpt before it and is unclear without that. */
   readonly leans: boolean;
-  /** The call that it belongs to: one that wrote it, or one whose result it is from. */
+  /** The id of the call that wrote the excerpt or whose result contains it. */
   readonly callId?: string | undefined;
 }
 
-/** The excerpts that one message offers to a record. */
+/** The excerpts of one message, from which a record is chosen. */
 export interface Excerpts {
-  /** The message itself, without secrets. */
+  /** The message, redacted. */
   readonly message: Message;
   readonly parts: readonly Excerpt[];
   /** The terms of the whole message, each once. */
   readonly terms: Terms;
-  /** The names that it says or prints, and those that it passes to tools. */
+  /** The names in the message's texts and results, and the names that it passes to tools. */
   readonly names: readonly string[];
   readonly passed: readonly string[];
 }
 
-/** UTF-16 units of a request that stands nowhere else. */
+/** Maximum UTF-16 units of a request. */
 const REQUEST = 400;
-/** UTF-16 units of one excerpt, and of short lines that are joined to one. */
+/** Maximum UTF-16 units of one excerpt, of short lines joined into one excerpt, and of a short line. */
 const LONGEST = 300;
 const JOINED = 160;
 const SHORT_LINE = 80;
-/** A result of at most so many UTF-16 units is nearly always an answer to what was asked. */
+/** Maximum UTF-16 units of a short result, which nearly always answers its call directly. */
 const SHORT_RESULT = 400;
-/** An argument of more UTF-16 units is content that the call wrote. */
+/** Maximum UTF-16 units of an ordinary argument. A longer one counts as content that the call wrote. */
 const LONG_ARGUMENT = 110;
 
-/** Weights beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
+/** Weights relative to an excerpt of a long result. They were tuned on recorded conversations; small changes matter little. */
 const WORTH = { said: 3, ending: 1.3, closing: 1.3, code: 1, shortResult: 3, found: 1, odd: 3, wrote: 1 };
 
 interface Known {
@@ -56,7 +56,7 @@ interface Known {
 
 const known = new WeakMap<Message, Known>();
 
-/** The excerpts of a message, made once per message object: without secrets where `redact` is given. */
+/** Returns the excerpts of a message, redacted if `redact` is given. Cached per message object. */
 export function excerptsOf(message: Message, redact?: Redact): Excerpts {
   const found = known.get(message);
   if (found && found.redact === redact) return found.excerpts;
@@ -123,7 +123,7 @@ function extract(message: Message): Excerpts {
       const text = within(short);
       terms.push(termsOf(`${block.name} ${text}`));
       passed.push(...namesIn(text, true));
-      // Numbers of a content that is written name nothing.
+      // Numbers in written content are not names.
       for (const content of written) passed.push(...namesIn(within(content), false));
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
@@ -150,10 +150,10 @@ function worthInResult(text: string): (piece: Piece) => number {
   return (piece) => worth * (odd.some((line) => piece.text.includes(line)) ? WORTH.odd : 1);
 }
 
-/** UTF-16 units of a frame that may enter a record whole. */
+/** Maximum UTF-16 units of a frame. */
 const LONGEST_FRAME = 1_000;
 
-/** Tells what a program added behind a result, between tags of its own: it is quoted whole, or not at all. */
+/** Splits off a tagged block that a program appended to a result. The block becomes one excerpt. */
 function framed(text: string): { readonly body: string; readonly frame: string } {
   const end = text.trimEnd();
   const [, tag] = (end.endsWith('>') && /<\/([\w-]{1,40})>$/.exec(end.slice(-43))) || [];
@@ -165,20 +165,20 @@ function framed(text: string): { readonly body: string; readonly frame: string }
 /** A piece of a text: lines, sentences, or code between fences. */
 interface Piece {
   text: string;
-  /** It continues in a paragraph that begins in the piece before. */
+  /** The piece continues the paragraph of the piece before it. */
   readonly leans: boolean;
   readonly isCode?: boolean;
-  /** Something of its text is left out in front of it. */
+  /** A part of the text before the piece is omitted. */
   readonly isBehindGap?: boolean;
 }
 
-/** Ends in a colon, or is one line that begins as headings of Markdown do, or is short and no sentence, nor an item of a list. */
+/** Matches a heading: a text that ends in a colon, a Markdown heading, or a short line that is neither a sentence nor a list item. */
 const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
-/** A short line of one sentence that ends so announces what follows: without it, it says nothing. */
+/** Matches an announcement: one sentence that ends in a colon. It is useless without the text after it. */
 const ANNOUNCEMENT = /^(?!.*(?:[.!?]\s|[。！？])).*[:：]\**$/;
 
-/** Sentences and lines, short neighbors of one line together. Announcements stand only with what they announce. */
+/** Splits a text into sentences and lines, and joins short neighbors. Keeps an announcement only with the text after it. */
 function sentencesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let isShort = false;
@@ -192,7 +192,7 @@ function sentencesOf(text: string): readonly Piece[] {
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
       const last = pieces.at(-1);
-      // Items of a list belong together, and lines of code; a heading belongs to what it heads.
+      // Keeps list items and lines of code together, and a heading with the text below it.
       const together = last ? last.text.length + line.length : LONGEST;
       const headed = last !== undefined && last.isCode === isCode && HEADING.test(last.text);
       if (
@@ -264,7 +264,7 @@ function piecesOf(text: string): readonly Piece[] {
   return pieces;
 }
 
-/** Short neighbors together, so that what stands side by side stays so. */
+/** Joins short neighboring lines, so that related lines stay together. */
 function joinLines(lines: readonly Piece[]): readonly Piece[] {
   const joined: Piece[] = [];
   for (const line of lines) {
@@ -276,14 +276,14 @@ function joinLines(lines: readonly Piece[]): readonly Piece[] {
   return joined;
 }
 
-/** Pieces of at most {@link LONGEST} UTF-16 units, cut at a space or a comma if there is one. */
+/** Splits a text into pieces of at most {@link LONGEST} UTF-16 units, at a space or a comma if possible. */
 function cutLong(text: string): readonly string[] {
   if (text.length <= LONGEST) return text === '' ? [] : [text];
   const pieces: string[] = [];
   let start = 0;
   while (text.length - start > LONGEST) {
     const end = start + LONGEST;
-    // No further back than it begins: a line of megabytes may have neither.
+    // Searches only this piece, because a line of megabytes may have neither a space nor a comma.
     const piece = text.slice(start, end + 1);
     let cut = start + Math.max(piece.lastIndexOf(' '), piece.lastIndexOf(',') + 1);
     if (cut <= start + LONGEST / 2) cut = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
@@ -301,15 +301,15 @@ function hasWord(text: string): boolean {
 }
 
 /**
- * The texts of a call's input: long ones are content that it writes, the others stand together with numbers. Keys name nothing. What
- * the call replaces is neither: its lines stand apart.
+ * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Ignores keys. Returns the lines
+ * that the call replaces separately.
  */
 function textsIn({ input }: ToolUseBlock) {
   const written: string[] = [];
   const short: string[] = [];
   const replaced = new Set<string>();
   const open: JsonValue[] = [input];
-  // A stack of its own: input may be nested deeper than the call stack reaches.
+  // An explicit stack, because input may be nested deeper than the call stack allows.
   while (open.length > 0) {
     const next = open.pop() as JsonValue;
     if (typeof next === 'string') (next.length > LONG_ARGUMENT ? written : short).push(next);

@@ -6,27 +6,26 @@ import { type Entry, type List, toolWord } from './entry.js';
 import type { Excerpts } from './excerpts.js';
 import type { Turn } from './turns.js';
 
-// A list that a call writes, such as a plan or tasks with their states, is written again whenever it changes. So its newest
-// version is the state of the work and stands whole; of older ones the line of the call is enough.
+// A list that a call writes, such as a plan or a todo list, is rewritten whenever it changes. The newest version is the
+// state of the work and is kept in full. For older versions the line of the call is enough.
 
-/** UTF-16 units of a list, of a value that tells the state of an item, and of a value that names the thing a call is about. */
+/** Maximum UTF-16 units of a list, of a state value of an item, and of an id. */
 const LONGEST_LIST = 1_500;
 const SHORT_VALUE = 24;
 const LONGEST_ID = 40;
-/** A value of more is content, and its list none. */
+/** Maximum UTF-16 units of a value in a list. A longer value is content, and its array is not a list. */
 const LONGEST_VALUE = 400;
-/** UTF-16 units that an item keeps at least. */
+/** Minimum average UTF-16 units of an item after cutting. */
 const SHORTEST_ITEM = 32;
-/** Lists of one tool that stand: those of different things. */
+/** Maximum number of lists per tool, each with a different subject. */
 const MOST_LISTS = 3;
 
 /**
- * The newest lists that calls wrote, as entries, by the call that wrote each, or by their entry in an earlier record. A list counts
- * until a later call of the same tool is about the same thing, whatever that writes, unless it failed. What a staying message
- * writes is newer, and none of the record's.
+ * Returns the newest lists as entries, by the call or the earlier entry that each is from. A later successful call with the same
+ * subject supersedes a list, even if it writes none. Lists that staying messages supersede are skipped.
  *
- * @param room What all lists together may cost; the newest come first.
- * @param cost Of a text.
+ * @param room The maximum cost of all lists together. The newest come first.
+ * @param cost Returns the cost of a text.
  */
 export function newestLists(
   earlier: readonly Entry[],
@@ -75,20 +74,20 @@ export function newestLists(
   return lists;
 }
 
-/** An item of a list: what it is about, and its short values behind. */
+/** An item of a list: its main text, and its short values. */
 interface Item {
   readonly text: string;
   readonly rest: string;
 }
 
-/** A call that writes a list without the list, which changes from call to call; `undefined` for any other call. */
+/** Returns a call without the list that it writes, or `undefined` if it writes none. */
 export function withoutList(use: ToolUseBlock): Pick<ToolUseBlock, 'name' | 'input'> | undefined {
   if (itemsIn(use).length === 0) return undefined;
   const rest = Object.entries(use.input as JsonObject).filter(([, value]) => !Array.isArray(value));
   return { name: use.name, input: Object.fromEntries(rest) };
 }
 
-/** The items of the one list that a call writes. None where it writes to a file, or where an item holds content. */
+/** Returns the items of a call's only list, or none if the call has a file path or an item holds content. */
 function itemsIn(use: ToolUseBlock): readonly Item[] {
   if (!isObject(use.input) || pathOf(use) !== undefined) return [];
   const lists = Object.values(use.input).filter(
@@ -120,7 +119,7 @@ function textOf(value: JsonValue | undefined): string {
   );
 }
 
-/** The tool of a call, and the names of what it is about: a later call with the same ones writes what this one wrote again. */
+/** Returns the tool and ids of a call. A later call with the same subject rewrites the same list. */
 function subjectOf({ name, input }: ToolUseBlock): string {
   const ids = Object.values(isObject(input) ? input : {}).filter(
     (value) => typeof value === 'string' && value.length <= LONGEST_ID && /^\S+$/.test(value),
@@ -134,7 +133,7 @@ function onOneLine(text: string): string {
   return text.replaceAll(BLANKS, ' ').trim();
 }
 
-/** A list that costs at most `room`: whole, or with its longest items cut. Nothing where that leaves too little of them. */
+/** Fits a list into `room` by cutting its longest items. Returns `undefined` if too little of them would be left. */
 function fitted(
   subject: string,
   items: readonly Item[],
@@ -144,7 +143,7 @@ function fitted(
   const sum = (length: (item: Item) => number) => items.reduce((sum, item) => sum + length(item), 0);
   const all = sum(({ text }) => text.length);
   let length = Math.min(all, LONGEST_LIST - sum(({ rest }) => rest.length));
-  // Texts do not all cost the same.
+  // Cost is not proportional to length, so this takes several attempts.
   for (let attempt = 0; attempt < 3; attempt++) {
     if (length < all && length < items.length * SHORTEST_ITEM) return undefined;
     const texts = sharing(

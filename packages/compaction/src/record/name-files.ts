@@ -1,11 +1,11 @@
 import { type Entry, isCall } from './entry.js';
 
-/** Folders and name of a path that is worth a shorter name. */
+/** Minimum number of parts of a path that gets a shorter name. */
 const FEWEST_PARTS = 3;
 
 /**
- * Tells the path of a file the first time, from then on its name, behind folders where another file has that name. Other
- * words of calls stay as they are: a command may be run again.
+ * Keeps the full path at a file's first mention and uses its name afterwards, with folders if another file has the same name.
+ * Does not change other arguments, because a command may be run again.
  */
 export function nameFiles(entries: readonly Entry[]): readonly Entry[] {
   const files = entries.flatMap((entry) => (isCall(entry) ? (entry.file ?? []) : []));
@@ -23,13 +23,13 @@ export function nameFiles(entries: readonly Entry[]): readonly Entry[] {
   });
 }
 
-/** A path's last name, with one folder in front of it, and so on up to all of it. */
+/** Returns the endings of a path: the file name, then with one folder more each time, up to the full path. */
 function endingsOf(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_, index) => parts.slice(-1 - index).join('/'));
 }
 
-/** The endings that paths of different files have. */
+/** Returns the endings that different files share. */
 function sharedEndings(paths: Iterable<string>): ReadonlySet<string> {
   const owners = new Map<string, string>();
   const shared = new Set<string>();
@@ -43,7 +43,7 @@ function sharedEndings(paths: Iterable<string>): ReadonlySet<string> {
   return shared;
 }
 
-/** Tests for paths of one file: the same, or one of them from a folder on the other's way. */
+/** Tests if two paths can be of one file: they are equal, or one is an ending of the other. */
 function isOneFile(one: string | undefined, other: string): boolean {
   return one === other || (one !== undefined && (one.endsWith(`/${other}`) || other.endsWith(`/${one}`)));
 }

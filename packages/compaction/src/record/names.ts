@@ -1,25 +1,24 @@
 import { isTimeToRest, type Work } from '@x/core/internal';
 
-/** UTF-16 units that a name has at least, and at most. */
+/** Minimum and maximum UTF-16 units of a name. */
 const SHORTEST = 4;
 const LONGEST = 120;
 
-/** Runs of letters, digits and the signs that stand inside names, with something that tells a name from a word. */
+/** Matches runs of letters, digits and name punctuation that have a feature that plain words lack. */
 const RUN = /(?<![\w/@#~.-])[A-Za-z.-]*?(?:[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z])[\w/@#~.-]*/g;
-/** What a program appended to an address. */
+/** Matches the query of a URL. */
 const QUERY = /(?<=:\/\/[^\s?]{1,500})\?[^\s"'<>]*/g;
-/** What belongs to no name where it begins or ends one. */
+/** Matches punctuation at the edges of a run that does not belong to the name. */
 const EDGES = /^[.-]+|(?<![_/@#~.-])[_/@#~.-]+$/g;
-/** What tells a name from a word: a joint, a capital inside, a member or an ending. A hyphen alone joins words. */
+/** Matches a feature that words lack: a digit, a separator, an inner capital or a dot. A hyphen alone also joins words. */
 const TELLING = /[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z]/;
-/** A date with the beginning of a time names nothing, nor does the end of one. */
+/** Matches the beginning or the end of an ISO timestamp, which is not a name. */
 const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
 
 /**
- * The names in a text, each once: paths, identifiers and ids, by their form in any language. Names in scripts without such forms are
- * words, which excerpts hold.
+ * Returns the distinct names in a text: paths, identifiers and ids, recognized by their form in any language.
  *
- * @param numbers Whether numbers of more than one digit count: what is passed to a tool, not what it prints.
+ * @param numbers Whether numbers of more than one digit count. They do in arguments, not in results.
  */
 export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names: string[] = [];
@@ -33,7 +32,7 @@ export function namesIn(text: string, numbers: boolean): readonly string[] {
   return names.length < 2 ? names : [...new Set(names)];
 }
 
-/** Names of one message, by the way in which it mentions them. */
+/** Names in one message, and how it mentions them. */
 export interface Mention {
   readonly names: readonly string[];
   /** Number of the message. */
@@ -41,11 +40,11 @@ export interface Mention {
   readonly by: keyof typeof WEIGHT;
 }
 
-/** Weights of a mention: by a user, as an argument of a call, by the assistant, in a result; and the most of one name. */
+/** Weights of a mention by its source, and the maximum total weight of one name. */
 const WEIGHT = { user: 4, passed: 3, assistant: 2, tool: 1 };
 const MOST_TOGETHER = 12;
 
-/** Names with the message that said them last, the best first: newer ones count up to twice as much as old ones. */
+/** Ranks names, best first, with the message of their last mention. The newest weigh up to twice as much as old ones. */
 export function* rankedNames(
   mentions: Iterable<Mention>,
 ): Work<readonly (readonly [name: string, at: number])[]> {

@@ -3,26 +3,26 @@ import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { oddLines } from '../conversation/lines.js';
 import { once } from '../conversation/once.js';
 
-/** UTF-16 units of a nested value that stands on the line of its owner, and of a text that is looked at for data of its own. */
+/** Maximum UTF-16 units of a nested value on its owner's line, and of a text that is not parsed as nested data. */
 const INLINE = 90;
 const LONG_TEXT = 120;
-/** UTF-16 units after which a line of facts is broken. */
+/** UTF-16 units after which a line of facts wraps. */
 const LINE = 220;
-/** Objects inside objects that are followed: results of tools come wrapped several times. */
+/** Maximum nesting depth. Results of tools are often wrapped several times. */
 const DEEPEST = 32;
 const LONGEST_OWNER = 40;
-/** Owners that a line names, the nearest ones. */
+/** Maximum owners in a line's label. The nearest ones are named. */
 const OWNERS = 2;
 
-/** UTF-16 units of a text that are looked at: what a tool prints by the megabyte is no record. */
+/** Maximum UTF-16 units of a text that are processed. */
 const MOST_UNITS = 200_000;
-/** UTF-16 units of a result in which data is looked for: half of it is none. */
+/** Maximum UTF-16 units of a result that is parsed as data. Higher, because truncated data cannot be parsed. */
 const MOST_DATA = 2_000_000;
 
-/** A line instead of what is left out. */
+/** The line that replaces omitted lines. */
 export const GAP = '…';
 
-/** The text, or of one that is too long to be looked at whole both ends, and between them the lines that are like no other. */
+/** Returns the text. If it is longer than `most`, returns both ends, and between them the odd lines. */
 export function within(text: string, most = MOST_UNITS): string {
   if (text.length <= most) return text;
   const start = most / 2;
@@ -31,21 +31,21 @@ export function within(text: string, most = MOST_UNITS): string {
   return [headOf(text, start), ...odd.map((line) => line.text), tailOf(text, start)].join(`\n${GAP}\n`);
 }
 
-/** The text with gaps instead of the lines that another one has. */
+/** Replaces the lines that are in `others` with gaps. */
 export function withoutLines(text: string, others: ReadonlySet<string>): string {
   if (others.size === 0) return text;
   const lines = text.split('\n').map((line) => (others.has(line) ? GAP : line));
   return lines.filter((line, index) => line !== GAP || lines[index - 1] !== GAP).join('\n');
 }
 
-/** What a tool returned, as {@link readable} text: made once. */
+/** Returns a tool result as {@link readable} text. Cached per result. */
 export const resultText = once((block: ToolResultBlock): string =>
   within(readable(within(textOf([block]), MOST_DATA))),
 );
 
 /**
- * The text of a tool as a reader wants it. Data becomes lines of facts, `key value, key value`, each behind its owner:
- * `variants 638452: resolution 30MP, available true`. Line breaks that another program escaped become line breaks.
+ * Converts the text of a tool to a readable form. Data becomes lines of facts, each after its owner:
+ * `variants 638452: resolution 30MP, available true`. Escaped line breaks become real line breaks.
  */
 export function readable(text: string, depth = 0): string {
   const parts = dataIn(text);
@@ -65,10 +65,10 @@ export function readable(text: string, depth = 0): string {
 const ESCAPED = /\\([ntr"'\\])/g;
 const WRITTEN: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: ' ' };
 
-/** A path of Windows, or a backslash that escapes nothing: such a text is as it was written. */
+/** Matches a Windows path, or a backslash that is not an escape. Such a text is not unescaped. */
 const UNESCAPED = /(?<![A-Za-z])[A-Za-z]:\\|\\[^nrtbfuvx0"'/\n]/;
 
-/** Tests if a text has its line breaks escaped: more of them than real ones, and no backslash of another use. */
+/** Tests if a text has escaped line breaks: more of them than real ones, and no other use of a backslash. */
 function escapedLines(text: string): boolean {
   let escaped = 0;
   for (let at = text.indexOf('\\n'); at !== -1 && escaped < 1_000; at = text.indexOf('\\n', at + 2))
@@ -79,18 +79,18 @@ function escapedLines(text: string): boolean {
   return escaped > lines;
 }
 
-/** What a tool printed around data, or the data: several objects in a row are a list. */
+/** The text around data, or a list of consecutive data values. */
 type Part = string | JsonValue[];
 
-/** The beginning of an object or a list. */
+/** Matches the beginning of an object or a list. */
 const BEGINNINGS = /\{\s*["}]|\[\s*[\]{["\d-]/g;
-/** UTF-16 units beside the data of a text: so many, or this share of it. In a program data is part of the program. */
+/** The maximum text around data, in UTF-16 units or as a share of the text. With more, the text may be a program. */
 const AROUND = 400;
 const SHARE_AROUND = 0.4;
-/** Beginnings that turn out to be none, after which a text is taken as it is. */
+/** Maximum number of failed parses before a text counts as plain text. */
 const MOST_MISSES = 20;
 
-/** The objects and lists of a text that is mostly data, with what else it holds. */
+/** Splits a text that is mostly data into its data and the text around them. Returns `undefined` for other texts. */
 function dataIn(text: string): readonly Part[] | undefined {
   const parts: Part[] = [];
   const mostAround = Math.max(AROUND, text.length * SHARE_AROUND);
@@ -121,7 +121,7 @@ function dataIn(text: string): readonly Part[] | undefined {
   return [...parts, text.slice(end)];
 }
 
-/** The data that begins at a place, and where it ends. */
+/** Parses the data that begins at `start`, and returns its end. */
 function dataAt(
   text: string,
   start: number,
@@ -186,15 +186,15 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
   }
 }
 
-/** Tests for a block of text, as MCP and models wrap it: it says no more than its text. */
+/** Tests if a value is a text block as in MCP results, which holds nothing but its text. */
 function isTextBlock(value: JsonValue): value is JsonObject & { readonly text: string } {
   return isObject(value) && value.type === 'text' && typeof value.text === 'string';
 }
 
-/** Keys whose values tell the items of a list apart, in this order; else the first value does. */
+/** Matches keys whose values identify an item. Without such a key, the first value identifies it. */
 const NAMES = /^(?:name|title|id|key)$/i;
 
-/** The name of an item, so that each of its lines says whose it is. */
+/** Returns the name of an item, which labels each of its lines. */
 function nameOf(item: JsonValue): readonly string[] {
   if (!isObject(item) || isTextBlock(item) || inline(item) !== undefined) return [];
   const facts = Object.entries(item).filter(([, value]) => typeof value !== 'object');
@@ -203,7 +203,7 @@ function nameOf(item: JsonValue): readonly string[] {
   return name !== '' && name.length <= LONGEST_OWNER ? [name] : [];
 }
 
-/** A value in a few words, without what its key says; `undefined` where it needs lines of its own. */
+/** Renders a value on one line, without repeating its key. Returns `undefined` if the value needs separate lines. */
 function inline(value: JsonValue | undefined, owner = ''): string | undefined {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'object') {

@@ -3,7 +3,7 @@ import { wordsIn } from '@x/core/internal';
 const BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** Terms of a text. A plain list: a typed one of more than 16 numbers has memory of its own, which costs more than the numbers. */
+/** Terms of a text. A plain array, because a typed array of more than 16 numbers allocates a separate buffer. */
 export type Terms = readonly number[];
 
 /**
@@ -25,10 +25,10 @@ export function sortedOnce(lists: readonly Terms[]): Terms {
   return firstOnce(count);
 }
 
-/** Room for the terms of one text, in which they are sorted. */
+/** A shared buffer in which the terms of one text are sorted. */
 let room = new Uint32Array(1 << 12);
 
-/** The first numbers in the room in order, each once. */
+/** Returns the first `count` numbers of the buffer, sorted and without duplicates. */
 function firstOnce(count: number): Terms {
   const sorted = room.subarray(0, count).sort();
   let length = 0;
@@ -39,10 +39,10 @@ function firstOnce(count: number): Terms {
 }
 
 const IS_ASCII = /^[\0-\x7f]*$/;
-/** UTF-16 units of a word that count, as in `wordsIn`. */
+/** Maximum UTF-16 units of a word that are hashed, as in `wordsIn`. */
 const LONGEST = 64;
 
-/** Hashes the words of ASCII in place: most text is ASCII, and no word need be a string. */
+/** Hashes the words of an ASCII text without allocating a string per word. Most text is ASCII. */
 function asciiTerms(text: string): Terms {
   if (room.length <= text.length / 2 + 1) room = new Uint32Array(text.length);
   let count = 0;

@@ -4,19 +4,19 @@ import type { ToolDefinition } from '@x/core/messages';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import type { Excerpts } from './excerpts.js';
 
-/** A message, as what it offers, with its running number in the session. */
+/** The excerpts of a message with its number in the session. */
 export interface Numbered {
   readonly at: number;
   readonly excerpts: Excerpts;
 }
 
-/** What {@link turnsOf} reads of a numbered message. */
+/** The part of a numbered message that {@link turnsOf} reads. */
 interface Source {
   readonly at: number;
   readonly excerpts: Pick<Excerpts, 'message'>;
 }
 
-/** A covered message with, for one of the assistant, its calls and how they ended. */
+/** A covered message with its calls and their results. */
 export type Turn<Of extends Source = Numbered> = Of & { readonly calls: readonly Made<Of>[] };
 
 /** A call with its result. */
@@ -24,11 +24,11 @@ export interface Made<Of extends Source = Numbered> {
   readonly use: ToolUseBlock;
   readonly looks: boolean;
   result: { readonly block: ToolResultBlock; readonly numbered: Of } | undefined;
-  /** The number of a later message in which the same was done with success. */
+  /** The number of a later message in which a call of the same subject succeeded. */
   mendedAt: number | undefined;
 }
 
-/** The covered messages with their calls. `tools` says which calls change nothing, as far as it is known. */
+/** Returns the covered messages with their calls. `tools` says which calls are read-only, as far as known. */
 export function* turnsOf<Of extends Source>(
   covered: readonly Of[],
   tools: readonly ToolDefinition[],
@@ -69,12 +69,12 @@ export function* turnsOf<Of extends Source>(
   return turns;
 }
 
-/** The tool of a call and what it is about: calls of the same subject mend each other. */
+/** Returns the tool of a call and its file, command line or input. A success mends an earlier failure of the same subject. */
 export function subjectOf(use: ToolUseBlock): string {
   return `${use.name} ${pathOf(use) ?? commandOf(use) ?? jsonText(use.input)}`;
 }
 
-/** Tells a call that changes nothing: by the tool's word; where it says nothing, by its name or its command line. */
+/** Tests if a call is read-only: by the tool's annotation, or else by its command line or the tool's name. */
 function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (readOnly !== undefined) return readOnly;
   const command = commandOf(use);
@@ -82,13 +82,13 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   return readsByName(use.name);
 }
 
-/** Programs that print, and change nothing whatever they are given. */
+/** Matches programs that only print. */
 const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;
 const LONGEST_COMMAND = 4_000;
-/** What stands in quotes or behind the line of a `<<`, and where errors go: no commands. Bounded because longer lines are not read. */
+/** Matches text that is not a command: quoted text, here-documents, and redirected errors. */
 const QUOTED = /<<[^\n]*\n[\s\S]*|'[^']*'|"[^"]*"|2>(?:&1|\/dev\/null)/g;
 
-/** Tests if every command of a command line only prints, and none of them into a file. */
+/** Tests if every command of a command line only prints and none redirects its output. */
 function onlyPrints(command: string): boolean {
   if (command.length > LONGEST_COMMAND) return false;
   const bare = command.replaceAll(QUOTED, ' _ ');

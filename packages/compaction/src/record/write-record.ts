@@ -10,23 +10,23 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that nothing else in it holds; twice as much where it has room for twice so many tokens. */
+/** The share of a record for names that occur nowhere else in it. It doubles as the room grows from 7,000 to 14,000 tokens. */
 const NAMES_SHARE = 0.1;
 const ROOM_FOR_NAMES = 7_000;
-/** Names of one message: a result of a thousand rows has one in each, which tell nothing without their rows. */
+/** Maximum number of names from one message. The names in a table of a thousand rows mean little without the rows. */
 const MOST_OF_ONE = 40;
-/** Tokens that an entry needs beside its text. */
+/** Tokens of an entry's markup, without its text. */
 const FRAME = 4;
 
-/** Messages by which the tokens of all are estimated. */
+/** Approximate number of messages that are sampled to estimate the tokens of all. */
 const SAMPLE = 50;
-/** The share of a record that may stay empty before more is chosen. */
+/** The share of a record that may stay unused before more excerpts are chosen. */
 const SPARE_SHARE = 0.04;
 
 /**
- * The record of messages: in their order what the user asked, every call with its outcome, and of statements, results and
- * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
- * by use, not by words.
+ * Writes the record of messages, in order: the user's requests, the calls with their outcomes, and the excerpts of statements,
+ * results and written content that the conversation relied on most. Works in any language, because excerpts are chosen by the
+ * later use of their terms.
  */
 export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const { earlier, covered, staying, room, meter } = input;
@@ -59,7 +59,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   yield* choice.take(left);
   yield;
   const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
-  // Costs are estimates: where the text is shorter than they say, there is room for more.
+  // Costs are estimates. If the text is shorter than estimated, there is room for more.
   if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
   const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
@@ -68,7 +68,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   return [...entries, ...names];
 }
 
-/** The terms that a reader sees whatever is chosen. Made one by one, so that the work may rest between them. */
+/** Yields the terms that the reader sees in any case, one list at a time so that the caller can pause. */
 function* termsThatStand(
   { staying, standing, narrative }: RecordInput,
   calls: readonly Draft[],
@@ -78,7 +78,7 @@ function* termsThatStand(
   yield termsOf(narrative ?? '');
 }
 
-/** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
+/** Returns names that occur in neither the entries nor the staying messages, by the message of their last mention. */
 function* namesBeside(
   entries: readonly Entry[],
   { earlier, covered, staying, standing, narrative = '' }: RecordInput,
@@ -120,7 +120,7 @@ function* namesBeside(
     .map(([at, names]) => ({ kind: 'named', at, names }));
 }
 
-/** The names in an entry of an earlier record. What was cut off is half a name. */
+/** Returns the names in an entry of an earlier record. Ignores names that were cut. */
 function namesOf(entry: Entry): readonly string[] {
   if (entry.kind === 'named') return entry.names;
   const said = 'text' in entry ? entry.text : renderEntries([entry]);
@@ -133,7 +133,7 @@ function inOrder(drafts: readonly Draft[], chosen: Iterable<Draft>): readonly En
   return drafts.flatMap((draft) => (draft.must || all.has(draft) ? draft.entry : []));
 }
 
-/** The entries in their order with their tokens, less those chosen last while the text is longer than the estimate said. */
+/** Returns the entries in order with their tokens. Removes the last chosen entries until the text fits. */
 function* fitted(
   drafts: readonly Draft[],
   chosen: readonly Draft[],
@@ -151,7 +151,7 @@ function* fitted(
   }
 }
 
-/** Tokens of the meter for each estimated one, by a sample of the messages. */
+/** Returns the meter's tokens per estimated token, measured on a sample of the messages. */
 function tokensPerEstimate(covered: readonly Numbered[], meter: Meter): number {
   const step = Math.max(1, Math.floor(covered.length / SAMPLE));
   const sample = covered.flatMap(({ excerpts }, index) => (index % step === 0 ? excerpts.message : []));
