@@ -1,49 +1,49 @@
 import { atOnce, headOf, type Work } from '@x/core/internal';
 
-/** Whatever a reader may take for the end of a line: no text may go on behind it without its mark. */
+/** Matches every line break, including Unicode ones. Quoted text must repeat its mark after each. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: separators of files, groups and records end lines, too
 export const LINE_BREAK = /\r\n?|[\n\v\f\x1c-\x1e\u0085\u2028\u2029]/g;
 
-/** UTF-16 units of a line that are looked at and shown. */
+/** Maximum UTF-16 units of a line that are compared and shown. */
 const LONGEST = 200;
-/** So many lines a text must have for one of them to be odd among them. */
+/** Minimum number of lines of a text that can have odd lines. */
 const FEWEST = 40;
-/** Where more lines than this share are odd, none is: prose and programs have no two lines alike. */
+/** Maximum share of odd lines. With more, no line counts as odd, because all lines of prose and programs differ. */
 const SHARE = 0.03;
-/** Lines that are told of at most. */
+/** Maximum number of odd lines. */
 const MOST = 12;
-/** Lines between two moments at which the work may rest. */
+/** Number of lines between two yields. */
 const LINES_A_PIECE = 1_000;
-/** What stands around odd lines where others are left out. */
+/** UTF-16 units reserved for the text around odd lines. */
 const FRAME = 60;
-/** A word with a digit in it: what differs from row to row. */
+/** Matches a word with a digit, which usually differs from row to row. */
 const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
-/** The same in ASCII, where it is found several times as fast. */
+/** Like `COUNTED`, for ASCII text. It is several times as fast. */
 const ASCII_COUNTED = /\b[A-Za-z_]*\d\w*/g;
 const IS_ASCII = /^[\0-\x7f]*$/;
 
-/** The line with one sign for each word that has a digit in it: rows of one kind have one shape. */
+/** Masks each word that has a digit. Rows of the same kind have the same shape. */
 export function shapeOf(line: string): string {
   return line.replaceAll(IS_ASCII.test(line) ? ASCII_COUNTED : COUNTED, '0').trim();
 }
 
-/** A line, and where it begins. */
+/** A line with its start offset. */
 export interface OddLine {
   readonly at: number;
   readonly text: string;
 }
 
 /**
- * Finds the lines of a text that are like no other of it, numbers and ids aside: the one error among thousands of rows that
- * all is well. None in a text whose lines differ anyway.
+ * Finds the odd lines of a text: those that differ from all others, ignoring numbers and ids, such as one error among
+ * thousands of ordinary rows. Returns none for a text whose lines mostly differ.
  */
 export function oddLines(text: string): readonly OddLine[] {
   return atOnce(oddLinesWork(text));
 }
 
-/** The same as work that may be done in pieces. */
+/** Does the work of {@link oddLines} in steps. */
 export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
-  // Most texts are short: no line of them need be looked at.
+  // Skips short texts, which are the most common.
   let breaks = 0;
   for (let at = text.indexOf('\n'); at !== -1 && ++breaks < FEWEST - 1; ) at = text.indexOf('\n', at + 1);
   if (breaks < FEWEST - 1) return [];
@@ -66,12 +66,12 @@ export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
   return odd.length <= lines * SHARE ? odd.slice(0, MOST) : [];
 }
 
-/** So many equal lines in a row stand as one with their number. */
+/** Minimum number of consecutive equal lines that are collapsed. */
 const RUN = 3;
 
 /**
- * Writes lines of a text that follow each other in the same words as one line, with their number behind it: as work that may be done
- * in pieces. Returns the very text where no lines repeat.
+ * Collapses consecutive equal lines of a text into one line followed by their count, in steps. Returns the text unchanged if no
+ * lines repeat.
  */
 export function* countedText(text: string): Work<string> {
   const parts: string[] = [];
@@ -104,8 +104,8 @@ function runOf(line: string, count: number): string {
 }
 
 /**
- * The lines that {@link oddLines} finds between two places of a text, as many as `most` UTF-16 units hold, to stand where the
- * others are left out; none is ''.
+ * Renders the odd lines between two offsets of a text, as many as fit in `most` UTF-16 units. Returns an empty string if there are
+ * none.
  */
 export function oddBetween(odd: readonly OddLine[], start: number, end: number, most: number): string {
   let left = most - FRAME;

@@ -1,4 +1,4 @@
-/** Makes a function that computes its answer once for each object, for as long as the object is there. */
+/** Memoizes a function per object, without keeping the object alive. */
 export function once<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {

@@ -18,11 +18,11 @@ const pattern = z.union([
   ),
 ]);
 
-/** Takes secrets out of everything that a summary is made of. */
+/** Validates the setting that redacts secrets from the input of summaries. */
 export const redactSchema = z.union([
   z.boolean(),
   z.strictObject({
-    /** Looked for before the built-in ones; a group named `secret` restricts what is replaced. */
+    /** Patterns applied before the built-in ones. A group named `secret` restricts the replaced text. */
     patterns: z.array(
       z.strictObject({
         kind: z.string().check(z.regex(/^[\w-]+$/, 'is a word: letters, digits, - and _')),
@@ -38,7 +38,7 @@ export function redactMessage(message: Message, redact: Redact): Message {
   return content === message.content ? message : { ...message, content };
 }
 
-/** The very same list where nothing is taken out, which is nearly always so. */
+/** Redacts blocks. Returns the same list if nothing was redacted, which is the usual case. */
 function redactBlocks<Block extends ContentBlock>(
   blocks: readonly Block[],
   redact: Redact,
@@ -61,7 +61,7 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
       const output = redactBlocks(block.output, redact);
       return output === block.output ? block : { ...block, output };
     }
-    // Thinking and provider items are never shown to a summarizer; of files only the name is.
+    // A summarizer never sees thinking and provider items, and sees only the names of files.
     case 'thinking':
     case 'opaque':
     case 'file':
@@ -69,7 +69,7 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
   }
 }
 
-/** What is nested too deep to be looked through is not shown. */
+/** Redacts a call's input. Omits input that is nested too deep to search. */
 function redacted(input: JsonValue, redact: Redact): JsonValue {
   try {
     return redactJson(input, redact);
@@ -81,7 +81,7 @@ function redacted(input: JsonValue, redact: Redact): JsonValue {
 
 const redactors = new WeakMap<object, Redact>();
 
-/** The function that a setting asks for: the same one each time, since what it was used on is remembered by it. */
+/** Returns the redactor of a setting. Always returns the same function, because caches compare it by identity. */
 export function redactorFor(setting: z.output<typeof redactSchema>): Redact | undefined {
   if (setting === false) return undefined;
   if (setting === true) return redactSecrets;

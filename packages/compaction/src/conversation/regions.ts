@@ -1,13 +1,13 @@
 import { type Message, toolResultsOf } from '@x/core';
 import type { Meter } from '../meter.js';
 
-/** The end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
+/** The end of a conversation that is kept: `keepTokens` if not 0, else `keepMessages`. */
 export interface KeepWindow {
   readonly keepMessages: number;
   readonly keepTokens: number;
 }
 
-/** Index of the oldest message inside the window. */
+/** Returns the index of the oldest message inside the window. */
 export function startOfWindow(messages: readonly Message[], window: KeepWindow, meter: Meter): number {
   if (window.keepTokens === 0) return Math.max(0, messages.length - window.keepMessages);
   let tokens = 0;
@@ -21,22 +21,22 @@ export function startOfWindow(messages: readonly Message[], window: KeepWindow, 
 }
 
 /**
- * Index of the model's last message. From there on everything is live: calls may still be waiting to be run, and no
- * model has seen the results yet.
+ * Returns the index of the model's last message. That message and all later ones are live: its calls may still be pending,
+ * and no model has seen their results.
  */
 export function startOfLive(messages: readonly Message[]): number {
   const index = messages.findLastIndex((message) => message.role === 'assistant');
   return index === -1 ? messages.length : index;
 }
 
-/** Finds the model's last message where results stand behind it that no model call has contained; the end where none do. */
+/** Returns the index of the model's last message if unseen results follow it, else the number of messages. */
 export function startOfUnseen(messages: readonly Message[]): number {
   const index = startOfLive(messages);
   const waits = messages.slice(index).some((message) => toolResultsOf(message).length > 0);
   return waits ? index : messages.length;
 }
 
-/** Tests if a user said it: no summary, no injected message, not only tool results. */
+/** Tests if a message is from a user: not a summary, not injected, and not only tool results. */
 export function isUserRequest(message: Message): boolean {
   return (
     message.role === 'user' &&
@@ -45,12 +45,12 @@ export function isUserRequest(message: Message): boolean {
   );
 }
 
-/** Index of the first user request, or -1. */
+/** Returns the index of the first user request, or -1. */
 export function firstUserRequest(messages: readonly Message[]): number {
   return messages.findIndex(isUserRequest);
 }
 
-/** Index of the latest user request, or -1. */
+/** Returns the index of the latest user request, or -1. */
 export function latestUserRequest(messages: readonly Message[]): number {
   return messages.findLastIndex(isUserRequest);
 }

@@ -7,16 +7,16 @@ interface Unit {
   readonly worth: number;
 }
 
-/** Stands where a text has a gap. */
+/** Marks omitted text. */
 const GAP = '[…]';
 
-/** UTF-16 units of a sentence that is kept whole; a longer one is cut between words. */
+/** Maximum UTF-16 units of a sentence that is kept whole. A longer one is cut between words. */
 const LONGEST = 300;
 /** A text of less than this share of the length stays as it is. */
 const BRIEF = 0.3;
-/** So many lines that differ only in numbers were pasted. */
+/** Minimum number of lines that differ only in numbers to count as pasted. */
 const ALIKE = 3;
-/** The share of signs from which a line is code or data. */
+/** Minimum share of punctuation in a line that counts as code or data. */
 const SIGNS = 0.15;
 
 /** Sentences before quotations of code, logs and pages; the ends of a text and what holds a number or a name a little before others. */
@@ -31,10 +31,10 @@ const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
 const EXACT = /\p{N}|[`"“„«]\S/u;
 
 /**
- * Shortens what someone wrote to at most `length` UTF-16 units of whole sentences, in their order, with a mark in every gap. What was
- * pasted gives way first: code, logs, pages between tags, told by their form.
+ * Shortens a user's text to at most `length` UTF-16 units of whole sentences, in order, and marks every gap. Drops pasted text
+ * first: code, logs and tagged pages, recognized by their form.
  *
- * @param isTerse Leaves out all that was pasted.
+ * @param isTerse Drops all pasted text.
  */
 export function distilled(text: string, length: number, isTerse = false): string {
   if (text.length <= (isTerse ? length * BRIEF : length)) return text;
@@ -54,7 +54,7 @@ export function distilled(text: string, length: number, isTerse = false): string
     chosen.add(index);
   }
   const pasted = [...chosen].filter((index) => (units[index] as Unit).worth === WORTH.pasted);
-  // A few pasted lines would not be known as such when the text is shortened again.
+  // If the text is shortened again, a few pasted lines would not be recognized.
   const isLittle = isTerse || pasted.length < 2 * ALIKE;
   if (isLittle && pasted.length < chosen.size) for (const index of pasted) chosen.delete(index);
   let short = '';
@@ -70,7 +70,7 @@ export function distilled(text: string, length: number, isTerse = false): string
   return `${short.trimStart()}${text.slice(last).trim() === '' ? '' : ` ${GAP}`}`.trim();
 }
 
-/** The sentences of what was written, and the lines of what was pasted. */
+/** Splits a text into the sentences that were typed and the lines that were pasted. */
 function unitsOf(text: string): readonly Unit[] {
   const units: Unit[] = [];
   const lines = unwrapped(text.split('\n'));
@@ -116,7 +116,7 @@ function unitsOf(text: string): readonly Unit[] {
         from += part.length;
       }
     }
-    // A fence that nothing closes is the rest of one that was shortened.
+    // An unclosed fence is left over from an earlier shortening.
     if (isFence) isFenced = !isFenced && index < lastFence;
     if (frame !== undefined && line.includes(`</${frame}>`)) frame = undefined;
     at += line.length + 1;
@@ -126,12 +126,12 @@ function unitsOf(text: string): readonly Unit[] {
   return units.map((unit, index) => (edges.has(index) ? { ...unit, worth: unit.worth + WORTH.edge } : unit));
 }
 
-/** UTF-16 units of a line from which on it may have been broken in the middle of a sentence. */
+/** Minimum UTF-16 units of a line that may have been wrapped in the middle of a sentence. */
 const WRAPPED = 40;
 const ENDS = /[.!?…:：。！？\]]["”»)*_`]*$/u;
 const GOES_ON = /^ {0,3}[\p{L}`"'“(]/u;
 
-/** Lines, those together that were broken in the middle of a sentence. */
+/** Joins lines that were wrapped in the middle of a sentence. */
 function unwrapped(lines: readonly string[]): readonly string[] {
   const whole: string[] = [];
   let before = '';
@@ -145,7 +145,7 @@ function unwrapped(lines: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** A line in brackets, and nothing else: what a program says in the user's name. */
+/** Matches a line in brackets, which a program wrote in the user's name. */
 const BRACKETED = /^\[[^\][\n]*\]$/;
 
 /** Tests whether a program wrote a text in the user's name: all of it is between tags or brackets. */
@@ -160,7 +160,7 @@ export function isFramed(text: string): boolean {
   return rest === '' && text.trim() !== '';
 }
 
-/** A page of instructions has so many headings of Markdown, and so many UTF-16 units. */
+/** The minimum number of Markdown headings and UTF-16 units of a page of instructions. */
 const HEADINGS = /^#{1,6} \S/gm;
 const PAGE = { headings: 3, length: 2_000 };
 

@@ -1,19 +1,19 @@
-/** A text that stands instead of another: models imitate what they see, and may copy it into a call. */
+/** A text that replaces another. Models imitate their context, and may copy a stub into a call. */
 interface StubText {
   /** The note on every message or block that has such a text. */
   readonly mark: string;
-  /** Left out where the user has chosen the text. */
+  /** Omitted if the text is configured by the user. */
   readonly write?: (...facts: never[]) => string;
-  /** Finds a copy, also of a part of it; `undefined` where the note itself holds the text. */
+  /** Matches a full or partial copy. `undefined` if the note itself holds the text. */
   readonly pattern: RegExp | undefined;
 }
 
-/** The end of a text that names the place of the whole. */
+/** Renders the end of a stub, which names the place of the full text. */
 const fullText = (where: string | undefined) => (where === undefined ? '' : `; full text: ${where}`);
 
 /**
- * Every text that this package leaves instead of others. No message can be marked as altered without a row here, and the
- * copies that are refused follow from the rows.
+ * Every replacement text of this package. A message can be marked as altered only with one of these, and copies of them in
+ * calls are rejected.
  */
 export const STUB_TEXTS = {
   masked: {
@@ -81,5 +81,5 @@ const TEXTS: readonly StubText[] = Object.values(STUB_TEXTS);
 /** The notes that mark an altered message or block. */
 export const stubMarks: ReadonlySet<string> = new Set(TEXTS.map(({ mark }) => mark));
 
-/** What finds a stub in a text. */
+/** The patterns that match stubs in a text. */
 export const stubPatterns: readonly RegExp[] = TEXTS.flatMap(({ pattern }) => pattern ?? []);

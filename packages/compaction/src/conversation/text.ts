@@ -4,18 +4,18 @@ import type { Meter } from '../meter.js';
 
 /** How {@link cutMiddle} cuts. */
 interface Cut {
-  /** The share of what is kept that is from the end. Default 0.25. */
+  /** The share of the kept text that is from the end. Default 0.25. */
   readonly tail?: number;
-  /** Leaves out lines that the cut goes through, where that keeps most of both ends. */
+  /** Drops partial lines at the cut if that keeps most of both ends. */
   readonly lines?: boolean;
 }
 
-/** Stands for what is left out: a text, or what tells how many UTF-16 units are missing, from which on. */
+/** The text in place of the omitted part, or a function of the omitted UTF-16 units and their offset. */
 type Marker = string | ((left: number, from: number) => string);
 
 /**
- * Cuts a text to at most `length` UTF-16 units: the head, `marker`, the tail. Never splits a surrogate pair. A marker that does not
- * fit is left out; one that tells how many units are left out comes on top.
+ * Cuts a text to at most `length` UTF-16 units: the head, `marker`, the tail. Never splits a surrogate pair. Omits a marker that
+ * does not fit. The length of a marker function's text is added to `length`.
  */
 export function cutMiddle(
   text: string,
@@ -55,7 +55,7 @@ export function cutToTokens(text: string, room: number, meter: Meter, marker: Ma
   return cut;
 }
 
-/** Replaces every string in a value, at any depth. Returns the very same value when no string changed. */
+/** Replaces every string in a value, at any depth. Returns the same value if no string changed. */
 export function mapStrings<Value>(value: Value, change: (text: string) => string): Value {
   return mapped(value as JsonValue, change) as Value;
 }

@@ -33,12 +33,12 @@ const RANGE_KEYS = [
 
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
-/** The file that a tool call is about, judged by the usual names of arguments; of several the first. */
+/** Returns the first file that a tool call names, by the usual names of arguments. */
 export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
   return pathsOf(call)[0];
 }
 
-/** All files that a tool call is about. */
+/** Returns all files that a tool call names. */
 export function pathsOf(call: Pick<ToolUseBlock, 'input'>): readonly string[] {
   const { input } = call;
   if (!isObject(input)) return [];
@@ -61,7 +61,7 @@ export function matchesTool(patterns: readonly string[], name: string): boolean 
   );
 }
 
-/** The part of a file that a tool call asks for, by the usual names of arguments: `(offset 10, limit 50)`. */
+/** Returns the range of a file that a tool call reads, by the usual names of arguments: `(offset 10, limit 50)`. */
 export function rangeOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
   const input = call.input;
   if (!isObject(input)) return undefined;
@@ -75,7 +75,7 @@ export function rangeOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
   return parts.length > 0 ? `(${parts.join(', ')})` : undefined;
 }
 
-/** The command line that a tool call runs. */
+/** Returns the command line that a tool call runs. */
 export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
   const input = call.input;
   if (!isObject(input)) return undefined;
@@ -87,36 +87,36 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
   return undefined;
 }
 
-/** The end of a tool call. */
+/** The outcome of a tool call. */
 interface CommandOutcome {
   readonly failed: boolean;
   readonly exitCode?: number | undefined;
 }
 
-/** Tools say how a command ended in front of what it printed or behind it: so many UTF-16 units are looked at. */
+/** UTF-16 units at the head and tail of a result that are searched for an exit code. */
 const HEAD = 200;
 const TAIL = 400;
 
-/** A line that says nothing else: `exit 1`, `Exit code: 1`, `[Command finished with exit code 1]`. */
+/** Matches a line that holds only an exit code: `exit 1`, `Exit code: 1`, `[Command finished with exit code 1]`. */
 const STATUS =
   /^[^\w\n]{0,40}(?:(?:the )?(?:process|command)\b[\w ]{0,80} )?exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,9}(-?\d{1,20})(?!\w)[^\w\n]*$/im;
 
-/** The same in the middle of a line, in words that no script has. */
+/** Matches an exit code within a line, in words that do not occur in scripts. */
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
 
-/** The note about how a call ended, for a text that replaces its result. */
+/** Creates the note about a call's outcome, for a text that replaces its result. */
 export function outcomeMark(result: ToolResultBlock): JsonObject {
   const { failed, exitCode } = outcomeOf(result);
   return { ended: { failed, ...(exitCode === undefined ? {} : { exitCode }) } };
 }
 
 /**
- * Tests if a call failed: by the note of what replaced its result, by the tool's own word or, for a command, by the exit code in the
- * output. Most shells answer a command that failed with an ordinary result.
+ * Tests if a call failed: by the note on a replaced result, by the tool's error flag or, for a command, by the exit code in the
+ * output. Most shell tools return an ordinary result for a failed command.
  */
 export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
-  // An exit code in a file or a page is about something else.
+  // An exit code in a file or a page is content, not an outcome.
   if (readsByName(result.toolName)) return { failed: result.isError };
   for (const block of result.output) {
     const { ended } = marksOfText(block);
@@ -132,16 +132,16 @@ export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
   return { failed: result.isError || KILLED.test(head) };
 });
 
-/** An MCP result inside a result: some tools pass on what another server answered. */
+/** Matches the error flag of an MCP result inside a result, because some tools forward another server's result. */
 const TOLD = /"is_?error"\s*:\s*true/i;
 
-/** Tests if a line tells an exit code and nothing else. */
+/** Tests if a line holds only an exit code. */
 function isStatusLine(line: string): boolean {
   return STATUS.test(line);
 }
 
 function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefined {
-  // Most results hold no such word, and to find that out is cheap.
+  // A cheap test first, because most results have no exit code.
   if (!/exit/i.test(text)) return undefined;
   for (const pattern of patterns) {
     const code = pattern.exec(text)?.[1];
@@ -150,18 +150,18 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
   return undefined;
 }
 
-// Beginnings of words: a thread is not read, nor is an application.
+// Matched at the beginnings of words, so that `thread` is not `read`, and `application` is not `apply`.
 const CHANGES =
   /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
 
 const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 
-/** What was found of tools by their names: they are few, and asked about for every call. */
+/** Caches the result per tool name. There are few names, and each call looks one up. */
 const known = new Map<string, boolean>();
 const MOST_KNOWN = 1_000;
 
-/** Tests by its name if a tool only reads: it says so, and says of no change. */
+/** Tests if a tool's name says that it reads, and does not say that it changes anything. */
 export function readsByName(tool: string): boolean {
   let reads = known.get(tool);
   if (reads === undefined) {
@@ -173,17 +173,17 @@ export function readsByName(tool: string): boolean {
   return reads;
 }
 
-/** UTF-16 units of a line that says what went wrong. */
+/** Maximum UTF-16 units of an error line. */
 const ERROR_LENGTH = 160;
 
-/** Patterns of lines that say what went wrong, the most telling first. */
+/** Patterns of error lines, the most specific first. */
 const TELLING = [
   /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,
   /error|exception|denied|not found|refused|cannot|unable/i,
   /fail/i,
 ];
 
-/** Finds the line that says what went wrong, or the first one at all. */
+/** Finds the error line of a text, or else its first line. */
 export function failureLine(text: string): string {
   const lines = text
     .split('\n')
