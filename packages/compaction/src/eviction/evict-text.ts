@@ -11,7 +11,7 @@ import { outcomeMark } from '../conversation/tool-calls.js';
  * Writes a text to the workspace.
  *
  * @returns The path of the file.
- * @throws what the workspace throws.
+ * @throws If the workspace cannot write the file.
  */
 export async function evictText(
   scope: CallScope,
@@ -24,7 +24,7 @@ export async function evictText(
   return path;
 }
 
-/** Below the prefix of whoever the session belongs to. Named by content: the same text is there once. */
+/** Returns a path below the prefix of the session's owner. It is named by content, so equal texts share one file. */
 function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope, hash: string): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `${sessionPrefix(key)}${key.path.sessionId}/${hash.slice(0, 32)}.txt`;
@@ -35,7 +35,7 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
  *
  * @param what Begins the sentence: `The result of execute`.
  * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
- * @param result The result that the block stands for.
+ * @param result The result that the block replaces.
  */
 export async function previewBlock(
   what: string,
@@ -65,7 +65,7 @@ export function evictedBlock(text: string, path: string | undefined, result?: To
   });
 }
 
-/** Finds the file that holds the full text of a result; `undefined` when there is none. */
+/** Returns the path of the file with the full text of a result, or `undefined` if there is none. */
 export function evictedPath(result: ToolResultBlock): string | undefined {
   const [path] = result.output
     .map((block) => marksOfText(block)[EVICTED])

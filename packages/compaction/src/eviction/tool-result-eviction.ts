@@ -21,13 +21,13 @@ import { evictedPath, evictText, previewBlock } from './evict-text.js';
 export const evictionConfigSchema = z
   .strictObject({
     /**
-     * UTF-16 units of text above which a tool's result is evicted; 0: none is. Left out: a result of more than a quarter of
-     * the model's window is.
+     * UTF-16 units of text above which a tool's result is evicted. 0 turns this off. Default: a quarter of the model's
+     * window.
      */
     maxResultChars: z.optional(countSchema),
     /** UTF-16 units of text above which a user's message is evicted, and below that one that does not fit the window; 0: none is. */
     maxUserChars: z._default(countSchema, 200_000),
-    /** UTF-16 units of head and of tail that stay. */
+    /** UTF-16 units of the head, and of the tail, that stay in the conversation. */
     previewChars: z._default(countSchema, 2_000),
     /** Directory in the workspace. */
     evictionPath: z
@@ -42,7 +42,7 @@ export const evictionConfigSchema = z
         'must not contain a folder named tenants, users or agents, or begin with files: these names say whose a file is',
       )
       .default('/large_tool_results'),
-    /** Tools whose results stay whole; a name may end in `*`. Tools that say that they are `paged` stay whole by themselves. */
+    /** Tools whose results are never evicted. A name may end in `*`. Results of `paged` tools are never evicted. */
     excludeTools: z.array(z.string().min(1)).default([]),
   })
   .superRefine(({ maxResultChars, maxUserChars, previewChars }, context) => {
@@ -58,7 +58,7 @@ export type EvictionConfig = z.input<typeof evictionConfigSchema>;
 type ResolvedEvictionConfig = z.output<typeof evictionConfigSchema>;
 
 const NAME = 'tool_result_eviction';
-/** A result of more than this share of the window is evicted, where no number is named. */
+/** The share of the window above which a result is evicted if `maxResultChars` is not set. */
 const RESULT_SHARE = 0.25;
 const meter = new Meter(estimateCounter);
 
