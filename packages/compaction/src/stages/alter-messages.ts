@@ -12,7 +12,7 @@ import {
   type View,
 } from '../stage.js';
 
-/** Messages after a change to some of them, with what it saves. */
+/** Messages after a change to some of them, with the savings. */
 interface Alteration {
   readonly messages: readonly Message[];
   readonly fates: readonly Fate[];
@@ -20,8 +20,8 @@ interface Alteration {
 }
 
 /**
- * Changes the content of messages one by one. A change that does not make its message smaller is not made. Ids, number
- * and order stay.
+ * Changes the content of messages one by one. Skips a change that does not make its message smaller. Keeps ids, number
+ * and order.
  *
  * @param change The new content with notes for the metadata, or nothing to leave the message alone.
  */
@@ -53,8 +53,8 @@ export function alterMessages(
 const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
 
 /**
- * Answers with an alteration if it pays: rewriting old messages voids the provider's cache from there on, so small
- * savings wait for company. A forced reduction takes what it can get.
+ * Returns an alteration if it saves enough. Rewriting an old message invalidates the provider's cache after it, so small
+ * savings are postponed. A forced reduction accepts any savings.
  */
 export function ifWorthwhile(
   view: View,
@@ -70,9 +70,9 @@ export function ifWorthwhile(
 }
 
 /**
- * Changes the arguments of calls in front of a window, where that pays.
+ * Changes the arguments of calls before a window, if that saves enough.
  *
- * @param change The arguments as they should be; the very same ones to leave them alone.
+ * @param change Returns the new arguments, or the same object to leave them unchanged.
  * @param marks Notes for the metadata of a message that was changed.
  */
 export function alterArguments(
@@ -117,7 +117,7 @@ export function savesEnough(before: number, after: number, minimum: Saving): boo
   return saved > 0 && saved >= Math.max(before * minimum.share, minimum.tokens);
 }
 
-/** Tests if a conversation has so many messages less that a reduction for their number is worthwhile. */
+/** Tests if a reduction removed enough messages to be worthwhile. */
 export function savesMessages(before: number, after: number, minimum: Saving): boolean {
   return minimum === false || (after < before && before - after >= before * minimum.share);
 }

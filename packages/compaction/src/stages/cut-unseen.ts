@@ -20,7 +20,7 @@ import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the room for messages that may be condensed: for the user's words, and for a record that is of use. */
 const REST_SHARE = 0.35;
-/** Tokens that a cut result keeps at least. */
+/** Minimum tokens that a cut result keeps. */
 const SHORTEST = 160;
 
 /**
@@ -55,7 +55,7 @@ export function cutUnseen(): Stage {
   };
 }
 
-/** Counts the tokens that no condensing takes: the frame, system messages, the latest request, and all that is unseen. */
+/** Counts the tokens that cannot be condensed: the frame, system messages, the latest request, and all unseen messages. */
 export function stayingTokens({ messages, fixedTokens }: View, meter: Meter): number {
   const unseen = startOfUnseen(messages);
   const latest = latestUserRequest(messages);
@@ -80,7 +80,7 @@ function capOfUnseen(view: View, mostTokens: number, meter: Meter): number | und
  *
  * @param staying Tokens of all that stays in any case, the texts among them.
  * @param tokens Tokens of the whole request.
- * @returns `undefined` where all fit as they are.
+ * @returns `undefined` if all fit unchanged.
  */
 export function fairShare(
   sizes: readonly number[],
@@ -100,15 +100,15 @@ export function fairShare(
   return undefined;
 }
 
-/** A place where the whole of a result can be had. */
+/** The place of a result's full text. */
 interface Place {
-  /** For the model. */
+  /** A description of the place, for the model. */
   readonly words: string;
-  /** The file in the workspace, where it is one. */
+  /** The path in the workspace, if the place is a file. */
   readonly path?: string;
 }
 
-/** Cuts the results of a message that have more than `cap` tokens. Those of which no place is known stay. */
+/** Cuts the results of a message that have more than `cap` tokens. Keeps results whose full text has no known place. */
 export function* cutMessage(
   message: Message,
   cap: number,
@@ -164,7 +164,7 @@ function* cutText(text: string, room: number, meter: Meter, where: string): Work
     `\n${STUB_TEXTS.cut.write(left, short.length, why)}\n${oddBetween(odd, from, from + left, room)}`;
   const whole = `${short}\n${STUB_TEXTS.counted.write(text.length, `${repeated}${where}`)}`;
   if (repeated !== '' && meter.fits(whole, room)) return whole;
-  // What begins like JSON would be parsed as JSON.
+  // A text that begins like JSON would be parsed as JSON.
   const isData = /^\s*[{[]/.test(short.slice(0, 100));
   const head = isData ? `${PART}\n` : '';
   return head + cutToTokens(short, room - meter.text(head), meter, note, { tail: 0.5 });

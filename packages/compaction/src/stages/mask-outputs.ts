@@ -17,7 +17,7 @@ import { type Stage, unchanged } from '../stage.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
-/** Outputs that stay whole where nothing is named. */
+/** Default number of the newest outputs that stay whole. */
 const KEPT = 5;
 
 const optionsSchema = z.strictObject({
@@ -26,9 +26,9 @@ const optionsSchema = z.strictObject({
   format: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
   /** Tools whose outputs stay whole; a name may end in `*`. */
   excludeTools: z._default(namesSchema, []),
-  /** The outputs of so many of the newest messages stay whole, too. */
+  /** The number of newest messages whose outputs also stay whole. */
   keepRecentMessages: z.optional(countSchema),
-  /** Leave outputs alone while only the number of messages is over: masking cannot change that. */
+  /** Skips masking if only the number of messages is over the limit, because masking cannot lower it. */
   onlyForTokens: z._default(z.boolean(), false),
 });
 

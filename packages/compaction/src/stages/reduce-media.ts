@@ -41,7 +41,7 @@ export const reduceMedia: Stage = {
   },
 };
 
-/** The message with a reference in the place of each encoded file; the very message where it has none. */
+/** Replaces each encoded file of a message with a reference. Returns the same message if it has none. */
 function withoutFiles(message: Message, where: string | undefined): Message {
   const cut: string[] = [];
   const reference = (file: FileBlock): TextBlock => ({ type: 'text', text: mediaReference(file, where) });

@@ -5,11 +5,11 @@ import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { StageContext } from '../stage.js';
 import { numbersOf } from '../summary/numbers.js';
 
-/** The facts that a stub tells beside those of the result itself. */
+/** The facts in a stub that are not from the result. */
 interface StubDetails {
   /** The file that the call was about. */
   readonly path?: string | undefined;
-  /** The part of it. */
+  /** The range of the file. */
   readonly range?: string | undefined;
   /** The place of the full text; left out if there is none. */
   readonly where?: string | undefined;

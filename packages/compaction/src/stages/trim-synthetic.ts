@@ -11,7 +11,7 @@ const optionsSchema = z.strictObject({
   trimMaxTokens: z._default(countSchema, 0),
 });
 
-/** Keeps only the last of identical injected messages. Nothing else is touched. */
+/** Keeps only the last of identical injected messages. Does not change other messages. */
 export function trimSynthetic(options: z.input<typeof optionsSchema> = {}): Stage {
   const { trimThreshold, trimMaxTokens } = parseWith(optionsSchema, options, 'trimSynthetic options');
   return {

@@ -24,7 +24,7 @@ const optionsSchema = z
     keepTokens: z._default(countSchema, 0),
     /** UTF-16 units that a string argument may have, marker included. */
     maxArgLength: z._default(countSchema, 2_000),
-    /** What stands where text was cut. */
+    /** The marker in place of the cut text. */
     truncationText: z._default(textSchema, '... [truncated] ...'),
   })
   .check(
