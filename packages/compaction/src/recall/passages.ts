@@ -8,7 +8,7 @@ export const RECALL = 'recall';
 /** UTF-16 units of a passage. */
 const LONGEST = 400;
 
-/** UTF-16 units of one block that can be found: of more its beginning and its end. */
+/** Maximum UTF-16 units of one block that are searched. Of a longer block, the beginning and the end are searched. */
 const MOST_SEARCHED = 4_000_000;
 
 /** The texts of a message that can be found, and whether they are all of it. */
