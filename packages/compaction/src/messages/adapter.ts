@@ -10,7 +10,7 @@ import {
 } from '@x/core/messages';
 import { isSummaryText } from '../summary/summary-message.js';
 
-/** Providers keep no times: one for all, so that a message is the same whenever it is read. */
+/** The time of every message. Providers store no times, and a constant makes repeated reads equal. */
 const CREATED_AT = new Date(0).toISOString();
 
 /**
@@ -45,7 +45,7 @@ interface Reading {
   readonly messages: readonly Message[];
 }
 
-/** The fields that hold what a message says; all others stay when the message is altered. */
+/** The fields that hold the content of a message. All other fields are kept if the message is altered. */
 const SAID: readonly string[] = ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning_content'];
 
 /** The fields of an object by identity and length, which tell that it was given other words or more of them. */
@@ -59,7 +59,7 @@ function stateOf(source: ProviderMessage): readonly unknown[] {
 /** The words for a message in the form that `useChat` of the AI SDK keeps. */
 const UI_MESSAGE =
   'is of a UIMessage of the AI SDK: make it a ModelMessage with its convertToModelMessages, which @x/ai-sdk compacts';
-/** The words for a message that no adapter read. */
+/** The error for a message that no adapter read. */
 const NOT_READ = 'must be a list of blocks: write takes the messages that read or a compactor gave';
 
 function refuseInput(subject: string, path: string, message: string): never {
@@ -70,7 +70,7 @@ function checkList(list: unknown, method: string): void {
   if (!Array.isArray(list)) refuseInput(`argument of ${method}`, '', 'must be a list of messages');
 }
 
-/** Readings that are remembered of lists that do not continue one another. */
+/** Maximum number of remembered readings of lists that do not continue one another. */
 const MOST_READINGS = 100_000;
 
 /** The adapter of a dialect. */
