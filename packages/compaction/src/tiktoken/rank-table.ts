@@ -1,4 +1,4 @@
-/** What a table answers for bytes that are no token; greater than any rank, so that a search for the least skips it. */
+/** The rank of bytes that are not a token. It is greater than any rank, so that a search for the least skips it. */
 export const NO_RANK = 0x7fffffff;
 
 /** The merge of long pieces keeps the length of each token in a byte. */
@@ -50,7 +50,7 @@ export class RankTable {
     this.#maxTokenLength = maxTokenLength;
   }
 
-  /** The rank of `source[start .. end]`, or `NO_RANK`. */
+  /** Returns the rank of `source[start .. end]`, or `NO_RANK`. */
   find(source: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.#maxTokenLength) return NO_RANK;
@@ -68,7 +68,7 @@ export class RankTable {
     }
   }
 
-  /** The rank of the two bytes at `position`, or `NO_RANK`. */
+  /** Returns the rank of the two bytes at `position`, or `NO_RANK`. */
   findPair(source: Uint8Array, position: number): number {
     return this.#pairs[pairAt(source, position)] as number;
   }

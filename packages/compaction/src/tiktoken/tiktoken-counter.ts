@@ -66,8 +66,8 @@ const textEncoder = new TextEncoder();
 const buffer = new Uint8Array(BUFFERED_UNITS * MAX_BYTES_PER_UNIT);
 
 /**
- * Makes the function that counts the tokens of texts. A piece is looked up and merged as UTF-8 bytes where they lie: no
- * string, slice or match object is made for any piece, and nothing is remembered.
+ * Creates the function that counts tokens. Looks up and merges each piece as UTF-8 bytes in place. Allocates no string, slice or
+ * match object per piece, and caches nothing.
  */
 function encoderOf(table: RankTable, pieces: RegExp): TokenCounter['count'] {
   return (text) => {
