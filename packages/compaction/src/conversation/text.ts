@@ -38,7 +38,7 @@ export function cutMiddle(
   return head + (typeof marker === 'string' ? marker : marker(left, head.length)) + tail;
 }
 
-/** A text with more UTF-16 units is cut once before it is counted, to so many units for each token that it may have. */
+/** A text of more than `LONG_UNITS` UTF-16 units is first cut to `UNITS_PER_TOKEN` units per allowed token, then counted. */
 const LONG_UNITS = 200_000;
 const UNITS_PER_TOKEN = 16;
 

@@ -150,7 +150,7 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
   return undefined;
 }
 
-// Matched at the beginnings of words, so that `thread` is not `read`, and `application` is not `apply`.
+// Both patterns match at the beginnings of words, so that `thread` does not match `read`, and `application` not `cat`.
 const CHANGES =
   /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
 
