@@ -31,7 +31,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
       const kept = messages.length - (window?.newest ?? 0);
       const dropped = new Set<Message>();
       let tokens = view.tokens;
-      /** The later a group goes: its requests last, and before them what is among the newest. */
+      /** Groups with a higher rank are dropped later. */
       const rank = ({ start, end }: MessageGroup) =>
         (end > kept ? 2 : 0) + (isUserRequest(messages[start] as Message) ? 1 : 0);
       const limits = [budget.enoughTokens, most, budget.mostTokens, budget.mostTokens];

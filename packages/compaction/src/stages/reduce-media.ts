@@ -5,13 +5,13 @@ import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversat
 import { type Fate, type Stage, unchanged } from '../stage.js';
 import { mediaReference, placesIn } from './stubs.js';
 
-/** The share of the bytes at which a reduction is due that may stay. */
+/** The share of the byte trigger that may remain after a reduction. */
 const LEFT = 0.5;
 
 /**
- * Replaces encoded files by references to them, the oldest first, until half of the bytes are left at which a reduction is due.
- * Files of the latest request and of results that no model has seen stay, and those of the first request as long as any other is
- * left. Runs before all other stages, where a request has too many bytes.
+ * Replaces encoded files with references, the oldest first, until at most half of the byte trigger is left. Keeps files of the
+ * latest request and of unseen results. Replaces those of the first request last. Runs before all other stages if a request
+ * has too many bytes.
  */
 export const reduceMedia: Stage = {
   name: 'reduce_media',

@@ -3,18 +3,17 @@ import { pairingOf } from '@x/core/messages';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Stage, saysAnything } from '../stage.js';
 
-/** Returns whether a call or result is alone or apart, or shares its id with another of its message. */
+/** Tests if a call or result is unpaired or separated, or has a duplicate id within its message. */
 export function needsRepair(messages: readonly Message[]): boolean {
   const { orphanCalls, orphanResults, repeated, scattered } = pairingOf(messages);
   return orphanCalls.size + orphanResults.size + repeated.length + scattered.size > 0;
 }
 
 /**
- * Removes tool results without a call, and calls that were never answered although the model went on. Of several results
- * for one call the first stays. Puts results that stand apart right behind their calls. Gives each of several calls with
- * one id, and its result, an id of its own. Providers refuse each of these forever. Results are never invented. Where
- * nothing else is left, a note says so: no provider takes a conversation of no messages either. Runs before all other
- * stages, where it is needed.
+ * Removes tool results without a call, and calls that were never answered although the model went on. If a call has several
+ * results, keeps the first. Moves separated results directly after their calls. Gives calls with duplicate ids, and their
+ * results, unique ids. Providers reject all of these. Never invents results. If no message is left, adds a note, because
+ * providers also reject an empty conversation. Runs before all other stages if needed.
  */
 export const repairPairs: Stage = {
   name: 'repair',
@@ -25,7 +24,7 @@ export const repairPairs: Stage = {
     const { orphanCalls, orphanResults, scattered } = pairingOf(named);
     const dropped: Message[] = [];
     const places: { readonly index: number; readonly message: Message }[] = [];
-    /** Results that stood apart. Their calls come in order: a result belongs to the last message with calls. */
+    /** Separated results, in the order of their calls. */
     const apart: { readonly call: number; readonly message: Message }[] = [];
     named.forEach((message, index) => {
       const alone = new Set([...(orphanCalls.get(index) ?? []), ...(orphanResults.get(index) ?? [])]);
@@ -43,7 +42,7 @@ export const repairPairs: Stage = {
     const messages: Message[] = [];
     for (const [position, { index, message }] of places.entries()) {
       messages.push(message);
-      // Behind the last of a batch's results.
+      // Inserts only after the last result of a batch.
       if (places[position + 1]?.message.role === 'tool') continue;
       const end = apart.findIndex(({ call }) => call > index);
       for (const moved of apart.splice(0, end === -1 ? apart.length : end)) messages.push(moved.message);
@@ -55,7 +54,7 @@ export const repairPairs: Stage = {
   },
 };
 
-/** Gives repeated ids of one message a number, in the call and in its result. */
+/** Numbers duplicate ids of one message, in the call and in its result. */
 function rename(messages: readonly Message[], fates: Map<string, Fate>): readonly Message[] {
   const { repeated } = pairingOf(messages);
   if (repeated.length === 0) return messages;

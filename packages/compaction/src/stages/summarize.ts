@@ -35,9 +35,9 @@ export function nativeIsOff(modelId: string): string {
 }
 
 /**
- * Has the provider condense the older part with its own endpoint, where the model offers `compact`. Its answer is kept
- * byte for byte beside the record of {@link summarize}, which everybody reads who cannot read the provider's. Used only when it
- * saves enough. A failure of the provider leaves the conversation as it was.
+ * Condenses the older part with the provider's own endpoint, if the model offers `compact`. Keeps the provider's answer byte for
+ * byte, together with the record of {@link summarize} for other readers. Applied only if it saves enough. If the provider fails,
+ * the conversation is unchanged.
  */
 export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema> = {}): Stage {
   const settings = parseWith(summarizeOptionsSchema, options, 'nativeCompaction options');
