@@ -66,14 +66,14 @@ export interface Recall {
   /** The tool for a model: `recall({ ref })` and `recall({ query })`. */
   readonly tool: Tool;
   /**
-   * Gives the message with a number, page by page, or the passages that fit a query.
+   * Returns the message with a number, page by page, or the passages that match a query.
    *
    * @throws {InvalidInputError} for neither or both of them, and naming the numbers there are for one that is not.
    */
   answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]>;
   /**
-   * Makes a message of removed passages that fit the newest request of the user. It stands behind the conversation in one
-   * request. `undefined` where nothing was summarized, nothing fits, or `maxTokens` leave no room.
+   * Creates a message of removed passages that match the user's newest request. Append it to the conversation for one request.
+   * Returns `undefined` if nothing was summarized, nothing matches, or `maxTokens` is too small.
    */
   remind(context: readonly Message[], maxTokens?: number): Promise<Message | undefined>;
 }
@@ -95,7 +95,7 @@ export interface RecallOptions {
  * const recall = createRecall(history);
  * const { messages } = await compactor.compact(history, { recall: RECALL_HINT });
  * const reminder = await recall.remind(messages);
- * @throws {InvalidInputError} for what is no list of messages, or one that was compacted, and naming every bad option.
+ * @throws {InvalidInputError} If the messages are invalid or were compacted, or naming every invalid option.
  */
 export function createRecall(messages: readonly Message[], options: RecallOptions = {}): Recall {
   checkRequest(messages, {});
@@ -187,7 +187,7 @@ export class SourceRecall implements Recall {
     return userMessage(`${REMINDER}\n${text}`, { id: 'recall-reminder', kind: 'synthetic' });
   }
 
-  /** Takes in what the source has beyond what was read. One after the other. */
+  /** Indexes the new messages of the source. Calls run one after the other. */
   refresh(signal?: AbortSignal): Promise<void> {
     const reading = this.#reading.then(() => this.#takeIn(signal));
     this.#reading = reading.catch(() => {});
@@ -216,7 +216,7 @@ export class SourceRecall implements Recall {
     this.#readVersion = version;
   }
 
-  /** The passages that fit, rendered, in at most so many tokens. */
+  /** Renders the passages that match a query, within a token limit. */
   async #find(
     query: string,
     maxTokens: number,
