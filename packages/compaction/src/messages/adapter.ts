@@ -27,9 +27,9 @@ export interface MessageAdapter<Source extends object> {
    */
   read(sources: readonly Source[]): Message[];
   /**
-   * Writes messages. One that nothing altered is the very object that it was read from; an altered one keeps all other parts.
+   * Writes messages. An unaltered message is written as the object that it was read from. An altered one keeps all other fields.
    *
-   * @throws {InvalidInputError} for a block that the provider has no words for.
+   * @throws {InvalidInputError} If the provider does not support a block.
    */
   write(messages: readonly Message[]): Source[];
 }
@@ -107,7 +107,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
     );
     const isFirst = this.#read.length + this.#written.length === 0;
-    // What is added later is the words of a user, however they look.
+    // Text that is added later is from a user, even if it looks like a summary.
     const found = before === undefined ? this.#summaryIn(sources) : -1;
     const summary = isFirst || this.#isToldAgain(hashes.slice(found + 1)) ? found : -1;
     const readings = sources.map((source, at) => {
