@@ -12,7 +12,7 @@ import { contentBlockSchema, messageSchema } from './message-schemas.js';
 /** The messages that were checked. They are immutable, so that one check is enough for all who store them. */
 const checked = new WeakSet<object>();
 
-/** The provider of an opaque block that holds stored data which is no block, or no message. */
+/** The provider of an opaque block with stored data that is not a valid block or message. */
 const DAMAGED = 'damaged';
 
 /**
@@ -20,7 +20,7 @@ const DAMAGED = 'damaged';
  * half a character, which providers refuse in every later request too. Returns the same list when there is nothing to mend.
  *
  * @param path The place of the list in its subject.
- * @throws {InvalidInputError} with the path of every bad field.
+ * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function admitMessages(values: readonly unknown[], subject: string, path = ''): readonly Message[] {
   checkMessages(values, subject, path);
@@ -32,7 +32,7 @@ export function admitMessages(values: readonly unknown[], subject: string, path 
  * passed is not looked at again.
  *
  * @param path The place of the list in its subject.
- * @throws {InvalidInputError} with the path of every bad field.
+ * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function checkMessages(
   values: readonly unknown[],

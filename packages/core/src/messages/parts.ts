@@ -178,7 +178,7 @@ export function opaquePart(part: { readonly type: string } | Part, provider: str
   return { type: 'opaque', provider, data: plainJson(part), ...pairing };
 }
 
-/** Reads the input of a call: formats write it as JSON text, or as it is. A text that is not  stays the text. */
+/** Reads the input of a call: formats write it as JSON text, or as it is. A text that is not valid JSON stays a text. */
 export function parseInput(input: unknown): JsonValue {
   if (typeof input !== 'string') return plainJson(input ?? {});
   if (input.trim() === '') return {};

@@ -54,7 +54,7 @@ function readableBy(message: Message, model: Reader, onReplaced: (line: string) 
   const content = message.content.map((block): ContentBlock => {
     const whole = wellFormed(block);
     if (whole.type === 'file') return replaced(whole, role);
-    // A signature holds for the very bytes.
+    // A signature is valid only for the exact bytes.
     if (whole !== block && whole.type === 'thinking') return { type: 'thinking', thinking: whole.thinking };
     if (whole.type !== 'tool_result') return whole;
     const output = whole.output.map(
@@ -65,7 +65,7 @@ function readableBy(message: Message, model: Reader, onReplaced: (line: string) 
   return same(message.content, content) === message.content ? message : { ...message, content };
 }
 
-/** A file in the form in which providers know it, its text, or a line in its place. */
+/** Returns a file in the form that providers accept, its text, or a line that replaces it. */
 function readableFile(
   file: FileBlock,
   role: FileRole,
@@ -105,7 +105,7 @@ function asText({ providerMetadata }: FileBlock, text: string): TextBlock {
   return { type: 'text', text, ...(providerMetadata === undefined ? {} : { providerMetadata }) };
 }
 
-/** What a model reads instead of a file that it cannot be shown. */
+/** Returns the line that replaces a file that the model cannot read. */
 export function fileLine(file: FileBlock, reason: string, model: Reader, role: FileRole): string {
   const forms = [
     ['image/png', 'PNG'],
