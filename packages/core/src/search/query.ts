@@ -126,7 +126,7 @@ function bitsOf<T>(items: readonly T[], passes: (item: T) => boolean): number {
   return items.reduce((bits, item, at) => bits | (Number(passes(item)) << at), 0);
 }
 
-/** Matches a name that is no part of a longer one. */
+/** Returns a pattern for a name that is not part of a longer name. */
 function wholeName(name: string): RegExp {
   const before = '(?<![\\p{L}\\p{N}]|[\\p{L}\\p{N}][-_])';
   return new RegExp(`${before}${name.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}]|[-_][\\p{L}\\p{N}])`, 'iu');

@@ -17,7 +17,7 @@ const HALF_LIFE_DAYS = 30;
 /** Matches that are kept at most while scanning, and those that stay if there are more. */
 const MAX_MATCHES = 10_000;
 const KEPT_MATCHES = 1_000;
-/** UTF-16 units of a piece. */
+/** Maximum length in UTF-16 units of the pieces into which a long text is split. */
 const MAX_PIECE = 2_000;
 
 /** A text to compare with a query: a line, a message or a passage. */
@@ -57,7 +57,7 @@ export interface Collection {
   readonly counts: readonly number[];
 }
 
-/** Returns what each term of a query weighs: rare ones more (Robertson and Zaragoza, 2009). Never negative. */
+/** Returns the weight of each term of a query; rare terms weigh more (Robertson and Zaragoza, 2009). Never negative. */
 export function termWeights({ terms }: SearchQuery, { counts, lines }: Collection): readonly number[] {
   return terms.map(({ weight }, index) => {
     const matching = counts[index] ?? 0;
