@@ -9,7 +9,7 @@ import { parseWith } from './parse.js';
 /**
  * Validates the data of a configuration file: keys in snake_case, checked by a schema in camelCase.
  *
- * @throws {InvalidInputError} naming every bad key as the file writes it.
+ * @throws {InvalidInputError} naming every invalid key as written in the file.
  */
 export function parseFileConfig<Schema extends z.core.$ZodType>(
   schema: Schema,
@@ -30,7 +30,7 @@ export function fileJsonSchema(schema: z.core.$ZodType): JsonObject {
 
 /** A capability that files can name: its schema for editors, and a function that makes it from a file's words. */
 export interface FileCapability {
-  /** @throws {InvalidInputError} naming every bad key as the file writes it. */
+  /** @throws {InvalidInputError} naming every invalid key as written in the file. */
   create(config: unknown): Capability | Promise<Capability>;
   readonly jsonSchema: JsonObject;
 }

@@ -6,7 +6,7 @@ import { nearNames } from '../lib/text.js';
 /**
  * Validates `value` at the edge of the system.
  *
- * @throws {InvalidInputError} naming the path of every bad field.
+ * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function parseWith<Schema extends z.$ZodType>(
   schema: Schema,
@@ -44,7 +44,7 @@ export function callable<Function>(): ZodMiniCustom<Function, Function> {
   return custom<Function>((value) => typeof value === 'function', 'must be a function');
 }
 
-/** Tells of an instance in the place of options, such as a client: its private fields are no keys that anyone wrote. */
+/** Reports an instance, such as a client, that was passed instead of options. */
 function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] | undefined {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : null;
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
