@@ -40,7 +40,7 @@ export function fromChatModel(model: BaseLanguageModel, { run, asText }: ChatMod
   };
 }
 
-/** The window of a model in tokens: of its profile, or known by its name. */
+/** Returns the context window of a model in tokens, from its profile or by its name. */
 export function windowOf(model: object): number | undefined {
   const { profile, ...names } = model as {
     readonly profile?: { readonly maxInputTokens?: unknown } | null;

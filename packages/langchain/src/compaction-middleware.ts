@@ -19,10 +19,10 @@ import { inTheirOrder } from './their-summary.js';
 import { toMessage } from './to-message.js';
 import { type Due, dueNow, duesAfterOverflow } from './trigger.js';
 
-/** LangGraph's word for a message that removes all others. */
+/** LangGraph's id of a message that removes all others. */
 const REMOVE_ALL = '__remove_all__';
 
-/** What LangChain tells a hook of its run. */
+/** The part of a run that LangChain passes to a hook. */
 interface Runtime {
   readonly context?: CompactionMiddlewareSettings | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -87,7 +87,7 @@ const middlewareOptionsSchema = z
  * Checks options. As with LangChain an unknown one does not keep an agent from starting, unless `compat` is off; it costs
  * a warning.
  *
- * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for invalid options.
  */
 export function checkOptions(options: CompactionMiddlewareOptions): void {
   const subject = 'compactionMiddleware options';

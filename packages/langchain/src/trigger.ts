@@ -18,7 +18,7 @@ export interface Due {
 /**
  * Returns whether a trigger is reached, and what stays.
  *
- * @throws {InvalidInputError} for a fraction of a window that nobody knows.
+ * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
 export async function dueNow(
   settings: ResolvedSettings,
@@ -43,7 +43,7 @@ export async function dueNow(
  * What is to be done when the provider refused a conversation, to be tried in order. What is kept stays where it is little
  * beside what was refused; else, and where that leaves nothing to reduce, it makes way.
  *
- * @throws {InvalidInputError} for a fraction of a window that nobody knows.
+ * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
 export async function duesAfterOverflow(
   settings: ResolvedSettings,
@@ -64,7 +64,7 @@ export async function duesAfterOverflow(
 /**
  * Counts the newest messages that `keep` has room for; one stays at least.
  *
- * @throws {InvalidInputError} for a fraction of a window that nobody knows.
+ * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
 async function keptMessages(settings: ResolvedSettings, messages: readonly BaseMessage[]): Promise<number> {
   const { keep, window } = settings;

@@ -39,9 +39,9 @@ import {
 } from './thread-records.js';
 
 const optionsSchema = z.strictObject({
-  /** Where the threads live; the saver never closes it. */
+  /** The store of the threads. The saver never closes it. */
   store: having<SessionStore>('commit', 'a SessionStore'),
-  /** Whose threads they are: no other tenant's or user's can be read, listed or deleted. Default: nobody's. */
+  /** Tenant and user of the threads. Threads of others cannot be read, listed or deleted. Default: none. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),
   /** Keeps threads of different graphs in one store apart. Default `langgraph`. */
@@ -65,7 +65,7 @@ const WHOLE_AFTER = 64;
 const GONE =
   'is a checkpoint that this run needs for its delta channels, but the thread was ' +
   'deleted, or retention removed the checkpoint, during the run. Run it again; raise `keep` if runs overlap';
-/** How many threads stay known, so that adding to them reads nothing. */
+/** Maximum number of threads cached in memory. Appending to a cached thread needs no read. */
 const MAX_THREADS = 256;
 
 type Thread = {
@@ -98,7 +98,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   readonly #threads = new Map<string, Thread>();
 
   /**
-   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
+   * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
    * @throws {CapabilityError} for a store without collections.
    */
   constructor(options: SessionSaverOptions) {
@@ -405,7 +405,7 @@ function learn(thread: Thread, index: ThreadIndex): void {
   Object.assign(thread, stateOf(index));
 }
 
-/** Notes that a thread is there no more. */
+/** Marks a thread as deleted. */
 function forget(thread: Thread): void {
   if (thread.ids.size > 0) thread.isGone = true;
   for (const id of thread.ids) thread.gone.add(id);

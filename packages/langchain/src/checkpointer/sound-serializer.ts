@@ -3,7 +3,7 @@ import { InvalidInputError } from '@x/core';
 
 /** LangGraph's serializer writes this text instead of a value that it cannot write. */
 const LOST = '[unable to serialize, circular reference is too complex to analyze]';
-/** Stands for a bigint, in the form in which LangGraph writes what JSON has no word for. */
+/** Marks a bigint, in the form that LangGraph uses for values that JSON cannot represent. */
 const BIGINT = { lc: 2, type: 'bigint' } as const;
 const MARK = '"type":"bigint"';
 
@@ -34,7 +34,7 @@ export class SoundSerializer implements SerializerProtocol {
     return isMarked ? withBigints(value, new Set()) : value;
   }
 
-  /** Answers nothing for what is lost. */
+  /** Returns `undefined` if the value cannot be serialized. */
   async #written(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
     try {
       const [type, data] = await this.#inner.dumpsTyped(value);
@@ -59,7 +59,7 @@ export class SoundSerializer implements SerializerProtocol {
     }
   }
 
-  /** Finds the innermost part that is lost. */
+  /** Finds the path of the innermost value that cannot be serialized. */
   async #lostIn(value: unknown, path: string): Promise<string> {
     // Messages hold what they were made of a second time, under `lc_kwargs`.
     const isSecond = (key: string) => Number(key.startsWith('lc_'));
@@ -116,7 +116,7 @@ function refill(set: Set<unknown>, members: readonly unknown[]): void {
   for (const member of members) set.add(member);
 }
 
-/** Puts bigints in the place of their marks, also within messages. */
+/** Replaces marks by their bigints, also within messages. */
 function withBigints(value: unknown, seen: Set<unknown>): unknown {
   if (typeof value !== 'object' || value === null || seen.has(value)) return value;
   const { lc, type, value: text } = value as Record<string, unknown>;

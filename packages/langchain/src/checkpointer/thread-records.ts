@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SessionStoreError } from '@x/core';
 
-/** Shorter texts stand where they are; longer ones once for the whole thread. */
+/** UTF-16 units up to which a text is stored inline. Longer texts are stored once per thread. */
 const INLINE = 64;
 
 /** A serialized value: a text, the digest of one, a list whose elements are such, or what another serializer wrote. */
@@ -27,7 +27,7 @@ export interface CheckpointRecord {
   readonly items: Items;
 }
 
-/** What a task wrote beside a checkpoint. */
+/** Pending writes of a task for a checkpoint. */
 export interface WritesRecord {
   readonly kind: 'writes';
   readonly id: string;
@@ -82,7 +82,7 @@ export class Encoder {
   }
 }
 
-/** Something is asked for that stands before the records that were read. */
+/** Thrown if a value needs records before those that were read. */
 export class BeforeTheseRecords extends Error {}
 
 /** Everything that the records of a thread, or the last of them, say, by what it is asked for. */
