@@ -23,7 +23,7 @@ import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 export type KeyOfRun = (context: unknown) => SessionKey;
 
 const optionsSchema = z.strictObject({
-  /** Where the items live; the session never closes it. */
+  /** The store of the items. The session never closes it. */
   store: having<SessionStore>('commit', 'a SessionStore'),
   /**
    * Whose session it is, or a function that tells it by the context of the run, so that one session object serves every
@@ -43,7 +43,7 @@ const optionsSchema = z.strictObject({
 
 export type AgentsSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
-/** How many sessions of a function's keys stay known, so that adding to them reads nothing. */
+/** Maximum number of sessions cached in memory if `key` is a function. Appending to a cached one needs no read. */
 const MAX_LOGS = 1_000;
 
 /** The run of the SDK, as far as it is read here. */
@@ -62,13 +62,13 @@ type Run = { readonly context: unknown } | undefined;
 export class AgentsSession
   implements SessionHistoryRewriteAwareSession, OpenAIResponsesCompactionAwareSession
 {
-  /** Tells the SDK to hand over the context of its runs. */
+  /** Makes the SDK pass the context of its runs. */
   readonly acceptsRunContext = true;
   readonly #options: z.output<typeof optionsSchema>;
   /** By key; least recently used first. */
   readonly #logs = new Map<string, ItemLog>();
 
-  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  /** @throws {InvalidInputError} with the name of each missing, unknown or invalid option. */
   constructor(options: AgentsSessionOptions) {
     this.#options = parseWith(optionsSchema, options, 'AgentsSessionOptions');
   }
