@@ -42,7 +42,7 @@ import {
   redactorFor,
 } from './settings.js';
 
-/** Facts that a search gives at most, unless it says otherwise. */
+/** Default maximum number of facts that a search returns. */
 const DEFAULT_HITS = 10;
 /** Lines that are looked through for them. */
 const MOST_HITS = 1_000;
@@ -228,7 +228,7 @@ export class MemoryService {
     const { limit = DEFAULT_HITS, offset = 0 } = options;
     const core = this.#core(place);
     const { prefix } = core;
-    // A fact may stand in MEMORY.md, in two notes and in retired.md.
+    // A fact may be in MEMORY.md, in two notes and in retired.md.
     const most = Math.min(MOST_HITS, 4 * (offset + limit));
     const { hits, stale } = await this.#index.searchFresh(this.storage, { prefix }, query, {
       ...options,

@@ -1,14 +1,14 @@
 import { type ContentBlock, estimateCounter, type Message } from '@x/core';
 import { headOf, tailOf } from '@x/core/internal';
 
-/** Tools whose calls and results only repeat what stands elsewhere. */
+/** Tools whose calls and results only repeat text from other sources. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|recall$)/;
 
 /** How much of a message is shown: UTF-16 units of what someone said, and of what went to and came from a tool. */
 export interface Shown {
   readonly spoken?: number;
   readonly tool?: number;
-  /** Whether calls and results are shown that only repeat what stands elsewhere. Default true. */
+  /** Whether to show calls and results that only repeat text from other sources. Default true. */
   readonly echoes?: boolean;
 }
 
@@ -61,7 +61,7 @@ export function fitting(texts: readonly string[], maxChars: number, separator = 
   return texts.slice(0, end < 0 ? texts.length : end);
 }
 
-/** One line of at most about `maxChars` around the first place where a term stands. */
+/** One line of at most about `maxChars` around the first occurrence of a term. */
 export function excerpt(text: string, terms: readonly { readonly text: string }[], maxChars: number): string {
   const lower = text.toLowerCase();
   const places = terms.map((term) => lower.indexOf(term.text)).filter((place) => place >= 0);

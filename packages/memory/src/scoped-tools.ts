@@ -48,7 +48,7 @@ export interface ScopedTools {
   run(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<readonly ToolOutputBlock[]>;
 }
 
-/** @throws {InvalidInputError} when there is no tool, no workspace, or when two tools have one name. */
+/** @throws {InvalidInputError} if there is no tool or no workspace, or if two tools have the same name. */
 export function scopedTools(
   { memory, tools, workspace = memory?.workspace }: ScopedToolsSettings,
   scope: z.output<typeof toolScopeSchema>,

@@ -19,7 +19,7 @@ export interface LoggedSession {
   readonly isCurrent: boolean;
   /** Where its log lies. */
   readonly location: string;
-  /** ISO 8601, UTC; left out when the log is no file. */
+  /** ISO 8601, UTC; missing if the log is not a file. */
   readonly updatedAt?: string;
   read(): AsyncIterable<Message>;
 }

@@ -30,7 +30,7 @@ export function memoryTools(options: MemoryToolsOptions): ToolSet {
     name,
     tool({
       description: own.definition.description,
-      // The tool checks its input itself, and names every bad field.
+      // The tool validates its input itself, and reports every invalid field.
       inputSchema: jsonSchema<JsonObject>({ ...own.definition.inputSchema, type: 'object' }),
       needsApproval: own.destructive === true,
       async execute(input, { abortSignal }) {

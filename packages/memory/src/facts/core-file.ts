@@ -25,7 +25,7 @@ const MAX_ROUNDS = 10;
 /** Facts that are remembered after they left MEMORY.md. */
 const MAX_LOST = 200;
 
-/** MEMORY.md of a scope, empty if there is no file, and what is known of it. */
+/** MEMORY.md of a scope, empty if there is no file, and its state. */
 export type Core = { readonly text: string; readonly state: MemoryState };
 
 /** A bullet that is no longer true, by its key, with the fact that replaces it or the reason. */

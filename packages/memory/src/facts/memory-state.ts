@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ifWhole, readJson, writeJson } from '../memory-files.js';
 
 const STATE = 'memory/.consolidation_state';
-/** The state as it was before or after the last change: stands in for a state file that was lost or is damaged. */
+/** A copy of the state before or after the last change. It replaces a lost or damaged state file. */
 const COPY = 'memory/.consolidation_copy';
 const INSTEAD = 'The memory continues from its copy.';
 const REMEDY = 'Delete the file to read the whole session again.';
@@ -76,7 +76,7 @@ export type CoreEdits = z.output<typeof editsSchema>;
 export type PendingChange = z.output<typeof changeSchema>;
 /** A bullet of MEMORY.md that was not written by a person in this file. */
 export type StoredFact = Readonly<z.output<typeof factSchema>>;
-/** What is known of a scope's memory beside the text of its files. */
+/** State of a scope's memory that is not in the text of its files. */
 export type MemoryState = z.output<typeof stateSchema>;
 /** The last message of a session that was flushed, and its place in the log. */
 export type FlushOffset = z.output<typeof offsetSchema>;

@@ -5,7 +5,7 @@ import { bulletsOf, factKey, hashIn, isHeading, keyHash, saidIn } from '../notes
 import { type Core, NO_ROOM, RETIRED_FILE } from './core-file.js';
 import { RETIRED } from './find-facts.js';
 
-/** A line that was found, as it stands today. */
+/** A line that was found, with its current text. */
 export interface StandingHit extends MemoryHit {
   /** Of a fact that no longer holds: what is true now, or the reason why it went. */
   readonly retired?: string | undefined;

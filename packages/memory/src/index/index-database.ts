@@ -25,7 +25,7 @@ const APPLICATION_ID_OFFSET = 68;
 const PAGE_SIZE = 4_096;
 /** Upper limit of SQLite's page cache, in kilobytes. */
 const CACHE_KILOBYTES = 32_000;
-/** The full-text index rewrites a part of which so much was deleted; its default, 10, has it do so all the time. */
+/** Percentage of deleted entries at which FTS5 rewrites a segment. Its default, 10, rewrites too often. */
 const DELETED_PERCENT = 50;
 /** A lock that is held longer is waited for without standing still. */
 const BUSY_TIMEOUT_MS = 20;

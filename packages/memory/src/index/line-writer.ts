@@ -133,7 +133,7 @@ export class LineWriter {
     const lines = (text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).split('\n');
     for (const [index, line] of lines.entries()) {
       const number = index + 1;
-      // Where a note's line comes from is no part of what it says.
+      // The origin of a note's line is not part of its text.
       // SQLite in Node 22 reads a text to its first NUL only.
       for (const content of piecesOf(withoutMark(line).replaceAll('\0', ' '))) {
         const known = stored.get(content)?.shift();
