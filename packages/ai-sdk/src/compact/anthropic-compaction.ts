@@ -24,7 +24,7 @@ const optionsSchema = z.strictObject({
  *
  * @param options `instructions`: replaces Anthropic's own prompt for the summary. `fetch`: does the calls in the end;
  *   default the global one.
- * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for invalid options.
  */
 export function anthropicCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
   const { instructions: prompt, fetch } = parseWith(optionsSchema, options, 'anthropicCompaction options');
@@ -43,7 +43,7 @@ export function anthropicCompaction(options: z.input<typeof optionsSchema> = {})
         const compaction = { type: 'summarize', ...(instructions === undefined ? {} : { instructions }) };
         return { ...body, compaction };
       },
-      // A block without content stands for a compaction that failed.
+      // A block without content means that the compaction failed.
       items({ content }) {
         const found = objectsIn(content).filter(
           ({ type, content }) => type === 'compaction' && Boolean(content),

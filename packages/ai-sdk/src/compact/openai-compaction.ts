@@ -30,7 +30,7 @@ const optionsSchema = z.strictObject({
  *   `/responses/compact`, whose answer repeats what users said; `trigger` ends a request to `/responses` with a
  *   `compaction_trigger`, for gateways that serve no other path. Default `endpoint`. `threshold`: has the server compact by
  *   itself, within an answer, from so many tokens on (`context_management`); 1 000 at least. Default: it does not.
- * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for invalid options.
  */
 export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
   const { fetch, via, threshold } = parseWith(optionsSchema, options, 'openaiCompaction options');

@@ -35,7 +35,7 @@ export interface ProviderCompaction {
     call: CallOptions,
     request: NativeCompactionRequest,
   ): Promise<NativeCompaction>;
-  /** The text that stands in a prompt for a block of this compaction, until `fetch` puts its items there. */
+  /** The text that represents a block of this compaction in a prompt, until `fetch` replaces it with the items. */
   partOf(block: OpaqueBlock): Part | undefined;
   /** The conversation as the provider is to be sent it: its newest compaction instead of everything before. */
   view(messages: readonly Message[], provider: string): readonly Message[];
