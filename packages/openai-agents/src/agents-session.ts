@@ -88,7 +88,7 @@ export class AgentsSession
   /**
    * The items of the session in their order.
    *
-   * @param limit only so many of the last ones; all, unless given
+   * @param limit Maximum number of items, counted from the end. Default: all.
    */
   async getItems(limit?: number, run?: Run): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return [];
@@ -125,7 +125,7 @@ export class AgentsSession
    * Appends items or replaces the end of the history in one commit together with the operation's id, so that a
    * repetition changes nothing, also in another process. The newest 256 operations are remembered.
    *
-   * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
+   * @throws {InvalidInputError} if the id belongs to another transaction, or the end of the history differs.
    */
   async applyHistoryTransaction(args: HistoryTransactionArgs, run?: Run): Promise<void> {
     const read = readTransaction(args);

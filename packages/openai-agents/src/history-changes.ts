@@ -45,7 +45,7 @@ export function readTransaction(args: HistoryTransactionArgs): HistoryTransactio
 /**
  * What a transaction changes, or `undefined` when it has been applied before.
  *
- * @throws {InvalidInputError} when the operation's id stands for another transaction already, or the suffix that is to
+ * @throws {InvalidInputError} when the operation's id already belongs to another transaction, or the suffix that is to
  * be replaced is not the end of the history. Nothing is changed then.
  */
 export function planTransaction(
