@@ -33,8 +33,8 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Replaces tool outputs older than the newest `keepRecentToolOutputs` 5 by a stub. Ids and the number of messages stay;
- * outputs that the model has not answered yet are never touched; a stub is never longer than what it replaces.
+ * Replaces tool outputs older than the newest `keepRecentToolOutputs` (5) with a stub. Keeps ids and the number of messages.
+ * Never masks outputs that the model has not answered yet. A stub is never longer than the output that it replaces.
  *
  * @example
  * ```ts

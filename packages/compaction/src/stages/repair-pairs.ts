@@ -12,7 +12,7 @@ export function needsRepair(messages: readonly Message[]): boolean {
 /**
  * Removes tool results without a call, and calls that were never answered although the model went on. If a call has several
  * results, keeps the first. Moves separated results directly after their calls. Gives calls with duplicate ids, and their
- * results, unique ids. Providers reject all of these. Never invents results. If no message is left, adds a note, because
+ * results, unique ids. Providers reject all of these. Never invents results. If nothing else is left, adds a note, because
  * providers also reject an empty conversation. Runs before all other stages if needed.
  */
 export const repairPairs: Stage = {
