@@ -2,7 +2,7 @@ import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core
 import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { linesOf } from '../record/excerpts.js';
 
-/** The name of the tool; its own calls and results are never passages, or it would find what it found. */
+/** The name of the recall tool. Its calls and results are never passages, so that it does not find its earlier results. */
 export const RECALL = 'recall';
 
 /** UTF-16 units of a passage. */
