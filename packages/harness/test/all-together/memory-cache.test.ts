@@ -44,7 +44,9 @@ it('twelve saved facts leave one system prompt, stand behind the conversation, a
   expect(systems).toHaveLength(SAVES + 1);
   expect(new Set(systems).size).toBe(1);
   const last = model.requests.at(-1)?.messages.at(-1);
-  expect(last && textOf(last)).toContain(`now: - The port of host ${SAVES - 1} is 43${SAVES - 1}`);
+  expect(last && textOf(last)).toMatch(
+    new RegExp(`now: - \\[model [\\d-]+\\] The port of host ${SAVES - 1} is 43${SAVES - 1}`),
+  );
   // A prefix of one request is that of the next, but for the reminder at its end.
   const [before, after] = model.requests.slice(-2).map(({ messages }) => messages.slice(0, -1));
   expect(after?.slice(0, before?.length)).toEqual(before);
