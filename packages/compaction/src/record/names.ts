@@ -7,7 +7,7 @@ const LONGEST = 120;
 /** Matches runs of letters, digits and name punctuation that have a feature that plain words lack. */
 const RUN = /(?<![\w/@#~.-])[A-Za-z.-]*?(?:[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z])[\w/@#~.-]*/g;
 /** Matches the query of a URL. */
-const QUERY = /(?<=:\/\/[^\s?]{1,500})\?[^\s"'<>]*/g;
+const QUERY = /\?(?<=:\/\/[^\s?]{1,500}\?)[^\s"'<>]*/g;
 /** Matches punctuation at the edges of a run that does not belong to the name. */
 const EDGES = /^[.-]+|(?<![_/@#~.-])[_/@#~.-]+$/g;
 /** Matches a feature that words lack: a digit, a separator, an inner capital or a dot. A hyphen alone also joins words. */

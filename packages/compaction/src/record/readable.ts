@@ -10,6 +10,8 @@ const LONG_TEXT = 120;
 const LINE = 220;
 /** Maximum nesting depth. Results of tools are often wrapped several times. */
 const DEEPEST = 32;
+/** Maximum open brackets of data. More of them are not data, but a text that repeats a bracket. */
+const MOST_OPEN = 1_000;
 const LONGEST_OWNER = 40;
 /** Maximum owners in a line's label. The nearest ones are named. */
 const OWNERS = 2;
@@ -128,7 +130,7 @@ function dataAt(
 ): { readonly value: JsonValue; readonly end: number } | undefined {
   const open: string[] = [];
   let inString = false;
-  for (let at = start; at < text.length; at++) {
+  for (let at = start; at < text.length && open.length <= MOST_OPEN; at++) {
     const unit = text[at];
     if (inString) {
       if (unit === '\\') at++;
