@@ -85,7 +85,7 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
 /** Matches programs that only print. */
 const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;
 const LONGEST_COMMAND = 4_000;
-/** Matches text that is not a command: quoted text, here-documents, and redirected errors. */
+/** Matches quoted text, here-documents and redirected errors. Bounded because longer command lines are not read. */
 const QUOTED = /<<[^\n]*\n[\s\S]*|'[^']*'|"[^"]*"|2>(?:&1|\/dev\/null)/g;
 
 /** Tests if every command of a command line only prints and none redirects its output. */

@@ -33,8 +33,8 @@ const LISTS = /^--f(?:i|il|ile|iles|iles0.*)?(?:=|$)/;
 /** Matches a name, option, address or number, but no text that a program could interpret as a command line or code. */
 const PLAIN = /^[\w./:@%+,=~^-]*$/;
 /**
- * Matches Python or JavaScript code that only prints; as shell code it is a syntax error. Cannot backtrack badly,
- * because no single letter of `sys.version` is a word and longer code is not matched.
+ * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
+ * Bounded because no single letter of `sys.version` is a word and longer code is not matched.
  */
 const PRINTS =
   /^(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
@@ -44,7 +44,7 @@ const SED = new RegExp(
   String.raw`^(?:(?:(?:${ADDRESS}(?:,${ADDRESS})?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:[; ]+|$))*$`,
 );
 const SED_OPTION = /^-(?:[nEru]+|n?i(?:\.\w+)?)$/;
-/** Backtracking is bounded, because scripts over `MAX_SCRIPT` characters are not matched. */
+/** Bounded because scripts over `MAX_SCRIPT` characters are not matched. */
 const AWK =
   /^(?:\/[^/\\]*\/ *|N[RF] *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+(?:\$(?:\d+|NF)|N[RF]|"[^"\\]*"))* *;? *\})?$|^1$/;
 const MAX_SCRIPT = 1_000;
