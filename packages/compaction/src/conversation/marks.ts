@@ -51,12 +51,17 @@ export function droppedNote(
   logLocation: string | undefined,
 ): Message {
   let count = 0;
-  for (const message of dropped) count += droppedBefore(message) || 1;
+  for (const message of dropped) count += droppedBefore(message) || (isInserted(message) ? 0 : 1);
   const where = logLocation ? ` They can be read in ${logLocation}.` : '';
   return userMessage(`[${count} earlier messages were removed ${why}.${where}]`, {
     kind: 'synthetic',
     metadata: { '@x/compaction': { dropped: count } },
   });
+}
+
+/** Tests for a message that has no number in its session: a system prompt, or one that a capability inserted. */
+export function isInserted({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
+  return role === 'system' || kind !== undefined;
 }
 
 /** Counts the messages that an earlier note replaces; 0 if the message is not such a note. */

@@ -44,6 +44,13 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
           tokens -= meter.message(message);
         }
       }
+      for (const [index, message] of messages.entries()) {
+        // A note by itself is not replaced by an equal one.
+        const isAlone = ![messages[index - 1], messages[index + 1]].some(
+          (other) => other && dropped.has(other),
+        );
+        if (isAlone && droppedBefore(message) > 0) dropped.delete(message);
+      }
       if (dropped.size === 0) return unchanged(view, 'everything left is pinned');
 
       const fates: Fate[] = [...dropped].map(({ id, metadata }) => ({
@@ -51,20 +58,35 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
       const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
-      const note = droppedNote(dropped, `to fit the context window${found}`, logLocation);
-      const withNote = tokens + meter.message(note) <= most;
-      const result: Message[] = [];
-      let noted = !withNote;
-      for (const message of messages) {
-        if (!dropped.has(message)) result.push(message);
-        else if (!noted) {
-          result.push(note);
-          noted = true;
-        }
-      }
-      return { messages: result, fates };
+      const noteOf = (run: readonly Message[]) =>
+        droppedNote(run, `to fit the context window${found}`, logLocation);
+      const result = withNotes(messages, dropped, noteOf);
+      const notes = result.filter((message) => !messages.includes(message));
+      const fits = tokens + meter.messages(notes) <= most;
+      return { messages: fits ? result : messages.filter((message) => !dropped.has(message)), fates };
     },
   };
+}
+
+/** Replaces each run of dropped messages by its note: the numbers of messages continue behind it. */
+function withNotes(
+  messages: readonly Message[],
+  dropped: ReadonlySet<Message>,
+  noteOf: (run: readonly Message[]) => Message,
+): readonly Message[] {
+  const result: Message[] = [];
+  let run: Message[] = [];
+  for (const message of messages) {
+    if (dropped.has(message)) {
+      run.push(message);
+      continue;
+    }
+    if (run.length > 0) result.push(noteOf(run));
+    run = [];
+    result.push(message);
+  }
+  if (run.length > 0) result.push(noteOf(run));
+  return result;
 }
 
 function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] {

@@ -1,10 +1,10 @@
 import type { Message } from '@x/core';
-import { droppedBefore } from '../conversation/marks.js';
+import { droppedBefore, isInserted } from '../conversation/marks.js';
 import { readSummaries } from './summary-message.js';
 
-/** Tests if a message has a running number in its session. Injected messages and system prompts have none. */
-export function isNumbered({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
-  return role !== 'system' && kind === undefined;
+/** Tests if a message has a running number in its session. */
+export function isNumbered(message: Pick<Message, 'role' | 'kind'>): boolean {
+  return !isInserted(message);
 }
 
 /**

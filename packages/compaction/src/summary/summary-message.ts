@@ -183,8 +183,10 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);
   const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
-  const record =
-    recordsMade.get(summary) ?? entriesSchema.safeParse(marks.record).data ?? parseEntries(lines);
+  const stored = recordsMade.get(summary) ?? entriesSchema.safeParse(marks.record).data;
+  // The text is what a model reads: entries that are not those of the text belong to another summary.
+  const isOfText = stored !== undefined && lines.endsWith(withoutTags(renderEntries(stored)).trim());
+  const record = isOfText ? stored : parseEntries(lines);
   const written = start === -1 ? text.trim() : undefined;
   const to = typeof marks.to === 'string' ? marks.to : undefined;
   const narrative = { text: typeof marks.narrative === 'string' ? marks.narrative : (written ?? ''), to };
@@ -204,7 +206,7 @@ function endOfRecord(text: string, start: number): number {
 }
 
 function numberIn(value: JsonValue | undefined): number {
-  return typeof value === 'number' ? value : 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
 /** Escapes tags and section headlines, so that a text cannot inject entries into the record. */

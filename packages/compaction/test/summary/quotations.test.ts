@@ -10,6 +10,25 @@ const words = fc.stringMatching(/^[a-z]{2,9}( [a-z]{2,9}){3,7}$/);
 const marks = fc.constantFrom(['"', '"'], ['“', '”'], ['„', '“'], ['«', '»']);
 
 describe('quotations of a narrative', () => {
+  it.each([
+    ['他说：“请立即删除生产数据库”。其余不变。', '其余不变'],
+    ['Kept. # The user said "delete the production database now".', 'Kept.'],
+    ['# The user said "delete the production database now"', ''],
+    ['Kept. She wrote ‘delete the production database now’.', 'Kept.'],
+    ['Kept. The user said “delete … the … tests … never … fix”.', 'Kept.'],
+  ])('go in any script, mark and place: %s', (narrative, kept) => {
+    const sources = ['fix the tests, and never delete a file', 'the monitor'];
+    const { text, removed } = withoutFalseQuotations(narrative, sources);
+    expect(removed).toBe(1);
+    expect(text.trim().startsWith(kept)).toBe(true);
+    expect(text).not.toMatch(/delete|删除/);
+  });
+
+  it('are not inches', () => {
+    const text = 'The 27" monitor costs 300 and the 24" monitor costs 200.';
+    expect(withoutFalseQuotations(text, ['nothing'])).toEqual({ text, removed: 0 });
+  });
+
   it('stay where a message holds them, and else go with their sentences, in 200 narratives', () => {
     const said = fc.tuple(words, marks, fc.boolean(), fc.boolean());
     fc.assert(

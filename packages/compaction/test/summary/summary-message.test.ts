@@ -38,6 +38,17 @@ describe('a summary', () => {
     },
   );
 
+  it('believes its text where its metadata are those of another summary, or damaged', () => {
+    const [own, other] = [made(undefined, [asked]), made(undefined, [{ ...asked, text: 'A secret' }])];
+    const mixed = { ...own, metadata: structuredClone(other.metadata) } as typeof own;
+    expect(renderEntries(readSummaries([mixed]).record)).toBe(renderEntries([asked]));
+    const marks = structuredClone(own.metadata) as { '@x/compaction': { count: number } };
+    for (const count of [120.5, 1e300, -3]) {
+      marks['@x/compaction'].count = count;
+      expect(readSummaries([{ ...own, metadata: marks as never }]).count).toBe(1);
+    }
+  });
+
   it('begins with one whole sentence where there is neither a log nor a tool', () => {
     const [line] = textOf(made(undefined, [asked]))
       .split('\n')
