@@ -234,21 +234,12 @@ describe('what a server sends is bounded', () => {
     const inputSchema = { type: 'object', allOf: [{ $ref: '#/$defs/p0' }], $defs: { ...$defs, p40: {} } };
     const tools = Array.from({ length: 40 }, (_, index) => ({ name: `tool${index}`, inputSchema }));
     const client = { listTools: async () => ({ tools }), callTool: async () => ({}) };
+    const began = process.cpuUsage();
     const capability = await mcp({ servers: { slow: { client } } });
-    const warnings: string[] = [];
-    const agent = HarnessAgent.builder()
-      .model(new ScriptedModel([{ text: 'ok' }]))
-      .workspace(scratch())
-      .use(capability)
-      .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
-      .build();
-    await agent.call('Go', context);
-    await agent.close();
-    const late = warnings.filter((warning) => warning.includes('took too long'));
-    // Listeners hear ten warnings of one source in a minute.
-    expect(late.length).toBeLessThanOrEqual(10);
+    const { user, system } = process.cpuUsage(began);
+    // Each schema may take 0.2 seconds, and all together 2. Both are CPU time, as here.
+    expect((user + system) / 1_000_000).toBeLessThan(5);
     expect((capability.tools ?? []).length).toBeLessThan(35);
-    expect(late.length).toBeGreaterThan(0);
   });
 
   it('by the bytes of all files of a result', () => {
