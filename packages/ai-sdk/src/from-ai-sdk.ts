@@ -278,7 +278,7 @@ const EFFORT: Readonly<Record<string, (effort: string) => ProviderData>> = {
   google: (thinkingLevel) => ({ google: { thinkingConfig: { thinkingLevel } } }),
 };
 
-/** The options of the request over those of the model. From version 4 on, how much a model thinks is none of them. */
+/** Merges the options of the request over those of the model. Since version 4, the reasoning effort is not one of them. */
 function providerOptionsOf(
   { providerOptions = {}, reasoningEffort }: ModelRequest,
   own: ProviderData = {},

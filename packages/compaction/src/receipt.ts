@@ -24,8 +24,9 @@ type ReceiptSource =
   | { readonly before: readonly Message[]; readonly outcome: CompactionOutcome }
   | { readonly state: AgentState; readonly log: SessionLog };
 
-/** Most items of one kind in a receipt. `LENGTH` is the most UTF-16 units of each. */
+/** Maximum items of one kind in a receipt. */
 const MOST = 10;
+/** Maximum UTF-16 units of an item's text. */
 const LENGTH = 200;
 
 /**
@@ -100,8 +101,8 @@ const RECORDED_AS: Readonly<Record<GoneItem['kind'], readonly EntryKind[]>> = {
 };
 
 /**
- * Returns the kind and number of each entry of the record in a view, such as "did 12". A provider's own compaction hides the record in
- * front of it.
+ * Returns the kind and number of each entry of the record in a view, such as "did 12". A model does not see the
+ * record in front of its provider's own compaction.
  */
 function recordedIn(view: readonly Message[]): ReadonlySet<string> {
   const { record } = readSummaries(view.filter((one) => isOfSummary(one) && nativeIndex(one) === -1));

@@ -135,11 +135,11 @@ describe('createCompactor', () => {
     const call = (input: unknown) =>
       assistantMessage([{ type: 'tool_use', id: 'c', name: 'list', input } as never]);
     for (const [message, fault] of [
-      [{ ...userMessage('x'), content: [{ type: 'txt' }] }, '.type: "txt" is none of text, file,'],
-      [{ ...userMessage('x'), content: [{ type: 'toString' }] }, '.type: "toString" is none of'],
+      [{ ...userMessage('x'), content: [{ type: 'txt' }] }, '.type: "txt" is not one of text, file,'],
+      [{ ...userMessage('x'), content: [{ type: 'toString' }] }, '.type: "toString" is not one of'],
       [result({ rows: 3 }), '.output: must be a list of text and file blocks'],
       [result(null), '.output: must be a list of text and file blocks'],
-      [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is none of text, file'],
+      [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is not one of text, file'],
       [call(undefined), '.input: is missing'],
       [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: is not valid JSON'],
       [call({ size: 3n }), '.input: is not valid JSON: Do not know how to serialize a BigInt'],

@@ -179,7 +179,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return {
         say: [
           `Mode: ${permissions.mode ?? 'as configured'}`,
-          ...(rules.length > 0 ? rules : ['No rules of its own.']),
+          ...(rules.length > 0 ? rules : ['This session has no rules.']),
         ].join('\n'),
       };
     },

@@ -23,7 +23,7 @@ export async function addPin(
   const pins = pinsIn(state);
   const { text, ...source } = 'text' in what ? what : await messageToPin(scope, what.messageId);
   const trimmed = text.trim();
-  if (trimmed === '') throw refusal('text' in what ? 'text' : 'messageId', 'has no text that could be kept');
+  if (trimmed === '') throw refusal('text' in what ? 'text' : 'messageId', 'has no text to keep');
   const known = pins.find((pin) => pin.text === trimmed);
   if (known) return known;
   const numbers = pins.map(({ id }) => Number(id.slice(1))).filter(Number.isInteger);
@@ -31,7 +31,7 @@ export async function addPin(
   const tokens = Math.round(meter.message(pinBoard([pin, ...pins])));
   const most = Math.floor(roomForPins(contextWindow, meter.frame(scope)) * HELD_SHARE);
   if (tokens > most) {
-    const message = `all pins would have ${tokens} tokens, and ${most} may be pinned in this window: unpin others, or pin a shorter text`;
+    const message = `all pins together would have ${tokens} tokens, but this window has room for ${most}: unpin others, or pin a shorter text`;
     throw refusal('', message);
   }
   change(scope, [pin, ...pins]);
@@ -41,7 +41,7 @@ export async function addPin(
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
   if (message) return { messageId, role: message.role, text: textOf(message) };
-  const problem = `${JSON.stringify(messageId)} is no message of this session: agent.state() has their ids`;
+  const problem = `${JSON.stringify(messageId)} is not a message of this session: agent.state() lists their ids`;
   throw refusal('messageId', problem);
 }
 

@@ -41,7 +41,7 @@ export function problemWith(
   const first = firstUserRequest(before);
   const firstId = before[first]?.id;
   if (first !== -1 && !staying[first] && !fates.some((fate) => fate.messageId === firstId && stands(fate))) {
-    return 'the first user request was removed, and nothing stands for it';
+    return 'the first user request was removed, and nothing replaces it';
   }
 
   const was = pairingOf(before);

@@ -90,7 +90,7 @@ function checkBlock(block: unknown, path: string, known: Blocks): void {
   const { type, ...fields } = Object(block) as Fields;
   if (!isText(type)) refuse(`${path}.type`, 'is missing or no text');
   const checks = Object.hasOwn(known, type as string) ? known[type as string] : undefined;
-  if (!checks) refuse(`${path}.type`, `"${type}" is none of ${Object.keys(known).join(', ')}`);
+  if (!checks) refuse(`${path}.type`, `"${type}" is not one of ${Object.keys(known).join(', ')}`);
   for (const [key, check] of Object.entries(checks)) check(fields[key], `${path}.${key}`);
 }
 

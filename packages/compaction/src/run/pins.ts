@@ -23,7 +23,7 @@ const SOURCES: { readonly [Role in Message['role']]?: string } = {
 /** Share of the largest request, without its frame, that all pins together may use. */
 const PINS_SHARE = 0.5;
 
-/** Computes the most tokens of all pins together, next to a system prompt and tools of `frame` tokens. */
+/** Computes how many tokens all pins together may use if the system prompt and tools use `frame` tokens. */
 export function roomForPins(contextWindow: number, frame: number): number {
   return (mostTokensOf(contextWindow) - frame) * PINS_SHARE;
 }
@@ -68,7 +68,7 @@ export function pinsOf(
   match: readonly string[],
 ): readonly Pin[] {
   const matched = new Map<string, Pin>();
-  // A message that was shortened since has its whole text on the board.
+  // If a message was shortened since, the board has its whole text.
   for (const pin of messages.flatMap(pinsOn)) if (pin.id.startsWith(MATCHED)) matched.set(pin.id, pin);
   for (const message of match.length > 0 ? messages.toReversed() : []) {
     const id = MATCHED + message.id;
@@ -104,7 +104,9 @@ export function pinsWithin(pins: readonly Pin[], room: number, tokensOf: (messag
 /** Returns the index for a new board: after the summary, or else after the system messages. */
 function behindSummary(messages: readonly Message[]): number {
   const summary = messages.findLastIndex(isOfSummary);
-  return summary === -1 ? messages.findIndex(({ role }) => role !== 'system') : summary + 1;
+  if (summary !== -1) return summary + 1;
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  return first === -1 ? messages.length : first;
 }
 
 /** Returns the index for a board added between two compactions: before the latest request, where no calls are open. */

@@ -75,7 +75,7 @@ describe('pins', () => {
     expect([own?.id, said?.id]).toEqual(['p1', 'p2']);
     expect(await capability.pin?.(scope, { text: FACT })).toEqual(own);
     await expect(capability.pin?.(scope, { messageId: 'nobody' })).rejects.toThrow(
-      'no message of this session',
+      'is not a message of this session',
     );
     await expect(capability.pin?.(scope, { text: lines(9_000) })).rejects.toThrow('unpin others');
     await capability.aroundReason?.(scope, async () => ({

@@ -54,7 +54,7 @@ export function vouchFor(messages: readonly Message[]): readonly Message[] {
 
 /**
  * Reads messages of a store: JSON texts, or the values that they hold. Fields of later versions stay. A block that cannot be read
- * becomes an opaque block that keeps its data; so does the content of a message that is none. Each gives a process warning.
+ * becomes an opaque block that keeps its data; and so does the invalid content of a message. Each causes a process warning.
  *
  * @param owner Names the session in a warning.
  */

@@ -81,7 +81,7 @@ export function inlineData({
   return { data, ...(mediaType ? { mediaType } : {}) };
 }
 
-/** Base64 with its own alphabet, without line breaks, and padded; `''` for what is none. */
+/** Returns padded base64 in the standard alphabet, without line breaks. Returns `''` if the text is not valid base64. */
 function plainBase64(text: string): string {
   if (/^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.length % 4 === 0) return text;
   const plain = text

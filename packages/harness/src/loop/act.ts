@@ -244,7 +244,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
     const message = noted({ ...answer, output, toolUseId: use.id, toolName: use.name });
     return admitMessages([message], 'result')[0] as ResultMessage;
   } catch (error) {
-    const text = `What the tool answered is no result: ${errorText(error)}`;
+    const text = `The tool returned an invalid result: ${errorText(error)}`;
     return noted(toolResultBlock(use, unsure(tool, text), true));
   }
 }

@@ -171,7 +171,7 @@ export class ConversationBuilder {
         if (block.type !== 'tool_use') return true;
         const isFirst = !answered.has(block.id);
         answered.add(block.id);
-        if (!isFirst) this.unread('call that stands twice');
+        if (!isFirst) this.unread('duplicate call');
         return isFirst;
       });
       if (blocks.length === 0) continue;

@@ -226,5 +226,5 @@ it('reads a call that was logged twice once', () => {
   const output = { type: 'function_call_output', call_id: 'c1', output: 'done' };
   const { messages, unread } = read([line(call), line(call), line(output)]);
   expect(messages.flatMap(toolUsesOf)).toHaveLength(1);
-  expect(unread).toEqual({ 'call that stands twice': 1 });
+  expect(unread).toEqual({ 'duplicate call': 1 });
 });

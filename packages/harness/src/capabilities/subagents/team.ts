@@ -520,7 +520,7 @@ function teamTools(team: Team): readonly Tool[] {
         const call = await team.callOf(state);
         if (decisions) await team.decide(call, decisions);
         const wanted = taskIds?.map((id) => taskOf(call, id)) ?? (await team.news(call));
-        if (wanted.length === 0) return 'No task is running, and there is no result that you have not had.';
+        if (wanted.length === 0) return 'No task is running, and you already have every result.';
         return (await collect(call, wanted, { timeoutMs, signal })).map(taskReport).join('\n\n');
       },
     }),
