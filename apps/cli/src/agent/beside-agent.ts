@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { InvalidInputError } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import { parseFrontMatter, parseModelReference } from '@x/harness/internal';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { readInput, readYaml } from '../read-input.js';
+import { realPathOf } from '../stores.js';
 import type { Beside } from './capabilities.js';
 import { laterModel } from './choose-model.js';
 
@@ -51,7 +52,11 @@ export async function besideOf(
     if (!entry.endsWith('.md')) continue;
     const name = basename(entry, '.md');
     const path = `${PROMPTS}/${entry}`;
-    const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), path);
+    const place = realPathOf(join(folder, entry));
+    if (!place.startsWith(`${realPathOf(directory)}${sep}`)) {
+      throw new UsageError(`${path} is a link out of ${directory}. Copy the prompt into the folder.`);
+    }
+    const { data, body } = parseFrontMatter(await readInput(place), path);
     const { model } = parseWith(promptSchema, data, path);
     prompts[name] = body;
     if (model === undefined) continue;

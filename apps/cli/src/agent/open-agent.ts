@@ -21,7 +21,7 @@ import * as z from 'zod';
 import { UsageError, X } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
-import { storeKind, storeNames, storeOfAddress } from '../stores.js';
+import { realPathOf, storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { besideOf } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
@@ -105,7 +105,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const directory = dirname(resolve(file));
+  // A link opens the file in the folder where it is, which is the folder that is trusted.
+  const directory = dirname(realPathOf(resolve(file)));
   const content = await readConfig(file);
   const config = inProject(content, directory, project, servers);
   const closers: (() => Promise<void>)[] = [];

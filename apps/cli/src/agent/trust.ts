@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { isObject, STORAGE } from '@x/core/internal';
 import { oneLine } from '@x/harness/view';
@@ -24,7 +24,7 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
- * to the file's path, to these settings, and to the contents of files in its folder that they name.
+ * to the file's path, to its settings, and to the contents of the files in its folder whose names occur in them.
  *
  * @param trust Default: only files that were trusted before.
  * @throws {UsageError} with everything that would run, if the file is not trusted.
@@ -33,7 +33,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   const place = realPathOf(resolve(file));
   const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(place)));
   if (entries.length === 0) return;
-  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, entries, config));
+  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, config));
   if (existsSync(record)) return;
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
   const says = `${file} was not trusted before, or has changed. It starts, allows or uses:\n${list}\n`;
@@ -83,21 +83,31 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
-/** Returns a hash of everything that would run: the file's path, its entries, and the files that they name. */
-function hashOf(file: string, entries: readonly Entry[], config: Config): string {
-  const folder = dirname(file);
-  const hash = createHash('sha256').update(JSON.stringify([file, entries]));
-  const places = [folder];
-  const text = JSON.stringify(config, (key, value) => {
-    if (key === 'cwd') places.push(resolve(folder, String(value)));
-    return value;
-  });
-  const words = new Set(text.split(/[\s"'\\=;|&<>()]+/));
-  for (const place of new Set(places))
-    for (const path of [...words].map((word) => resolve(place, word))) {
-      if (!path.startsWith(`${folder}${sep}`) || !statSync(path, { throwIfNoEntry: false })?.isFile())
-        continue;
-      hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
-    }
+/** Returns a hash of what would run: the file's path, its settings, and the files of its folder whose names occur in them. */
+function hashOf(file: string, config: Config): string {
+  const settings = JSON.stringify([file, config]);
+  const hash = createHash('sha256').update(settings);
+  const isNamed = (name: string) => settings.includes(JSON.stringify(name).slice(1, -1));
+  for (const path of filesIn(dirname(file), isNamed)) {
+    if (path === file || !isNamed(basename(path))) continue;
+    hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
+  }
   return hash.digest('hex');
+}
+
+/** Maximum nesting of folders that are searched, because links may form a cycle. */
+const DEEPEST = 16;
+
+/** Lists the files of a folder and its subfolders in a stable order. Hidden and linked folders and node_modules must be named. */
+function filesIn(folder: string, isNamed: (name: string) => boolean, depth = 0): readonly string[] {
+  if (depth > DEEPEST) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (!found?.isDirectory()) return found?.isFile() ? [path] : [];
+      const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
+      return isPlain || isNamed(entry.name) ? filesIn(path, isNamed, depth + 1) : [];
+    });
 }

@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -76,7 +85,8 @@ it('is trusted until what it starts changes, in this place alone', async () => {
   expect(existsSync('ran')).toBe(true);
   expect((await ask()).status).toBe(0);
   write(`${text}system_prompt: Be brief.\n`);
-  expect((await ask()).status).toBe(0);
+  expect((await ask()).status).toBe(2);
+  write(text);
 
   mkdirSync('copy');
   for (const name of ['agent.yaml', 'hook.sh']) cpSync(name, join('copy', name));
@@ -84,6 +94,45 @@ it('is trusted until what it starts changes, in this place alone', async () => {
   writeFileSync('hook.sh', '#!/bin/sh\ntouch more');
   expect((await ask()).stderr).toContain('or has changed');
   expect(existsSync('more')).toBe(false);
+});
+
+it.each([
+  ['a line of a script', '"set -e\\n./c.sh\\n"'],
+  ['quotes', '\'sh "c.sh"\''],
+  ['an option', '"sh -c.sh; sh ./c.sh,"'],
+  ['a folder of its own', '"cd s && sh ./d.sh"'],
+])('asks again when a program has changed, however it is named: %s', async (_, command) => {
+  mkdirSync('s');
+  for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'true');
+  write(`hooks: { after_call: ${command} }`);
+  await ask('--trust');
+  expect((await ask()).stderr).not.toContain('was not trusted');
+  for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'touch more');
+  expect((await ask()).stderr).toContain('or has changed');
+});
+
+it('asks again when capabilities are added to a file with a mode', async () => {
+  write('permissions: { mode: bypass }\ncapabilities: [todo_list]');
+  expect((await ask('--trust')).status).toBe(0);
+  write('permissions: { mode: bypass }\ncapabilities: [shell]');
+  expect((await ask()).status).toBe(2);
+});
+
+it('opens a link in the folder of its file, and no prompt from elsewhere', async () => {
+  mkdirSync('good');
+  mkdirSync('evil');
+  writeFileSync('good/check.sh', 'touch good-ran');
+  writeFileSync('evil/check.sh', 'touch evil-ran');
+  writeFileSync('good/agent.yaml', `${MODEL}hooks: { after_call: "sh ./check.sh" }`);
+  expect((await ask('good/agent.yaml', '--trust')).status).toBe(0);
+  symlinkSync('../good/agent.yaml', 'evil/agent.yaml');
+  await ask('evil/agent.yaml');
+  expect(existsSync('evil/evil-ran') || existsSync('evil-ran')).toBe(false);
+
+  mkdirSync('good/prompts');
+  writeFileSync('secret', 'TOP-SECRET');
+  symlinkSync('../../secret', 'good/prompts/leak.md');
+  expect((await ask('good/agent.yaml')).stderr).toContain('is a link out of');
 });
 
 it('counts the files that a program takes from its own folder', async () => {
