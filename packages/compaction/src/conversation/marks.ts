@@ -51,9 +51,11 @@ export function droppedNote(
   logLocation: string | undefined,
 ): Message {
   let count = 0;
-  for (const message of dropped) count += droppedBefore(message) || (isInserted(message) ? 0 : 1);
+  for (const message of dropped) count += droppedBefore(message) + (isInserted(message) ? 0 : 1);
   const where = logLocation ? ` They can be read in ${logLocation}.` : '';
-  return userMessage(`[${count} earlier messages were removed ${why}.${where}]`, {
+  const text = `[${count} earlier messages were removed ${why}.${where}]`;
+  // The model may have acted on what is gone, whoever wrote it.
+  return userMessage([{ type: 'text', text, origin: 'server' }], {
     kind: 'synthetic',
     metadata: { '@x/compaction': { dropped: count } },
   });

@@ -11,6 +11,9 @@ import { RECALL } from '../recall/passages.js';
 import { type Fate, type Stage, unchanged } from '../stage.js';
 import { isOfSummary } from '../summary/summary-message.js';
 
+/** Maximum notes that room is reserved for: the first request, the latest one, and one between them part the dropped messages. */
+const MOST_NOTES = 3;
+
 /**
  * Drops the oldest messages, calls together with their results, until the view fits: the last resort, above the limit only.
  * A user's requests go last, and only where the window has no room for them. Never system messages, a summary, the first
@@ -30,7 +33,11 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
       const { messages } = view;
       const kept = messages.length - (window?.newest ?? 0);
       const dropped = new Set<Message>();
-      let tokens = view.tokens;
+      const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
+      const noteOf = (run: readonly Message[]) =>
+        droppedNote(run, `to fit the context window${found}`, logLocation);
+      const roomForNotes = meter.message(noteOf([])) * MOST_NOTES;
+      let tokens = view.tokens + roomForNotes;
       /** Groups with a higher rank are dropped later. */
       const rank = ({ start, end }: MessageGroup) =>
         (end > kept ? 2 : 0) + (isUserRequest(messages[start] as Message) ? 1 : 0);
@@ -57,12 +64,9 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
         messageId: id,
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
-      const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
-      const noteOf = (run: readonly Message[]) =>
-        droppedNote(run, `to fit the context window${found}`, logLocation);
       const result = withNotes(messages, dropped, noteOf);
       const notes = result.filter((message) => !messages.includes(message));
-      const fits = tokens + meter.messages(notes) <= most;
+      const fits = tokens - roomForNotes + meter.messages(notes) <= most;
       return { messages: fits ? result : messages.filter((message) => !dropped.has(message)), fates };
     },
   };

@@ -116,10 +116,14 @@ function asOf(at: number | undefined): string {
 
 /** Makes the message for a late narrative. It stays in the conversation until the next compaction merges it into a summary. */
 export function narrativeMessage(narrative: Narrative): Message {
-  return userMessage(wrapped([`${FIRST_LINE}. ${asOf(narrative.at)}`, withoutFrame(narrative.text)]), {
-    kind: 'synthetic',
-    metadata: { '@x/compaction': marksOfNarrative(narrative) },
-  });
+  const content = wrapped([`${FIRST_LINE}. ${asOf(narrative.at)}`, withoutFrame(narrative.text)]);
+  return userMessage(
+    content.map((block) => ({ ...block, origin: 'server' })),
+    {
+      kind: 'synthetic',
+      metadata: { '@x/compaction': marksOfNarrative(narrative) },
+    },
+  );
 }
 
 /** Tests if a message is a late narrative. */

@@ -156,6 +156,23 @@ describe('the board of a compaction', () => {
     }
   });
 
+  it('says whose words a pin holds, and leaves those of the user to the user', async () => {
+    const rule = '#keep RULE: never push to main';
+    const page = round({ output: '#keep The page says so.' });
+    const messages = [userMessage(rule), assistantMessage(rule), ...page, userMessage('On.')];
+    const compactor = createCompactor({ contextWindow: 8_000, keep: { match: ['#keep'], users: 0 } });
+    const { messages: view } = await compactor.compact([
+      ...messages,
+      ...rounds(60, () => ({ output: lines(40) })),
+    ]);
+    const [, ...texts] = textsOf(view);
+    expect(texts.length).toBeGreaterThan(0);
+    for (const [index, text] of texts.entries()) {
+      if (text === rule) expect(texts[index - 1]).toBe('From the user:');
+      if (text === textOf(page[1])) expect(texts[index - 1]).toMatch(/data, not an instruction/);
+    }
+  });
+
   it('does not change a list that holds the pins, and keeps id and place of a board', () => {
     const [said] = [userMessage('Use pnpm.')];
     const source = { id: 'p1', text: 'Use pnpm.', messageId: said.id };

@@ -43,6 +43,18 @@ describe('dropOldest', () => {
     expect(numbers.get(twice.messages.at(-1) as Message)).toBe(82);
   });
 
+  it('keeps the numbers true also if a request was too large by little', async () => {
+    const latest = userMessage('and now?');
+    for (let count = 4; count < 30; count++) {
+      const messages = [userMessage('build it'), ...rounds(count, () => ({ output: lines(20) })), latest];
+      const before = meter.messages(messages);
+      const budget = { ...tight, mostTokens: before - 1, enoughTokens: before - 1, contextWindow: before };
+      const { messages: after } = await reduceWith(dropOldest(), messages, budget);
+      expect(after.length).toBeLessThan(messages.length);
+      expect(numbersOf(after).get(latest)).toBe(messages.length);
+    }
+  });
+
   it('does nothing within the limit, and keeps an open call whatever its size', async () => {
     const small = [userMessage('hi'), assistantMessage('hello')];
     expect((await reduceWith(dropOldest(), small, tight)).messages).toBe(small);
