@@ -1,5 +1,5 @@
 import { type AgentEventBody, InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
-import { errorText, parseWith, type Redact, tell } from '@x/core/internal';
+import { errorText, parseWith, type Redact, tell, UNCONFIRMED } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
@@ -32,7 +32,6 @@ import {
   renderNoteLine,
   saidIn,
   statementsOf,
-  UNCONFIRMED,
   withoutBullets,
 } from './notes.js';
 import {

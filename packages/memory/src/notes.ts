@@ -25,8 +25,6 @@ export type NoteLine = Omit<MemoryFact, 'id'>;
 
 const MARK = /^<!-- model (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
-/** Begins an unconfirmed fact, in front of the tools that may have suggested it. */
-export const UNCONFIRMED = '[unconfirmed: ';
 /** What a bullet begins with. */
 export const SIGN = /^\s*[-*+•]\s+/u;
 const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;

@@ -1,24 +1,42 @@
-import type { ToolResultBlock } from './content-block.js';
-import type { Message } from './message.js';
+import type { TextOrigin } from './content-block.js';
+import { type Message, textOf, toolUsesOf } from './message.js';
+
+/** Begins a line of memory that came from a stranger's text and that no person has confirmed. */
+export const UNCONFIRMED = '[unconfirmed: ';
 
 /**
- * Names the tools whose results brought the text of strangers into this turn: all since the last words of the user that were not
- * written by the agent itself. A summary may hold any text and counts as one, and so do words in the user's place that the user did not
- * write, such as a subagent's task.
+ * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
+ * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
+ * messages by what they are, and a task that another agent gave as `task`.
+ *
+ * @param known Origins that are not strangers. A result with unconfirmed lines of memory is a stranger's whatever its origin.
  */
 export function strangersIn(
   context: readonly Message[],
-  isForeign = ({ origin }: ToolResultBlock) => origin !== 'agent',
+  known: readonly TextOrigin[] = ['agent'],
 ): readonly string[] {
   const names = new Set<string>();
-  for (const { role, kind, content } of context.toReversed()) {
+  for (let index = context.length - 1; index >= 0; index--) {
+    const message = context[index] as Message;
+    const { role, kind, content } = message;
     if (kind === 'summary') return [...names.add('summary')];
+    const isForeign = content.some(({ origin }) => origin !== undefined && origin !== 'agent');
+    if (kind !== undefined && isForeign) names.add('earlier messages');
     if (role === 'user' && kind === undefined) {
       if (content.some(({ origin }) => origin !== undefined)) names.add('task');
-      break;
+      if (isAnswered(context, index)) break;
     }
-    for (const block of content)
-      if (block.type === 'tool_result' && isForeign(block)) names.add(block.toolName);
+    for (const block of content) {
+      if (block.type !== 'tool_result') continue;
+      const isKnown = block.origin !== undefined && known.includes(block.origin);
+      if (!isKnown || textOf([block]).includes(UNCONFIRMED)) names.add(block.toolName);
+    }
   }
   return [...names];
+}
+
+/** Tests if the last message of the model before an index was a final answer, or if there was none. */
+function isAnswered(context: readonly Message[], index: number): boolean {
+  const last = context.slice(0, index).findLast(({ role, kind }) => kind === undefined && role !== 'user');
+  return last === undefined || (last.role === 'assistant' && toolUsesOf(last).length === 0);
 }

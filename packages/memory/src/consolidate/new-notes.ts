@@ -1,16 +1,8 @@
 import { estimateCounter, type Workspace } from '@x/core';
+import { UNCONFIRMED } from '@x/core/internal';
 import type { Core } from '../facts/core-file.js';
 import { CUT_MARK, readIfFound } from '../memory-files.js';
-import {
-  bulletsOf,
-  factKey,
-  factKeys,
-  hashIn,
-  keyHash,
-  type NoteLine,
-  parseNoteLine,
-  UNCONFIRMED,
-} from '../notes.js';
+import { bulletsOf, factKey, factKeys, hashIn, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 
 /** Characters of a day. */
 const DAY = '2026-01-31'.length;

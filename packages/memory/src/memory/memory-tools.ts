@@ -1,4 +1,4 @@
-import { defineTool, type Tool, type ToolContext, textOf } from '@x/core';
+import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { strangersIn } from '@x/core/internal';
 import * as z from 'zod';
 import type { FactOutcome } from '../facts/find-facts.js';
@@ -6,7 +6,7 @@ import { isMemoryPath } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
-import { UNCONFIRMED, withoutMark } from '../notes.js';
+import { withoutMark } from '../notes.js';
 import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;
@@ -128,12 +128,8 @@ export function memoryTools(
   ];
 }
 
-/** What this turn has read of others: lines of the memory that nobody has confirmed are theirs, too. */
 function strangersOf({ state }: ToolContext): readonly string[] {
-  return strangersIn(
-    state.context,
-    (block) => block.origin !== 'agent' || textOf([block]).includes(UNCONFIRMED),
-  );
+  return strangersIn(state.context);
 }
 
 function savedIn(outcome: FactOutcome): string {

@@ -65,7 +65,7 @@ export function textOfStrangers({ context }: Pick<AgentState, 'context'>): strin
     0,
     context.findLastIndex(({ role }) => role === 'assistant'),
   );
-  const names = strangersIn(read, ({ origin }) => origin !== 'agent' && origin !== 'file');
+  const names = strangersIn(read, ['agent', 'file']);
   return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
 }
 
