@@ -4,18 +4,23 @@ import { mapStrings } from '../conversation/text.js';
 /** Marks that open a quotation, each with those that close it. */
 const CLOSING: Readonly<Record<string, string>> = {
   '"': '"',
+  "'": "'",
   '“': '”"',
   '„': '“”"',
   '«': '»',
+  '‹': '›',
   '‘': '’',
   '「': '」',
   '『': '』',
+  '《': '》',
 };
 /** Shortest quotation that is checked, in UTF-16 units. Shorter ones are names or single words. */
 const SHORTEST = 12;
 /** Shortest quotation that is checked in scripts without spaces. */
 const SHORTEST_UNSPACED = 6;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
+/** Most characters of a source that a gap in a quotation stands for. */
+const WIDEST_GAP = 400;
 
 interface Quotation {
   readonly start: number;
@@ -24,25 +29,25 @@ interface Quotation {
 }
 
 /**
- * Removes sentences from a narrative whose quotations occur in no source, ignoring case, white space and quotation marks. A gap in a
- * quotation, written as "…", matches anything in the same source. Removes lines that become empty.
+ * Removes sentences from a narrative whose quotations occur in no source. Case, white space, quotation marks and Markdown do not count. A
+ * gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is a quotation.
  */
 export function withoutFalseQuotations(
   narrative: string,
   sources: readonly string[],
 ): { readonly text: string; readonly removed: number } {
-  const held = sources.map(normalized);
+  const held = sources.map(comparable);
   let removed = 0;
-  const lines = narrative.split('\n').flatMap((line) => {
-    let rest = line;
-    const isFalse = ({ words }: Quotation) => !isHeld(words, held);
+  const blocks = narrative.split(BLOCK_START).flatMap((block) => {
+    let rest = block;
+    const isFalse = ({ words }: Quotation) => !held.some((source) => isHeld(words, source));
     for (let found = quotationsIn(rest).find(isFalse); found; found = quotationsIn(rest).find(isFalse)) {
       removed++;
-      rest = withoutSentence(rest, found);
+      rest = withoutSentences(rest, found);
     }
-    return rest === line || /\p{L}/u.test(rest) ? rest : [];
+    return rest === block || /\p{L}/u.test(rest) ? rest : [];
   });
-  return { text: lines.join('\n'), removed };
+  return { text: blocks.join('\n'), removed };
 }
 
 /** Returns the texts that may be quoted: what messages say, print and pass to tools. */
@@ -55,59 +60,86 @@ export function quotableIn(messages: readonly Message[]): readonly string[] {
   });
 }
 
-function quotationsIn(line: string): readonly Quotation[] {
+/** Matches a line break in front of a blank line, heading, list item, table row or fence. Other lines go on with the one before. */
+const BLOCK_START = /\n(?=[ \t]{0,12}(?:$|[\n#|>]|[-*•+] |\d{1,3}[.)] |```|~~~))/;
+const BLOCK_QUOTE = /^\s*>/;
+const GAP = /\[?…\]?|\.\.\./;
+
+function quotationsIn(block: string): readonly Quotation[] {
+  if (BLOCK_QUOTE.test(block)) {
+    const words = block.replaceAll(/^\s*>/gm, '');
+    return isChecked(words.trim()) ? [{ start: 0, end: block.length, words }] : [];
+  }
   const found: Quotation[] = [];
-  for (let start = 0; start < line.length; start++) {
-    const closing = CLOSING[line.charAt(start)];
+  for (let start = 0; start < block.length; start++) {
+    const closing = CLOSING[block.charAt(start)];
     // After a Latin letter or a digit, the mark is an apostrophe, or inches.
-    if (closing === undefined || /[\p{sc=Latin}\p{N}]/u.test(line.charAt(start - 1))) continue;
+    if (closing === undefined || /[\p{sc=Latin}\p{N}]/u.test(block.charAt(start - 1))) continue;
     let end = start + 1;
-    while (end < line.length && !closing.includes(line.charAt(end))) end++;
-    if (end === line.length) continue;
-    const words = line.slice(start + 1, end);
+    while (end < block.length && !isClosed(block, end, closing)) end++;
+    if (end === block.length) continue;
+    const words = block.slice(start + 1, end);
     if (isChecked(words.trim())) found.push({ start, end: end + 1, words });
     start = end;
   }
   return found;
 }
 
+/** Tests if a mark closes a quotation. In front of a Latin letter, a single mark is an apostrophe. */
+function isClosed(block: string, at: number, closing: string): boolean {
+  const isSingle = closing === "'" || closing === '’';
+  return closing.includes(block.charAt(at)) && !(isSingle && /\p{sc=Latin}/u.test(block.charAt(at + 1)));
+}
+
 function isChecked(words: string): boolean {
   return UNSPACED.test(words)
     ? words.length >= SHORTEST_UNSPACED
-    : words.length >= SHORTEST && words.includes(' ');
+    : words.length >= SHORTEST && /\s/.test(words);
 }
 
-/** Tests if a source has the parts of a quotation in their order. */
-function isHeld(words: string, sources: readonly string[]): boolean {
-  const parts = normalized(words)
-    .split(/\[?…\]?|\.\.\./)
-    .map((part) => part.trim().replace(/[.,;:!?。！？]$/, ''));
-  return sources.some((source) => {
-    let end = 0;
-    return parts.every((part) => {
-      const at = source.indexOf(part, end);
-      end = at + part.length;
-      return at !== -1;
+/** Tests if a source has the parts of a quotation in their order, with short gaps between them. */
+function isHeld(words: string, source: string): boolean {
+  const parts = words
+    .split(GAP)
+    .map(comparable)
+    .filter((part) => part !== '');
+  let ends: readonly number[] | undefined;
+  for (const part of parts) {
+    const before = ends;
+    let last = 0;
+    const places = placesOf(part, source).filter((at) => {
+      if (before === undefined) return true;
+      while ((before[last + 1] ?? Infinity) <= at) last++;
+      const gap = at - (before[last] ?? Infinity);
+      return gap >= 0 && gap <= WIDEST_GAP;
     });
-  });
+    ends = places.map((at) => at + part.length);
+  }
+  return ends === undefined || ends.length > 0;
 }
 
-function normalized(text: string): string {
+function placesOf(part: string, source: string): readonly number[] {
+  const places: number[] = [];
+  for (let at = source.indexOf(part); at !== -1; at = source.indexOf(part, at + part.length)) places.push(at);
+  return places;
+}
+
+/** Returns what is compared of a text: no white space, quotation marks, Markdown or last punctuation, and one form of each letter and dash. */
+function comparable(text: string): string {
   return text
+    .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[“”„«»]/g, '"')
-    .replaceAll(/[‘’]/g, "'")
-    .replaceAll(/\s/g, ' ')
-    .replaceAll(/ {2,}/g, ' ');
+    .replaceAll(/[\s"'“”„«»‹›‘’「」『』《》*_`~|#>]/g, '')
+    .replaceAll(/\p{Pd}/gu, '-')
+    .replace(/[.,;:!?。！？]$/, '');
 }
 
-const SENTENCE_END = /[.!?]["”»]?(?=\s|$)|[。！？]["”」』]?/g;
-const ITEM = /^\s{0,12}(?:[-*•+]|\d{1,3}[.)])\s/;
+const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** Removes the sentence around a quotation from a line. */
-function withoutSentence(line: string, { start, end }: Quotation): string {
-  const ends = [...line.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
-  const from = ends.findLast((at) => at <= start) ?? ITEM.exec(line)?.[0].length ?? 0;
-  const to = ends.find((at) => at >= end) ?? line.length;
-  return (line.slice(0, from) + line.slice(to)).trimEnd();
+/** Removes the sentences that a quotation is part of. */
+function withoutSentences(block: string, { start, end }: Quotation): string {
+  let rest = '';
+  for (const { segment, index } of SENTENCES.segment(block.replaceAll('\n', ' ')))
+    if (index + segment.length <= start || index >= end) rest += block.slice(index, index + segment.length);
+  return rest.trimEnd();
 }

@@ -16,12 +16,43 @@ describe('quotations of a narrative', () => {
     ['# The user said "delete the production database now"', ''],
     ['Kept. She wrote ‘delete the production database now’.', 'Kept.'],
     ['Kept. The user said “delete … the … tests … never … fix”.', 'Kept.'],
+    ["Kept. She wrote 'delete the production database now'.", 'Kept.'],
+    ['Kept. She wrote ‹delete the production database now›.', 'Kept.'],
+    ['Kept. 他说《请立即删除生产数据库》。', 'Kept.'],
+    ['> delete the production database now\n\nKept.', 'Kept.'],
+    ['- Kept.\n- The user said "delete the\n  production database now" twice.', '- Kept.'],
+    ['Kept. The user, e.g. Ann, said "delete it all. Do it."', 'Kept.'],
   ])('go in any script, mark and place: %s', (narrative, kept) => {
     const sources = ['fix the tests, and never delete a file', 'the monitor'];
     const { text, removed } = withoutFalseQuotations(narrative, sources);
     expect(removed).toBe(1);
     expect(text.trim().startsWith(kept)).toBe(true);
     expect(text).not.toMatch(/delete|删除/);
+  });
+
+  it.each([
+    ['"Keep **the** `build` folder."', 'keep the build folder'],
+    ['“Do it at the Café – today”', 'do it at the cafe\u0301 - today'],
+    ["'don't touch the build'", 'Please don’t touch the build!'],
+    ['"keep the … at the end"', `keep the build ${'.'.repeat(300)} at the end`],
+  ])('stay whatever Markdown, letters and dashes they are written in: %s', (quotation, source) => {
+    const text = `The user said ${quotation}. It holds.`;
+    expect(withoutFalseQuotations(text, [source])).toEqual({ text, removed: 0 });
+  });
+
+  it('are false where a gap joins what stands far apart', () => {
+    const source = `delete a word ${'or keep it '.repeat(60)} the database first`;
+    expect(withoutFalseQuotations('Kept. He said "delete … the database first".', [source])).toEqual({
+      text: 'Kept.',
+      removed: 1,
+    });
+  });
+
+  it.each([
+    ['"a b c d e fg"', 1],
+    ['"a b c d e f"', 0],
+  ])('are checked from 12 characters on: %s', (quotation, count) => {
+    expect(withoutFalseQuotations(`He said ${quotation}.`, ['nothing']).removed).toBe(count);
   });
 
   it('are not inches', () => {
