@@ -1,11 +1,8 @@
 import type { AgentState } from '@x/core';
-import { renderTodos } from '@x/core/internal';
 
-/** Renders the todo list and the place of the plan, for the end of every summary. */
+/** Renders where the plan is, for the end of every summary. A todo list needs no such place: each request ends with it. */
 export function carriedState(state: AgentState): string | undefined {
-  const { todos } = state.tasksContext;
   const sections: string[] = [];
-  if (todos.length > 0) sections.push(`Todos:\n${renderTodos(todos)}`);
   const { planFile, active } = state.planModeContext;
   if (planFile) sections.push(`Plan: ${planFile}`);
   if (active) sections.push('Plan mode is on.');

@@ -22,7 +22,8 @@ const MOST_LISTS = 3;
 
 /**
  * Returns the newest lists as entries, by the call or the earlier entry that each is from. A later successful call with the same
- * subject supersedes a list, even if it writes none. Lists that staying messages supersede are skipped.
+ * subject supersedes a list, even if it writes none. Lists that staying messages supersede are skipped, and so are the agent's own notes,
+ * which its session keeps.
  *
  * @param room The maximum cost of all lists together. The newest come first.
  * @param cost Returns the cost of a text.
@@ -56,7 +57,7 @@ export function newestLists(
     for (const use of toolUsesOf(message)) if (!failed.has(use.id)) seen.add(subjectOf(use));
   for (const { at, calls } of turns.toReversed()) {
     for (const { use, looks, result } of calls.toReversed()) {
-      if (looks || !result || outcomeOf(result.block).failed) continue;
+      if (looks || !result || result.block.origin === 'agent' || outcomeOf(result.block).failed) continue;
       const subject = subjectOf(use);
       if (seen.has(subject)) continue;
       seen.add(subject);

@@ -165,25 +165,18 @@ describe('compaction, before a model call', () => {
     },
   );
 
-  it('carries todos and the plan mechanically, once, over chains', async () => {
+  it('carries the plan mechanically, once, over chains', async () => {
     const scope = scopeOf(long());
-    scope.state.tasksContext = {
-      todos: [
-        { content: 'write the test', status: 'in_progress' },
-        { content: 'read the code', status: 'completed' },
-      ],
-    };
-    scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
+    scope.state.planModeContext = { active: false, planFile: 'plans/draft.md' };
     const capability = compaction(recorded);
     await step(capability, scope);
-    scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
+    scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
     scope.state.contextMutable().push(...rounds(30, () => ({ output: lines(40) })));
     await step(capability, scope);
     expect(compacted(scope)).toMatchObject([{ status: 'applied' }, { status: 'applied' }]);
     const summary = scope.state.summary ?? '';
-    expect(summary).toContain('\n[ ] ship it');
     expect(summary).toContain('Plan: plans/login.md');
-    expect(summary).not.toContain('write the test');
+    expect(summary).not.toContain('plans/draft.md');
     expect(summary.match(/CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
   });
 
@@ -424,7 +417,7 @@ describe('compaction by hand', () => {
     expect(scope.events[0]).toMatchObject({ type: 'context.compacting', reason: 'manual' });
   });
 
-  it('tells a provider that compacts itself what to keep, and carries the todos beside what it made', async () => {
+  it('tells a provider that compacts itself what to keep, and carries the plan beside what it made', async () => {
     const asked: unknown[] = [];
     const model = modelOf(() => GOOD_SUMMARY, {
       compact: async ({ instructions }) => {
@@ -433,12 +426,12 @@ describe('compaction by hand', () => {
       },
     });
     const scope = scopeOf(long(), { model });
-    scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
+    scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
     const capability = compaction({ stages: ['native', 'summarize'] });
     await capability.compact?.(scope, { instructions: 'Keep the ports' });
     expect(asked).toEqual(['Keep the ports']);
     const [summary] = scope.state.context.filter(({ kind }) => kind === 'summary');
-    expect(textOf(summary?.content ?? [])).toContain('ship it');
+    expect(textOf(summary?.content ?? [])).toContain('plans/login.md');
     expect(JSON.stringify(summary)).toContain('sealed');
   });
 

@@ -118,19 +118,19 @@ describe('what is counted', () => {
 });
 
 describe('what stays', () => {
-  it('grows with the window, and holds the request of the user and the todos whatever was cut', async () => {
+  it('grows with the window, and holds the request of the user and the plan whatever was cut', async () => {
     const kept: number[] = [];
     for (const contextWindow of [16_000, 100_000, 400_000]) {
       const request = userMessage('Never touch the file legal.txt while you do all this');
       const messages = [request, ...rounds(600, () => ({ output: lines(300) }))];
       const scope = scopeOf(messages, { model: modelOf(() => GOOD_SUMMARY, { contextWindow }) });
-      scope.state.tasksContext = { todos: [{ content: 'mend the door', status: 'in_progress' }] };
+      scope.state.planModeContext = { active: false, planFile: 'plans/door.md' };
       await compaction({
         keep: { messages: 10_000 },
         stages: ['summarize', 'drop_oldest'],
       }).aroundReason?.(scope, async () => answer);
       expect(scope.state.context).toContain(request);
-      expect(scope.state.summary).toContain('mend the door');
+      expect(scope.state.summary).toContain('plans/door.md');
       kept.push(scope.state.context.length);
     }
     const [small = 0, middle = 0, large = 0] = kept;
