@@ -14,22 +14,22 @@ import type {
   PinProof,
 } from './compactor.js';
 
-/** The reason for which a call ended. */
+/** The reason why a call ended. */
 export type StopReason =
   | 'completed'
-  /** The answer was cut off at the limit of output tokens. */
+  /** The answer reached the limit of output tokens and was cut off. */
   | 'truncated'
   /** The model declined to answer. */
   | 'refused'
   /** The provider withheld the answer. */
   | 'filtered'
-  /** A limit of time ran out: that of the call, of a hook, or of a model after its retries. */
+  /** A timeout: of the call, of a hook, or of a model after its retries. */
   | 'timed_out'
   | 'max_iterations'
-  /** `stopWhen` of the call said so. */
+  /** The call's `stopWhen` returned true. */
   | 'stop_condition'
   | 'permission_required'
-  /** Another call came before this one had ended, and its reply answers both. For a call that is repeated. */
+  /** A repeated call was overtaken by a later call. The later call's reply answers both. */
   | 'superseded'
   | 'interrupted'
   | 'budget_exceeded'
@@ -37,35 +37,35 @@ export type StopReason =
 
 /** A tool call that waits for a human's decision. */
 export interface PendingCall extends ToolUseBlock {
-  /** The approval's own id, by which a decision names it. */
+  /** Id of the approval. Decisions refer to it. */
   readonly approvalId: string;
-  /** The subagent whose call it is, as `agent_spawn` names it; left out for the agent's own. */
+  /** The subagent that made the call, as `agent_spawn` names it. `undefined` for the agent's own calls. */
   readonly agentId?: string | undefined;
-  /** The reason for asking, in words. */
+  /** A sentence that says why a person must decide. */
   readonly reason?: string | undefined;
-  /** The rule that an approval for always would add; left out where every call needs its own approval. */
+  /** The rule that an approval with `always` would add. `undefined` if each call needs its own approval. */
   readonly suggestion?: PermissionRule | undefined;
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }
 
-/** The answer that a piece belongs to. */
+/** The answer that a delta belongs to. */
 export interface DraftReference {
   /** The id that the message will have when the answer is complete. */
   readonly messageId: string;
-  /** Counts the attempts at this message, from 1. */
+  /** Number of the attempt at this message, counted from 1. */
   readonly draft: number;
 }
 
-/** One happening in a call, without the fields that every event has. */
+/** An event of a call, without the fields that all events have. */
 export type AgentEventBody =
   | { readonly type: 'call.started'; readonly callId: string; readonly resumed: boolean }
   | { readonly type: 'message.added'; readonly message: Message }
   | { readonly type: 'model.started'; readonly step: number; readonly context: ContextUsage }
-  /** Text of the answer. What is streamed and not discarded is the text of the message, word for word. */
+  /** Text of the answer. The deltas that are not discarded add up to the message's text. */
   | ({ readonly type: 'text.delta'; readonly text: string } & DraftReference)
   | ({ readonly type: 'thinking.delta'; readonly text: string } & DraftReference)
-  /** A piece of the JSON that is the input of a tool call. `tool.call` has the input whole. */
+  /** A piece of the JSON input of a tool call. The event `tool.call` has the whole input. */
   | ({
       readonly type: 'tool.delta';
       readonly toolUseId: string;
@@ -73,18 +73,18 @@ export type AgentEventBody =
       readonly inputDelta: string;
     } & DraftReference)
   /**
-   * Every delta of this draft is void: the model is asked again, or a hook replaced its answer. `text` is what the
-   * `text.delta` events of the draft held together; the last so many characters of what was printed go.
+   * All deltas of this draft are void, because the model is asked again or a hook replaced its answer. `text` is the text of all
+   * `text.delta` events of the draft: remove that many characters from the end of what you printed.
    */
   | ({ readonly type: 'draft.discarded'; readonly text: string } & DraftReference)
-  /** The model call failed and is made again. */
+  /** The model call failed and will be retried. */
   | {
       readonly type: 'model.retrying';
       readonly attempt: number;
       readonly delayMs: number;
       readonly error: string;
     }
-  /** The model failed for good and another takes over for the rest of the call. */
+  /** The model failed after its retries. Another model is used for the rest of the call. */
   | {
       readonly type: 'model.fallback';
       readonly from: string;
@@ -101,7 +101,7 @@ export type AgentEventBody =
       readonly durationMs: number;
     }
   | { readonly type: 'tool.call'; readonly call: ToolUseBlock }
-  /** A running tool tells how far it is: each update replaces the one before. */
+  /** Progress of a running tool. Each update replaces the one before. */
   | {
       readonly type: 'tool.progress';
       readonly toolUseId: string;
@@ -115,7 +115,7 @@ export type AgentEventBody =
       readonly path: string;
       readonly chars: number;
     }
-  /** The text of a message was written to the workspace; the log has the message whole. */
+  /** The text of a message was evicted to a file of the workspace. The log still has the whole message. */
   | {
       readonly type: 'message.evicted';
       readonly messageId: string;
@@ -123,8 +123,8 @@ export type AgentEventBody =
       readonly chars: number;
     }
   /**
-   * Content of a message was replaced by a line that names it, since the provider refused it or someone asked for that. The log has the
-   * message whole, and `agent.restoreMessage` brings it back.
+   * Content of a message was replaced by a line that describes it, because the provider rejected it or someone asked for that. The log
+   * still has the whole message, and `agent.restoreMessage` restores it.
    */
   | { readonly type: 'message.set_aside'; readonly messageId: string; readonly what: string }
   | {
@@ -138,9 +138,9 @@ export type AgentEventBody =
       readonly type: 'context.compacted';
       readonly reason: CompactionReason;
       readonly status: CompactionStatus;
-      /** The reason for the outcome, in words. */
+      /** A sentence that explains the outcome. */
       readonly message: string;
-      /** The strategies that ran, joined by `+`. */
+      /** The stages that changed something, joined by `+`. */
       readonly stagesUsed: string;
       readonly messagesBefore: number;
       readonly messagesAfter: number;
@@ -152,59 +152,59 @@ export type AgentEventBody =
       readonly manifest: readonly ManifestEntry[];
       /** The pins, and where each of them is now. */
       readonly pins?: readonly PinProof[] | undefined;
-      /** What the model no longer sees, what matters most first; left out where nothing changed. */
+      /** What the model no longer sees, the most important first. `undefined` if nothing changed. */
       readonly gone?: readonly GoneItem[] | undefined;
-      /** Model calls that it used, also those that were made ahead of time. Each was told by `usage.reported` when it ended. */
+      /** Number of model calls, including those made ahead of time. Each was reported by `usage.reported` when it ended. */
       readonly modelCalls?: number | undefined;
       readonly usage?: Usage | undefined;
-      /** What they cost, where prices are known. The harness adds it. */
+      /** Cost of the model calls, if prices are known. The harness adds it. */
       readonly cost?: number | undefined;
-      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      /** Tokens in the window afterwards, by source. The harness adds it. */
       readonly context?: ContextUsage | undefined;
     }
   /**
-   * The narrative of a compaction came when its record stood already: it is behind the conversation now, until the next compaction
-   * takes it into the summary.
+   * The narrative of a compaction arrived after its record was committed. It is now at the end of the conversation. The next compaction
+   * moves it into the summary.
    */
   | {
       readonly type: 'context.narrated';
       readonly messageId: string;
       readonly tokens: number;
-      /** The model calls that wrote it. Each was told by `usage.reported` when it ended. */
+      /** Number of model calls for it. Each was reported by `usage.reported` when it ended. */
       readonly modelCalls: number;
       readonly usage?: Usage | undefined;
-      /** What they cost, where prices are known. The harness adds it. */
+      /** Cost of the model calls, if prices are known. The harness adds it. */
       readonly cost?: number | undefined;
-      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      /** Tokens in the window afterwards, by source. The harness adds it. */
       readonly context?: ContextUsage | undefined;
     }
-  /** The last compaction that was not yet undone was undone. */
+  /** A compaction was undone: the latest one that had not been undone before. */
   | {
       readonly type: 'context.restored';
       readonly tokensBefore?: number | undefined;
       readonly tokensAfter?: number | undefined;
-      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      /** Tokens in the window afterwards, by source. The harness adds it. */
       readonly context?: ContextUsage | undefined;
     }
-  /** Something other than the running call changed the state: `updateState()` or `setPermissionMode()`. */
+  /** `updateState()` or `setPermissionMode()` changed the state during the call. */
   | { readonly type: 'state.changed' }
-  /** The answer does not match the requested schema. The model gets the reason and another try. */
+  /** The answer does not match the requested schema. The model is told why and may try again. */
   | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
-  /** Tokens of a model call that is not a step of the conversation: of a compaction, a memory, a subagent. */
+  /** Tokens of a model call that is not a step of the conversation, such as one for a compaction, for memory or of a subagent. */
   | {
       readonly type: 'usage.reported';
       /** The capability that made the model call. */
       readonly source: string;
-      /** The task whose subagent made it: its own events tell of it, too. */
+      /** The task whose subagent made the model call. The subagent's own events report it, too. */
       readonly taskId?: string | undefined;
       readonly modelId: string;
       readonly usage: Usage;
     }
-  /** Another writer had stored the session since; what it said is in the conversation now, too. */
+  /** Another writer stored the session in the meantime. Its messages were merged into the conversation. */
   | { readonly type: 'session.merged' }
   /**
-   * The session store did not answer for so long that another process may have taken the turn: no tool that changes something begins,
-   * and commits wait. With `isOver`, the store has answered that the turn is still this call's.
+   * The session store did not answer for so long that another process may have taken the turn. Until it answers, tools that change
+   * something do not start, and commits wait. `isOver` means that the store answered, and this call still has the turn.
    */
   | { readonly type: 'turn.uncertain'; readonly isOver: boolean }
   | {
@@ -214,13 +214,13 @@ export type AgentEventBody =
       readonly used: number;
       readonly limit: number;
     }
-  /** Memory has written to the day's note; `bullets` is 0 when nothing was worth it. */
+  /** Memory wrote facts to the day's note. `bullets` is 0 if there was nothing to remember. */
   | {
       readonly type: 'memory.flushed';
-      /** Messages that were read for it. */
+      /** Number of messages that were read. */
       readonly messages: number;
       readonly bullets: number;
-      /** The note, as a path in the workspace; left out when nothing was written. */
+      /** Path of the note in the workspace. `undefined` if nothing was written. */
       readonly path?: string | undefined;
       readonly durationMs: number;
     }
@@ -232,29 +232,29 @@ export type AgentEventBody =
       readonly charsAfter: number;
       readonly durationMs: number;
     }
-  /** Work on the memory failed. It is tried again later, unless `error` says that something was skipped. */
+  /** Work on the memory failed. It will be retried, unless `error` says that something was skipped. */
   | {
       readonly type: 'memory.failed';
       readonly operation: 'flush' | 'consolidation' | 'maintenance';
       readonly error: string;
     }
-  /** The call ends here: these tool calls wait for a human. The next call carries the decisions. */
+  /** The call ends, because these tool calls wait for a person's decision. Pass the decisions to the next call. */
   | { readonly type: 'permission.required'; readonly calls: readonly PendingCall[] }
   | {
       readonly type: 'permission.decided';
       readonly call: PendingCall;
       readonly decision: 'approved' | 'edited' | 'denied' | 'expired' | 'superseded';
-      /** The rule that was kept, so that such calls are allowed from now on. */
+      /** The rule that was saved and allows such calls from now on. */
       readonly rule?: PermissionRule | undefined;
     }
-  /** A subagent's work began or ended, also after the call that gave it. */
+  /** A subagent's task started or ended. It may end after the call that started it. */
   | {
       readonly type: 'task.changed';
       readonly taskId: string;
       readonly subagent: string;
       readonly status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
     }
-  /** An event of a subagent's call, also after the call that gave the task. */
+  /** An event of a subagent's call. It may come after the call that started the task has ended. */
   | {
       readonly type: 'subagent.event';
       readonly taskId: string;
@@ -266,30 +266,30 @@ export type AgentEventBody =
       readonly type: 'call.completed';
       readonly callId: string;
       readonly stopReason: StopReason;
-      /** The reason for which the model stopped in the last step. */
+      /** The reason why the model stopped in the last step. */
       readonly finishReason?: FinishReason | undefined;
-      /** Text of the last answer; of one that was cut off and continued, all of it. */
+      /** Text of the last answer. If it was cut off and continued, the text of all its parts. */
       readonly text: string;
-      /** Reasoning steps taken. */
+      /** Number of model steps. */
       readonly steps: number;
-      /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
+      /** The tool calls that wait for a person's decision. Empty unless the stop reason is `permission_required`. */
       readonly pendingCalls: readonly PendingCall[];
       readonly usage: Usage;
-      /** What compactions cost and saved in this call; left out where they did neither. `usage` does not include it. */
+      /** What compactions cost and saved in this call. `undefined` if there were none. `usage` does not include it. */
       readonly compaction?: CompactionCost | undefined;
-      /** The validated answer of a call that asked for one. */
+      /** The validated answer of a call with structured output. */
       readonly output?: unknown;
     }
   | { readonly type: 'call.failed'; readonly callId: string; readonly error: unknown };
 
-/** One event of a call. */
+/** An event of a call. */
 export type AgentEvent = AgentEventBody & {
-  /** Counts the events of the call from 1: the cursor of a reader. Events that were joined have the last one's. */
+  /** Number of the event within the call, counted from 1. Readers use it as a cursor. Joined events have the last one's number. */
   readonly seq: number;
   readonly sessionId: string;
   readonly agentId: string;
   readonly callId: string;
-  /** The reasoning step, from 1 within the call; 0 before the first. */
+  /** Number of the model step within the call, counted from 1. 0 before the first step. */
   readonly step: number;
   /** ISO 8601, UTC. */
   readonly at: string;

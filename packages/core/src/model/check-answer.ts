@@ -3,10 +3,10 @@ import { isObject } from '../lib/json.js';
 import { FINISH_REASONS, type Model } from './model.js';
 
 /**
- * Refuses what a model's `generate` gave that is no answer. A model that a program brings may answer anything; asked again it would
- * answer the same.
+ * Rejects a return value of a model's `generate` that is not a valid answer. A retry would not help, because the fault is in the model's
+ * code.
  *
- * @throws {ModelError} that is not retryable, and says what an answer is.
+ * @throws {ModelError} not retryable, with a message that describes a valid answer.
  */
 export function refuseNoAnswer(model: Pick<Model, 'id'>, answer: unknown): void {
   const fault = answerFault(answer);
@@ -17,13 +17,13 @@ export function refuseNoAnswer(model: Pick<Model, 'id'>, answer: unknown): void 
   throw new ModelError(message, { modelId: model.id, retryable: false });
 }
 
-/** Tells what is wrong with what should be an answer: in one with calls of which nobody knows how it ended, half a call may stand. */
+/** Describes the fault of an invalid answer. An answer with calls needs a known finish reason, because its last call may be incomplete. */
 export function answerFault(answer: unknown): string | undefined {
   const { content, finishReason } = isObject(answer) ? answer : {};
   if (content === undefined) return 'no content';
   if (!Array.isArray(content)) return 'content that is not a list of blocks';
   if (FINISH_REASONS.some((reason) => reason === finishReason)) return undefined;
-  // A word that nobody knows is no harm to a text.
+  // An unknown finish reason does no harm to an answer without calls.
   if (typeof finishReason === 'string' && !content.some((block) => block?.type === 'tool_use'))
     return undefined;
   const given = typeof finishReason === 'string' ? `the finishReason "${finishReason}"` : 'no finishReason';

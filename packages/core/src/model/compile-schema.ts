@@ -19,13 +19,12 @@ export interface CompiledSchema<Output> {
 }
 
 /**
- * Reads a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`). On Node a check by JSON Schema ends after 0.15 seconds of CPU time, whatever its patterns: longer is a
- * refusal.
+ * Compiles a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
+ * `$schema` or `$defs`). On Node, a validation by JSON Schema stops after 0.15 seconds of CPU time and rejects the value.
  *
- * @param names How errors speak: of `owner`, at `path`, when the schema is bad; of `value` when a value is.
- * @throws {InvalidInputError} when the schema gives no JSON Schema, holds what JSON Schema cannot say, or cannot be
- * checked against, for example a `$ref` to another document.
+ * @param names Names for error messages: `owner` and `path` for an invalid schema, `value` for an invalid value.
+ * @throws {InvalidInputError} if the schema cannot be written as JSON Schema or cannot be used to validate, for example because of a
+ * `$ref` to another document.
  */
 export function compileSchema<Output>(
   schema: StandardSchema<Output> | JsonObject,
@@ -59,7 +58,7 @@ function isStandardSchema<Output>(
   return '~standard' in value;
 }
 
-/** Words of JSON Schema that a schema of an object begins with; one of its own fields alone is a mistake. */
+/** Keywords, of which the schema of an object must have one. Without any, the caller has probably passed its fields alone. */
 const KEYWORDS =
   /^(?:\$.+|x-.+|type|properties|required|\w+Properties|propertyNames|dependen\w+|definitions|enum|const|not|if|\w+Of|title|description|default|examples)$/;
 
@@ -94,7 +93,7 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
   const lookup = dereference(schema);
   const relaxedLookup = dereference(relaxed);
   let asksForDistinct = false;
-  // The validator compares each item with each: what is distinct, which is found out faster, it need not look at.
+  // The validator compares all pairs of items. Checking for duplicates first, which is faster, avoids that for distinct items.
   for (const part of Object.values(relaxedLookup)) {
     if (typeof part !== 'object' || !part.uniqueItems) continue;
     asksForDistinct = true;
@@ -107,7 +106,7 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
         ? validate(value, relaxed, draft, relaxedLookup, false).errors
         : validate(value, schema, draft, lookup, false).errors;
     });
-  // What is wrong with the schema itself shows with any value.
+  // A fault of the schema itself shows with any value.
   const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
   if (limit) throw bad(`inputs cannot be checked against this JSON Schema: the schema ${limit.error}`);
   return {
@@ -129,7 +128,7 @@ const named = (value: Schema, ...keys: readonly string[]) =>
   Object.fromEntries(keys.map((key) => [key, value]));
 const part: Schema = { $ref: '#' };
 
-/** What all drafts from 7 on ask of a schema. */
+/** The meta-schema: rules for schemas that hold in all drafts from 7 on. */
 const META_SCHEMA: Schema = {
   type: ['object', 'boolean'],
   properties: {
@@ -153,10 +152,10 @@ const META_SCHEMA: Schema = {
 };
 
 /**
- * Says what is wrong with a JSON Schema, so that a provider would refuse every request with it: a keyword, a `$ref` to nothing or to
- * another document, a pattern. `undefined` for a sound one.
+ * Describes a fault of a JSON Schema that makes providers reject every request with it: an invalid keyword or pattern, or a `$ref` to
+ * nothing or to another document. Returns `undefined` for a valid schema.
  *
- * @param flags Flags by which patterns are compiled.
+ * @param flags Flags with which patterns are compiled.
  */
 export function schemaFault(jsonSchema: JsonObject, flags = ''): string | undefined {
   try {
@@ -184,7 +183,7 @@ function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
   return '$defs' in schema ? '2020-12' : '7';
 }
 
-/** Throws here what the validator would throw for each value, and for what it would skip. */
+/** Throws for parts of a schema that the validator would throw for at every value, or silently skip. */
 function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>, flags: string): void {
   const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
@@ -209,7 +208,7 @@ function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
   }
 }
 
-/** Keywords whose errors only announce those of a part. */
+/** Keywords whose errors only repeat that a part has errors. */
 const ANNOUNCING = new Set(
   'properties patternProperties additionalProperties unevaluatedProperties propertyNames items'
     .concat(

@@ -24,11 +24,11 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** Hints about a tool's effects. Without them, readers guess from its name. */
+/** Hints about a tool's effects. Without them, compaction and permissions guess from its name. */
 export interface ToolAnnotations {
-  /** Changes nothing: the call can be repeated safely. */
+  /** The tool changes nothing, so a call can be repeated safely. */
   readonly readOnly?: boolean | undefined;
-  /** May destroy data that cannot be restored: the call should not be repeated. */
+  /** The tool may destroy data that cannot be restored, so a call should not be repeated. */
   readonly destructive?: boolean | undefined;
 }
 
@@ -66,13 +66,13 @@ export interface ModelRequest {
   readonly temperature?: number | undefined;
   /** Default `auto`. Some models refuse `required` and a named tool while they think. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** How much the model thinks, in the provider's words: mostly `none`, `minimal`, `low`, `medium`, `high`. */
+  /** How much the model thinks. Most providers accept `none`, `minimal`, `low`, `medium` and `high`. */
   readonly reasoningEffort?: string | undefined;
-  /** The model stops before it writes one of these. */
+  /** Texts before which the model stops. */
   readonly stopSequences?: readonly string[] | undefined;
-  /** Settings that only one provider knows, by provider. */
+  /** Settings for single providers, by provider name. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
-  /** Only for models with `structuredOutput`: the others may ignore it. Tools may be called before the answer. */
+  /** The form of the answer. Models without `structuredOutput` may ignore it. The model may call tools before it answers. */
   readonly responseFormat?: ResponseFormat | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -81,12 +81,12 @@ export interface ModelRequest {
 export interface ModelResponse {
   readonly content: readonly ContentBlock[];
   readonly finishReason: FinishReason;
-  /** Left out when the provider reported none; a model's zeros count as none. */
+  /** Reported usage. `undefined` if the provider reported none or only zeros. */
   readonly usage?: Usage | undefined;
   readonly providerMetadata?: JsonObject | undefined;
   /** The provider's id of the answer. */
   readonly id?: string | undefined;
-  /** The model that answered, in the provider's words: often more exact than the one that was asked. */
+  /** The provider's name of the model that answered, often more exact than the requested one. */
   readonly model?: string | undefined;
 }
 
@@ -123,11 +123,11 @@ export interface Model {
   readonly id: string;
   /** Tokens that a request and its answer may have together, if known. */
   readonly contextWindow?: number | undefined;
-  /** It keeps to `responseFormat`, also in requests that have tools. Left out, an answer's form is asked for by a tool. */
+  /** The model follows `responseFormat`, even in requests with tools. Without it, structured output uses a tool instead. */
   readonly structuredOutput?: boolean | undefined;
   /**
-   * Tests whether the model reads files of a media type there, and of a size where one is named. A file that it does not read becomes a
-   * line that says what it was. Left out, it reads every file.
+   * Tests if the model accepts files of a media type, and of a size if one is given, in this role. A rejected file is replaced by a line
+   * that describes it. Default: the model accepts all files.
    */
   accepts?(mediaType: string, role: FileRole, bytes?: number): boolean;
   generate(request: ModelRequest): Promise<ModelResponse>;

@@ -64,64 +64,62 @@ type Execute<Input> = (
 type Generating = AsyncGenerator<ToolReturn, unknown> | Generator<ToolReturn, unknown>;
 
 /**
- * A tool's return value. Anything but text and blocks is written as JSON: a bigint, an error or a number that is not finite as text, a
- * `Map` or a `Set` as a list. An `Error` alone counts as thrown.
+ * A tool's return value. Values other than text and blocks become JSON. In it, a bigint, an error and a number that is not finite become
+ * text, and a `Map` and a `Set` become lists. Returning an `Error` has the same effect as throwing it.
  */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
 /**
- * A use that a tool makes of a path in the workspace: it reads the file, looks at whatever is below a directory, writes, or
- * reads and writes.
+ * What a tool does with a path of the workspace: read the file, list or search a directory, write the file, or read and write it.
  */
 export type PathRole = 'read' | 'walk' | 'write' | 'edit';
 
 /** A tool that the model can call. Create one with {@link defineTool}. */
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Changes nothing: may run in parallel with other tools, and in plan mode. Default false. */
+  /** The tool changes nothing, so it may run in parallel with other tools and in plan mode. Default false. */
   readonly readOnly: boolean;
-  /** May destroy data that cannot be restored. Default false. */
+  /** The tool may destroy data that cannot be restored. Default false. */
   readonly destructive?: boolean | undefined;
   /**
-   * Changes nothing but the agent's own notes, such as a todo list or a plan: needs no permission, and works while
-   * planning. Default false.
+   * The tool changes only the agent's own notes, such as a todo list or a plan. It needs no permission, and it works in plan mode. Default
+   * false.
    */
   readonly sessionOnly?: boolean | undefined;
-  /** Its notes outlive the session: not while planning, nor in the modes `explore` and `dont_ask`. Default false. */
+  /** The notes outlive the session. The tool is then blocked in plan mode and in the modes `explore` and `dont_ask`. Default false. */
   readonly persists?: boolean | undefined;
-  /** Who wrote its results. Default: the agent if `sessionOnly`, files if it has `paths`; else nobody knows. */
+  /** Who wrote the text of the results. Default: the agent if `sessionOnly` is set, files if `paths` is set, otherwise unknown. */
   readonly origin?: TextOrigin | undefined;
   /**
-   * Returns a bounded part of something larger, and says how to ask for the next: its results are never put into files,
-   * which would have to be read with such a tool again. Default false.
+   * The tool returns one page of something larger and says how to get the next page. Its results are never evicted into files, because
+   * reading such a file would need paging again. Default false.
    */
   readonly paged?: boolean | undefined;
-  /** The arguments that are paths of the workspace, each with the use that is made of it: rules judge them as real paths. */
+  /** The arguments that are paths of the workspace, and what the tool does with each. Permission rules check the real paths. */
   readonly paths?: Readonly<Record<string, PathRole>> | undefined;
-  /** The directory in which it runs the lines of an argument `command`. Default: the root of the workspace. Rules read paths from there. */
+  /** The directory in which the argument `command` runs. Rules resolve relative paths from it. Default: the root of the workspace. */
   readonly directory?: string | undefined;
-  /** Keeps whatever it runs from the files that `deniedFiles` of its context names. Default false. */
+  /** The tool prevents the programs that it runs from opening `deniedFiles` of its context. Default false. */
   readonly keepsFiles?: boolean | undefined;
-  /** Changes when the tool becomes another under its name, as a server's may: approvals and kept rules hold for one alone. */
+  /** Identifies this version of the tool. A server may change a tool under the same name; approvals and stored rules then no longer apply. */
   readonly fingerprint?: string | undefined;
   /**
-   * Makes of the model's input what `run` will work with: rules judge that. Default: the input as it is.
+   * Converts the model's input to the input of `run`. Permission rules check the result. Default: the unchanged input.
    *
    * @throws {InvalidInputError} with the path of every invalid field.
    */
   parse?(input: JsonValue): JsonValue | Promise<JsonValue>;
   /**
-   * May run beside other calls of such tools in the same step, although it changes something: downloads, messages to several people.
-   * Default false: one after the other.
+   * Calls in the same step may run in parallel although they change something, such as downloads. Default false: one after the other.
    */
   readonly parallel?: boolean | undefined;
-  /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
+  /** Timeout in milliseconds. 0 means no timeout. Default: the agent's `limits.toolMs`. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Validates the input and runs the tool. What it throws becomes an error result that the model reads.
+   * Validates the input and runs the tool. An exception becomes an error result that the model reads.
    *
    * @throws {InvalidInputError} with the path of every invalid field.
-   * @throws {OutcomeUnknownError} when it ran, and what it returned cannot be written as JSON.
+   * @throws {OutcomeUnknownError} if the tool ran, but its return value cannot be written as JSON.
    */
   run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
 }
@@ -142,7 +140,7 @@ interface ToolOptions {
   readonly timeoutMs?: number;
 }
 
-/** What a tool has only where it was given. */
+/** Options that a tool has only if they were given. */
 const OPTIONAL = [
   'destructive',
   'sessionOnly',
@@ -171,8 +169,8 @@ const NAME = /^[\w-]{1,128}$/;
  *   execute: ({ city }) => `It is sunny in ${city}.`,
  * });
  * ```
- * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
- * no `description`, no `execute`, a name that providers reject, or an invalid `timeoutMs`.
+ * @throws {InvalidInputError} if the schema cannot be written as JSON Schema, if `description` or `execute` is missing, if providers
+ * reject the name, or if `timeoutMs` is invalid.
  */
 export function defineTool<Input>(
   options: ToolOptions & {
@@ -183,7 +181,7 @@ export function defineTool<Input>(
 /**
  * Creates a tool whose input is described by plain JSON Schema (draft 7, or 2020-12 by its `$schema` or `$defs`).
  *
- * @throws {InvalidInputError} when inputs cannot be checked against the schema, for example a `$ref` to another document.
+ * @throws {InvalidInputError} if the schema cannot be used to validate inputs, for example because of a `$ref` to another document.
  */
 export function defineTool(
   options: ToolOptions & {
@@ -278,7 +276,7 @@ function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
   return [{ type: 'text', text: writtenAsJson(value) }];
 }
 
-/** Writes what a tool returned, so that nothing of it becomes `{}` or `null` without a word. */
+/** Writes a return value as JSON. Throws if a part of it would silently become `{}` or `null`. */
 function writtenAsJson(root: unknown): string {
   const text = JSON.stringify(root, function (this: Record<string, unknown>, key, written: unknown) {
     const value = this[key];
@@ -295,13 +293,13 @@ function writtenAsJson(root: unknown): string {
   return text;
 }
 
-/** Tests for an object that is more than its properties, and has none: a promise, a regular expression. */
+/** Tests for an object whose content is not in its properties, such as a promise or a regular expression. */
 function isClosed(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !isPlain(value) && Object.keys(value).length === 0;
 }
 
-// An empty list is data, an answer without blocks would be none; so is a list of files that only looks like blocks.
+// An empty list is data, not an empty answer. Lists whose items only resemble blocks are data, too.
 function isOutput(value: ToolReturn): value is readonly ToolOutputBlock[] {
   return (
     Array.isArray(value) &&
