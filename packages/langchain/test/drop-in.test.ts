@@ -374,9 +374,9 @@ describe('a trigger that is reached', () => {
     const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
     await run({ model: compat, ...options });
     expect(compat.calls[0]?.input).toContain(
-      'take every wish, limit, number and name of them into your record',
+      'put all their wishes, limits, numbers and names into your record',
     );
     await run({ model: own, ...options, compat: false });
-    expect(JSON.stringify(own.calls[0]?.input)).toContain('stays in front of your record');
+    expect(JSON.stringify(own.calls[0]?.input)).toContain('stay in front of your');
   });
 });

@@ -99,7 +99,7 @@ describe('an answer by a prompt of one’s own', () => {
     ['Es tut mir leid, dabei kann ich nicht helfen.', /refusal/],
     ['很抱歉，我无法协助处理这个请求。', /refusal/],
     ['申し訳ありませんが、対応できません。', /refusal/],
-    ['.', /too few/],
+    ['.', /too short/],
     ['   ', /empty/],
     ['ha '.repeat(300), /repeats itself/],
   ])('is refused where it is "%s"', (answer, problem) => {

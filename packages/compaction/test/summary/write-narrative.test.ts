@@ -60,7 +60,7 @@ describe('what a summarizer is asked', () => {
     const lengthFor = async (output: string) => {
       const model = modelOf(() => GOOD_SUMMARY);
       await compact(model, [userMessage('go on'), ...rounds(40, () => ({ output: output.repeat(40) }))]);
-      const told = /Stay below 4000 tokens \(in text like this some (\d+) characters\)/;
+      const told = /Stay below 4000 tokens \(about (\d+) characters of text like this\)/;
       return Number(told.exec(promptOf(model.requests.at(-1)))?.[1]);
     };
     expect(await lengthFor('plain words of a page ')).toBeGreaterThan(
