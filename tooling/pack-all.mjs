@@ -1,14 +1,11 @@
 // Packs the workspace's packages as they would be published.
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inTurns } from '../checks/run-module.ts';
-import { root, run, runTool } from '../workspace.mjs';
+import { inTurns } from './checks/run-module.ts';
+import { root, run, runTool } from './workspace.mjs';
 
 /** The folders of what is published. */
-export const published = [
-  ...(await readdir(join(root, 'packages'))).map((name) => `packages/${name}`),
-  'apps/cli',
-];
+const published = [...(await readdir(join(root, 'packages'))).map((name) => `packages/${name}`), 'apps/cli'];
 
 /**
  * What pnpm needs in its environment to pack or publish: the hook that fills in the repository. The file is not called
@@ -17,34 +14,23 @@ export const published = [
 export const packing = { npm_config_pnpmfile: join(root, 'tooling/pnpmfile.cjs') };
 
 /**
- * Builds and packs every published package; see {@link packAll}.
+ * Builds and packs every published package.
  *
  * @param progress is called with a line for a person when a step begins or ends
+ * @returns for each package its folder, its name and the path of its tarball
  * @throws with the output of the build if it fails
  */
-export async function buildAndPack(destination, progress = () => {}) {
+export async function buildAndPack(destination, progress) {
   const filters = published.map((folder) => `--filter=./${folder}`);
   progress(`Building ${published.length} packages (about a minute when nothing is cached) …`);
   const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
   if (!built.passed) throw new Error(built.output);
   await mkdir(destination, { recursive: true });
   let done = 0;
-  return packAll(published, destination, ({ manifest }) => {
-    done += 1;
-    progress(`${done}/${published.length} ${manifest.name} ${manifest.version}`);
-  });
-}
-
-/**
- * Packs folders into a destination that exists.
- *
- * @param packed is called with each result as soon as it is there
- * @returns for each folder its tarball, and the manifest in the tarball: with versions instead of `workspace:`
- */
-export function packAll(folders, destination, packed = () => {}) {
-  return inTurns(folders, 3, async (folder) => {
+  return inTurns(published, 3, async (folder) => {
     const result = await pack(folder, destination);
-    packed(result);
+    done += 1;
+    progress(`${done}/${published.length} ${result.name}`);
     return result;
   });
 }
@@ -57,7 +43,9 @@ async function pack(folder, destination) {
   });
   if (code !== 0) throw new Error(`${folder} cannot be packed:\n${output}`);
   const { name, version } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));
-  const tarball = join(destination, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
-  const { output: text } = await run('tar', ['-xzOf', tarball, 'package/package.json'], { cwd: root });
-  return { folder, manifest: JSON.parse(text), tarball };
+  return {
+    folder,
+    name,
+    tarball: join(destination, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`),
+  };
 }
