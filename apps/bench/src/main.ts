@@ -2,15 +2,11 @@ import { parseArgs } from 'node:util';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory-recall.js';
 import { benchOverload } from './overload.js';
-import { benchReader } from './reader.js';
 import { benchScale } from './scale.js';
 import { benchSessions } from './sessions.js';
 
 const OPTIONS = {
   data: { type: 'string' },
-  recordings: { type: 'string' },
-  questions: { type: 'string' },
-  out: { type: 'string' },
   sessions: { type: 'string' },
   messages: { type: 'string' },
   store: { type: 'string' },
@@ -36,7 +32,6 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   scale: () => benchScale(values),
   overload: () => benchOverload(values),
   memory: () => benchMemory(values),
-  reader: () => benchReader(values),
 };
 
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));

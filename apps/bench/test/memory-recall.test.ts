@@ -7,7 +7,7 @@ import { measureRecall } from '../src/memory-recall.js';
 
 const QUESTIONS = 3;
 
-it('asks every contender the same questions in one run, and has no conversation on both sides', async () => {
+it('finds the answers, and has no conversation on both sides', async () => {
   const data = mkdtempSync(join(tmpdir(), 'x-bench-'));
   onTestFinished(() => rmSync(data, { recursive: true, force: true }));
   const topics = ['heron', 'egret', 'stork'];
@@ -30,10 +30,7 @@ it('asks every contender the same questions in one run, and has no conversation 
   for (const dataset of ['qmsum', 'bfcl-memory']) {
     const counts = ['all', 'chosen on', 'held out'].map((half) => {
       const of = rows.filter((row) => row.dataset === dataset && row.conversations === half);
-      const contenders = ['@x/memory, index', '@x/memory, no index', 'minisearch'];
-      expect(of.map(({ contender }) => contender)).toEqual(contenders);
-      expect(new Set(of.map(({ questions }) => questions)).size).toBe(1);
-      for (const { hitAt1, recallAt10 } of of) expect([hitAt1, recallAt10]).toEqual([1, 1]);
+      expect(of.map(({ hitAt1, recallAt10 }) => [hitAt1, recallAt10])).toEqual([[1, 1]]);
       return of[0]?.questions ?? 0;
     });
     const [all = 0, chosenOn = 0, heldOut = 0] = counts;

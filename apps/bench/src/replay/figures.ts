@@ -1,4 +1,3 @@
-import type { Probe } from './long-range-values.js';
 import type { ReplayedConversation } from './run-replay.js';
 
 /** Results of one strategy over a group of conversations. */
@@ -21,18 +20,10 @@ export interface Figures {
   readonly milliseconds: number;
 }
 
-/**
- * Sums up the results of a strategy.
- *
- * @param counts Filters the probes to count. Default: all.
- */
-export function figuresOf(
-  conversations: readonly ReplayedConversation[],
-  strategy: string,
-  counts: (probe: Probe) => boolean = () => true,
-): Figures {
+/** Sums up the results of a strategy. */
+export function figuresOf(conversations: readonly ReplayedConversation[], strategy: string): Figures {
   const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
-  const probes = results.flatMap((result) => result.references).filter(counts);
+  const probes = results.flatMap((result) => result.references);
   const crossing = probes.filter((probe) => probe.crossing);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);

@@ -10,8 +10,8 @@ const names = z
 
 const optionsSchema = z
   .strictObject({
-    /** A folder of recordings. Default: synthetic conversations. */
-    data: z.string().optional(),
+    /** A folder of recordings. */
+    data: z.string({ error: 'must be a folder of recordings' }),
     /** The model's context window, in tokens. */
     window: z.coerce.number().int().min(12_000).default(64_000),
     /** Replays only the projects for fitting settings. */
@@ -20,8 +20,6 @@ const optionsSchema = z
     report: z.boolean().default(false),
     strategy: names,
     domain: names,
-    /** A module whose default export maps names to more strategies. */
-    with: z.string().optional(),
     /** The file to which all results are written as JSON. */
     json: z.string().optional(),
   })
@@ -48,16 +46,12 @@ export function parseOptions(
       window: { type: 'string' },
       strategy: { type: 'string', multiple: true },
       domain: { type: 'string', multiple: true },
-      with: { type: 'string' },
       fit: { type: 'boolean' },
       report: { type: 'boolean' },
       json: { type: 'string' },
     },
   });
   const options = parseWith(optionsSchema, values, 'replay options');
-  const paths = (['data', 'with', 'json'] as const).flatMap((key) => {
-    const path = options[key];
-    return path === undefined ? [] : [[key, resolve(folder, path)] as const];
-  });
-  return { ...options, ...Object.fromEntries(paths) };
+  const { data, json } = options;
+  return { ...options, data: resolve(folder, data), ...(json && { json: resolve(folder, json) }) };
 }

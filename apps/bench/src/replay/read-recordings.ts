@@ -4,8 +4,8 @@ import { gunzipSync } from 'node:zlib';
 import { assistantMessage, type ContentBlock, type Message, toolResultMessage, userMessage } from '@x/core';
 import { jsonValueSchema, parseWith } from '@x/core/internal';
 import type { MessageOptions } from '@x/core/messages';
+import type { LongRangeReference } from '@x/replay/internal';
 import * as z from 'zod';
-import type { Probe } from './long-range-values.js';
 import { stableId } from './stable-id.js';
 
 const messageSchema = z.object({
@@ -31,10 +31,11 @@ export interface Recording {
   /** The system prompt. The replay sends it with every request. */
   readonly system: string;
   readonly messages: readonly Message[];
-  readonly probes: readonly Probe[];
+  /** Names in inputs of tool calls that the conversation mentioned long before. */
+  readonly probes: readonly LongRangeReference[];
 }
 
-export type RecordedMessage = z.output<typeof messageSchema>;
+type RecordedMessage = z.output<typeof messageSchema>;
 
 /**
  * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`. A file without probes
@@ -76,7 +77,6 @@ export function readRecordings(
           .map((message, index) => toMessage(message, stableId(`${file} ${index}`))),
         probes: probes.map((probe) => ({
           ...probe,
-          kind: 'mention' as const,
           callIndex: probe.callIndex - offset,
           lastIndex: probe.lastIndex - offset,
         })),
@@ -100,7 +100,7 @@ function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<s
 }
 
 /** @throws {InvalidInputError} for an invalid file. */
-export function readTrajectory(path: string): readonly RecordedMessage[] {
+function readTrajectory(path: string): readonly RecordedMessage[] {
   return parseWith(trajectorySchema, readPacked(path), path.split('/').slice(-2).join('/')).messages;
 }
 
@@ -109,10 +109,7 @@ function readPacked(path: string): unknown {
   return JSON.parse((path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8'));
 }
 
-export function toMessage(
-  { role, content, toolCalls, toolCallId, toolName }: RecordedMessage,
-  id: string,
-): Message {
+function toMessage({ role, content, toolCalls, toolCallId, toolName }: RecordedMessage, id: string): Message {
   const options: MessageOptions = { id, createdAt: '2026-01-01T00:00:00.000Z' };
   if (role === 'tool') {
     return toolResultMessage({ id: toolCallId ?? '', name: toolName ?? 'tool' }, content, options);

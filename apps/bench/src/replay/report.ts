@@ -1,26 +1,10 @@
 import type { ReplaySetting } from '@x/replay/internal';
 import { relativePrices, textTable } from '@x/replay/internal';
 import { type Figures, figuresOf } from './figures.js';
-import type { Probe } from './long-range-values.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
-
-/** Filters for the kinds of probes in the report. */
-const KINDS: Readonly<Record<string, (probe: Probe) => boolean>> = {
-  'names in inputs, by form': ({ kind }) => kind === 'mention',
-  'values: names': ({ kind }) => kind === 'name',
-  'values: numbers': ({ kind }) => kind === 'number',
-  'values: plain words': ({ kind }) => kind === 'word',
-  'values: short texts': ({ kind }) => kind === 'text',
-  'told: names': ({ kind, told }) => kind === 'name' && told === true,
-  'told: numbers': ({ kind, told }) => kind === 'number' && told === true,
-  'told: plain words': ({ kind, told }) => kind === 'word' && told === true,
-  'told: short texts': ({ kind, told }) => kind === 'text' && told === true,
-};
 
 interface Measure {
   readonly title: string;
-  /** Whether the measure has a row for each kind of probe. */
-  readonly byKind?: boolean;
   /** Returns the share; `undefined` if there is none. */
   of(figures: Figures): number | undefined;
 }
@@ -28,12 +12,10 @@ interface Measure {
 const measures: readonly Measure[] = [
   {
     title: 'Probes retained, of all',
-    byKind: true,
     of: ({ retained, probes }) => (probes > 0 ? retained / probes : undefined),
   },
   {
     title: 'Probes retained, of those that a reduction crossed',
-    byKind: true,
     of: ({ crossingRetained, crossing }) => (crossing > 0 ? crossingRetained / crossing : undefined),
   },
   { title: 'Cost, of sending everything', of: ({ cost }) => (Number.isFinite(cost) ? cost : undefined) },
@@ -61,9 +43,7 @@ function headerOf(
   return [
     `${conversations.length} conversations, a window of ${window} tokens (${counter.name}); ${reaching} reach the trigger.`,
     `Trigger: a request of ${trigger} tokens (${TRIGGER_SHARE} of the window), ${OVERHEAD} of them system prompt and tools.`,
-    'Probes: what a tool call takes from at least 2 000 tokens before: names by their form, and every value of its input.',
-    'Told: a user or a tool said it, and it is no number in a count, such as those of lines. What is not told, a model chose',
-    'by itself (the limit of a page, the wording of a note), and may again.',
+    'Probes: names that a tool call takes from at least 2 000 tokens before.',
     'Retained: it stands as a whole word in the request whose answer uses it. Crossed: there was a reduction between its',
     'last mention and that request.',
     `Cost: input tokens of all requests; ${relativePrices.cachedInput} for whole messages shared with the request before from the start, ${relativePrices.cacheWrite} for`,
@@ -73,31 +53,22 @@ function headerOf(
 }
 
 function tableOf(
-  { title, byKind = false, of }: Measure,
+  { title, of }: Measure,
   conversations: readonly ReplayedConversation[],
   strategies: readonly string[],
 ): readonly string[] {
   const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger);
-  const row = (
-    label: string,
-    group: readonly ReplayedConversation[],
-    counts?: (probe: Probe) => boolean,
-  ): readonly string[] => {
-    const probes = group.flatMap(({ recording }) => recording.probes);
-    return [
-      label,
-      String(group.length),
-      String(counts ? probes.filter(counts).length : probes.length),
-      ...strategies.map((name) => formatShare(of(figuresOf(group, name, counts)))),
-    ];
-  };
-  const kindRows = (group: readonly ReplayedConversation[]) =>
-    byKind ? Object.entries(KINDS).map(([label, counts]) => row(`  ${label}`, group, counts)) : [];
+  const row = (label: string, group: readonly ReplayedConversation[]): readonly string[] => [
+    label,
+    String(group.length),
+    String(group.flatMap(({ recording }) => recording.probes).length),
+    ...strategies.map((name) => formatShare(of(figuresOf(group, name)))),
+  ];
   const domains = [...new Set(reaching.map(({ recording }) => recording.domain))].map((domain) => ({
     domain,
     group: reaching.filter(({ recording }) => recording.domain === domain),
   }));
-  const rows = domains.flatMap(({ domain, group }) => [row(domain, group), ...kindRows(group)]);
+  const rows = domains.map(({ domain, group }) => row(domain, group));
   const means = strategies.map((name) => {
     const shares = domains.flatMap(({ group }) => of(figuresOf(group, name)) ?? []);
     return formatShare(
@@ -109,9 +80,7 @@ function tableOf(
     ...rows,
     ['mean of domains', '', '', ...means],
     row('pooled', reaching),
-    ...kindRows(reaching),
     row('pooled, with those below the trigger', conversations),
-    ...kindRows(conversations),
   ]);
 }
 

@@ -1,9 +1,12 @@
 import type { TokenCounter } from '@x/core';
 import type { Strategy } from '@x/replay';
 import { sendEverything } from '@x/replay';
-import type { ReplaySetting } from '@x/replay/internal';
-import { type ReplayResult, replayConversation } from '@x/replay/internal';
-import { findLongRangeValues, type Probe } from './long-range-values.js';
+import {
+  type LongRangeReference,
+  type ReplayResult,
+  type ReplaySetting,
+  replayConversation,
+} from '@x/replay/internal';
 import type { Recording } from './read-recordings.js';
 
 /** Tokens that system prompt and tool schemas take in every request, independent of the recording. */
@@ -17,8 +20,8 @@ export interface ReplayedConversation {
   /** Whether a request without reductions reaches the trigger. */
   readonly reachesTrigger: boolean;
   /** Result without reductions, the baseline for costs. */
-  readonly full: ReplayResult<Probe>;
-  readonly byStrategy: Readonly<Record<string, ReplayResult<Probe>>>;
+  readonly full: ReplayResult<LongRangeReference>;
+  readonly byStrategy: Readonly<Record<string, ReplayResult<LongRangeReference>>>;
 }
 
 /** Returns the settings with which every conversation of a run is replayed. */
@@ -39,13 +42,11 @@ export async function runReplay(
   setting: ReplaySetting,
 ): Promise<readonly ReplayedConversation[]> {
   const replayed: ReplayedConversation[] = [];
-  for (const given of recordings) {
-    const { messages, system } = given;
-    const probes = [...given.probes, ...findLongRangeValues(messages, setting.counter)];
-    const recording = { ...given, probes };
-    const input = { messages, references: probes, system };
+  for (const recording of recordings) {
+    const { messages, system, probes: references } = recording;
+    const input = { messages, references, system };
     const full = await replayConversation(input, sendEverything, setting);
-    const byStrategy: Record<string, ReplayResult<Probe>> = {};
+    const byStrategy: Record<string, ReplayResult<LongRangeReference>> = {};
     for (const [name, strategy] of Object.entries(strategies)) {
       byStrategy[name] = await replayConversation(input, strategy, setting);
     }

@@ -2,8 +2,10 @@ import { InvalidInputError } from '@x/core';
 import { expect, it } from 'vitest';
 import { parseOptions } from '../../src/replay/options.js';
 
-it('has defaults for everything', () => {
-  expect(parseOptions([])).toEqual({
+it('needs the folder, and has defaults for everything else', () => {
+  expect(() => parseOptions([])).toThrow(/data/);
+  expect(parseOptions(['--data', '/logs'])).toEqual({
+    data: '/logs',
     window: 64_000,
     strategy: [],
     domain: [],
@@ -27,8 +29,8 @@ it('takes names one by one or separated by commas, and paths from where the user
 
 it('refuses what it does not know and what cannot be', () => {
   expect(() => parseOptions(['--windows', '1'])).toThrow(/--windows/);
-  expect(() => parseOptions(['--window', 'large'])).toThrow(InvalidInputError);
-  expect(() => parseOptions(['--fit', '--report'])).toThrow(/halves/);
+  expect(() => parseOptions(['--data', 'd', '--window', 'large'])).toThrow(InvalidInputError);
+  expect(() => parseOptions(['--data', 'd', '--fit', '--report'])).toThrow(/halves/);
   // 10 000 tokens go to the system prompt and the tools.
-  expect(() => parseOptions(['--window', '9000'])).toThrow(InvalidInputError);
+  expect(() => parseOptions(['--data', 'd', '--window', '9000'])).toThrow(InvalidInputError);
 });
