@@ -32,13 +32,12 @@ const COMPACTION = `
   };
 `;
 
-/** What is sealed must open again, and a tool's schema must refuse: both once needed modules of Node. */
+/** What is stored must load again, and a tool's schema must refuse: both once needed modules of Node. */
 const CORE = `
   import * as core from '@x/core';
   import { compileSchema } from '@x/core/messages';
   export const answer = async () => {
-    const keys = { k: crypto.getRandomValues(new Uint8Array(32)) };
-    const store = core.encodeSessions(new core.InMemorySession(), core.encryption({ keys, current: 'k' }));
+    const store = new core.InMemorySession();
     const key = core.SessionKey.of('s');
     const session = await core.openSession(store, key);
     session.state.contextMutable().push(core.userMessage('Hi'));

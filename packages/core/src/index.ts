@@ -88,7 +88,6 @@ export type { SessionInfo, SessionLog, SessionStore } from './sessions/session-s
 export { type SessionTurn, takeTurn } from './sessions/session-turn.js';
 export { StreamLog } from './sessions/stream-log.js';
 export { eraseSession, eraseUser, exportUser } from './sessions/user-data.js';
-export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
 export { observeStore } from './sessions/wrappers/observe-store.js';
 export type { ContextUsage } from './tokens/context-meter.js';
 export type { TokenCounter } from './tokens/count-tokens.js';

@@ -1,11 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toolResultEviction } from '@x/compaction';
 import {
-  encodeSessions,
-  encryption,
   InMemorySession,
   type Model,
   mountWorkspace,
@@ -77,11 +75,7 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
     });
     return store;
   },
-  'sqlite, encrypted, observed': async () => {
-    const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
-    const inner = sqlite();
-    return observeStore(encodeSessions(inner, codec), () => {});
-  },
+  'sqlite, observed': async () => observeStore(sqlite(), () => {}),
   json: async () => new JsonSession({ directory: place() }),
   sqlite: async () => sqlite(),
   redis: async () => new RedisSession(redis()),

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import {
   copyStore,
   deleteOlderThan,
-  encodeSessions,
-  encryption,
   eraseSession,
   eraseUser,
   exportUser,
@@ -110,22 +108,6 @@ test('a wrapper wraps the collections, too', async () => {
   );
   await commitAt(collectionOf(observed, 'chats'), alice, first);
   expect(seen).toContainEqual(['commit', 'chats']);
-});
-
-test('a record is encrypted for its collection: in another, or as a session, it is refused', async () => {
-  const inner = new InMemorySession();
-  const keys = { k1: crypto.getRandomValues(new Uint8Array(32)) };
-  const store = await filled(encodeSessions(inner, encryption({ keys, current: 'k1' })));
-  expect(JSON.stringify(await inner.collection('chats').load(alice))).not.toContain('Secret');
-  expect(await collectionOf(store, 'chats').load(alice)).toMatchObject({ head: first.head });
-  const { head = {}, messages = [] } = (await inner.collection('chats').load(alice)) ?? {};
-  const key = SessionKey.of({ ...alice.parts });
-  for (const records of [inner.collection('notes'), inner]) {
-    await records.delete(key);
-    await commitAt(records, key, { expectedVersion: 0, head, keep: 0, append: messages });
-  }
-  for (const records of [collectionOf(store, 'notes'), store])
-    await expect(records.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
 test('files of a collection are among the files of no agent, and outlive a session of any name', async () => {

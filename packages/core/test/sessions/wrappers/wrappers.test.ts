@@ -1,18 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   copyStore,
-  encodeSessions,
-  encryption,
   InMemorySession,
   observeStore,
-  openSession,
   SessionKey,
   type SessionStore,
-  userMessage,
 } from '../../../src/index.js';
 import type { StoreOperation } from '../../../src/internal.js';
 import { takeTurn } from '../../../src/internal.js';
@@ -28,79 +23,6 @@ const change = {
   keep: 0,
   append: numbered(3),
 };
-const [k1, k2] = [randomBytes(32), randomBytes(32)];
-
-test('what is encrypted is read back, and the store holds none of it', async () => {
-  const inner = new InMemorySession();
-  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-  const session = await openSession(store, key);
-  session.state.contextMutable().push(userMessage('The secret is 42'));
-  session.state.metadata = { topic: 'secret' };
-  await session.commit();
-  const stored = JSON.stringify([await inner.load(key), await all(inner.list())]);
-  expect(stored).not.toMatch(/secret|42"/);
-  expect((await openSession(store, key)).state.toJSON()).toEqual(session.state.toJSON());
-  const [info] = await all(store.list({}, { metadata: { topic: 'secret' }, limit: 1 }));
-  expect(info).toMatchObject({ title: 'The secret is 42', metadata: { topic: 'secret' } });
-  expect(await all(store.list({}, { metadata: { topic: 'other' } }))).toEqual([]);
-});
-
-test('a key is rotated: the earlier one reads, the current one writes, and none reads without its key', async () => {
-  const inner = new InMemorySession();
-  const old = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-  await commitAt(old, key, { expectedVersion: 0, ...change });
-  const both = encodeSessions(inner, encryption({ keys: { k1, k2 }, current: 'k2' }));
-  expect(await both.load(key)).toMatchObject({ head: change.head, messages: change.append });
-  await commitAt(both, key, { expectedVersion: 1, ...change });
-  const current = encodeSessions(inner, encryption({ keys: { k2 }, current: 'k2' }));
-  expect((await current.load(key))?.messages).toEqual(change.append);
-  await expect(old.load(key)).rejects.toMatchObject({
-    code: 'session_corrupt',
-    message: expect.stringContaining('"k2" is not among'),
-  });
-  expect(() => encryption({ keys: { k1 }, current: 'k2' })).toThrow('current: must name one of the keys');
-});
-
-test('a ciphertext that is moved to another session is refused', async () => {
-  const inner = new InMemorySession();
-  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-  await commitAt(store, key, { expectedVersion: 0, ...change });
-  const { head = {}, messages: append = [] } = (await inner.load(key)) ?? {};
-  const other = SessionKey.of({ userId: 'mallory', sessionId: 's' });
-  await commitAt(inner, other, { expectedVersion: 0, head, keep: 0, append });
-  await expect(store.load(other)).rejects.toMatchObject({ code: 'session_corrupt' });
-});
-
-test('a message that is put in the place of the head is refused, whatever its id', async () => {
-  const inner = new InMemorySession();
-  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-  const append = ['head', 'message head', 'description'].map((id) => userMessage('hello', { id }));
-  await commitAt(store, key, { expectedVersion: 0, ...change, append });
-  expect((await store.load(key))?.messages).toEqual(append);
-  const { head = {}, messages = [] } = (await inner.load(key)) ?? {};
-  for (const [at, { content }] of messages.entries()) {
-    const [block] = content;
-    if (block?.type !== 'opaque') throw new Error('not encoded');
-    const encoded = { ...head, encoded: block.data };
-    await commitAt(inner, key, { expectedVersion: at + 1, head: encoded, keep: messages.length, append: [] });
-    await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
-  }
-});
-
-test('sessions whose key is gone are told of after all others', async () => {
-  const inner = new InMemorySession();
-  for (const [index, name] of (['k1', 'k2', 'k1'] as const).entries()) {
-    const store = encodeSessions(inner, encryption({ keys: { k1, k2 }, current: name }));
-    await commitAt(store, SessionKey.of(`s${index}`), { expectedVersion: 0, ...change });
-  }
-  const found: string[] = [];
-  const list = async () => {
-    const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-    for await (const info of store.list()) found.push(info.key.parts.sessionId);
-  };
-  await expect(list()).rejects.toMatchObject({ code: 'session_corrupt' });
-  expect(found.sort()).toEqual(['s0', 's2']);
-});
 
 test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what nobody is working on', async () => {
   const [from, to] = [new InMemorySession(), new InMemorySession()];
@@ -236,40 +158,3 @@ async function all(infos: ReturnType<SessionStore['list']>) {
   for await (const info of infos) found.push(info);
   return found;
 }
-
-test('what is not encoded is refused, in head, message and listing', async () => {
-  const inner = new InMemorySession();
-  const codec = encryption({ keys: { k1 }, current: 'k1' });
-  const store = encodeSessions(inner, codec);
-  const refused = { code: 'session_corrupt', message: expect.stringContaining('copyStore') };
-  await commitAt(inner, key, { expectedVersion: 0, ...change });
-  await expect(store.load(key)).rejects.toMatchObject(refused);
-  await expect(all(store.list())).rejects.toMatchObject(refused);
-
-  // A message that was slipped in behind those that are encoded.
-  const other = SessionKey.of({ userId: 'alice', sessionId: 'other' });
-  await commitAt(store, other, { expectedVersion: 0, ...change });
-  const { head } = (await inner.load(other)) ?? {};
-  const [slipped] = numbered(4).slice(3);
-  await commitAt(inner, other, { expectedVersion: 1, head: head ?? {}, keep: 3, append: [slipped as never] });
-  await expect(store.load(other)).rejects.toMatchObject(refused);
-});
-
-test('what is not encoded takes no place of the limit of a listing', async () => {
-  const inner = new InMemorySession();
-  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
-  const of = (sessionId: string) => SessionKey.of({ userId: 'alice', sessionId });
-  for (const id of ['a', 'b', 'c']) await commitAt(store, of(id), { expectedVersion: 0, ...change });
-  for (const id of ['x', 'y', 'z']) await commitAt(inner, of(id), { expectedVersion: 0, ...change });
-  const ids = async (options: { readonly limit: number; readonly after?: string | undefined }) => {
-    const found = await all(store.list({ userId: 'alice' }, options));
-    return { found: found.map(({ key: each }) => each.parts.sessionId), after: found.at(-1)?.cursor };
-  };
-  const { found, after } = await ids({ limit: 2 });
-  expect(found).toEqual(['c', 'b']);
-  expect((await ids({ limit: 2, after })).found).toEqual(['a']);
-  expect((await ids({ limit: 3 })).found).toEqual(['c', 'b', 'a']);
-  expect((await ids({ limit: 0 })).found).toEqual([]);
-  await expect(ids({ limit: 4 })).rejects.toMatchObject({ code: 'session_corrupt' });
-  await expect(ids({ limit: -1 })).rejects.toMatchObject({ code: 'invalid_input' });
-});
