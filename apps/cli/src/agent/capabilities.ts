@@ -87,7 +87,6 @@ type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 function fileCapabilities(
   environment: Environment,
   { compaction: file, compactionFile: fileName, named = new Map(), directory, ...sources }: Beside = {},
-  registry?: CapabilityRegistry,
 ): Readonly<Record<string, FileCapability>> {
   // The `hooks` capability is created later, in the order of the file.
   let made: Hooks | undefined;
@@ -115,17 +114,12 @@ function fileCapabilities(
     infinity_context: infinityContext(named, around),
     hooks: fileCapability('hooks', hooksConfigSchema, (config) => {
       made = hooks(config, directory);
-      return made;
+      return { name: 'hooks' };
     }),
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
     ...ofOnePerson(directory),
-    ...harnessCapabilities({
-      subagents: {
-        model: (reference) => chooseModel(reference, environment),
-        ...(registry ? { registry } : {}),
-      },
-    }),
+    ...harnessCapabilities({ subagents: { model: (reference) => chooseModel(reference, environment) } }),
     mcp: mcpCapability({ environment }),
   };
 }
@@ -143,13 +137,11 @@ export function createRegistry(
   beside: Beside = {},
   { allowAll = false, made }: RegistryOptions = {},
 ): CapabilityRegistry {
-  const [registry, ofSubagents] = [new CapabilityRegistry(), new CapabilityRegistry()];
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside, ofSubagents))) {
+  const registry = new CapabilityRegistry();
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside))) {
     const isBypassed = allowAll && name === 'permissions';
     const factory = (config: unknown) =>
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
-    // It cannot tell whether `compaction` belongs to the subagent or to its parent.
-    if (name !== 'infinity_context') ofSubagents.register(name, factory);
     registry.register(name, (config) => {
       made?.(name);
       return factory(config);

@@ -29,21 +29,14 @@ const before = (line: string) => `${compaction}\nhooks: { before_compaction: ${J
 
 describe('hooks from YAML alone', () => {
   it('run commands beside the file, which read each event', async () => {
-    const every = ['call', 'step', 'tool', 'compaction'].flatMap((event) =>
-      ['before', 'after'].map((when) => `  ${when}_${event}: sh hook.sh`),
-    );
     const files = {
-      'agent.yaml': `${compaction}\nhooks:\n${every.join('\n')}\ncapabilities: [todo_list]`,
+      'agent.yaml': `${compaction}\nhooks:\n  before_compaction: sh hook.sh\n  after_compaction: sh hook.sh`,
       'hook.sh': `cat >> ${place}/heard; echo >> ${place}/heard`,
     };
-    const calls = { name: 'todo_write', input: { todos: [{ content: 'Rest', status: 'pending' }] } };
-    const taken = await run({ files, ...due, faults: { calls } });
+    const taken = await run({ files, ...due });
     expect(warnings(taken)).toEqual([]);
     const told = heard();
-    expect(told.map(({ event }) => event)).toEqual([
-      ...['before_call', 'before_step', 'before_compaction', 'after_compaction', 'after_step'],
-      ...['before_tool', 'after_tool', 'before_step', 'after_step', 'after_call'],
-    ]);
+    expect(told.map(({ event }) => event)).toEqual(['before_compaction', 'after_compaction']);
     const facts = Object.fromEntries(told.map((one) => [one.event, one]));
     expect(facts.before_compaction).toMatchObject({
       session_id: 's',
@@ -52,8 +45,6 @@ describe('hooks from YAML alone', () => {
       keep_last: 10,
     });
     expect(facts.after_compaction).toMatchObject({ success: true, status: 'applied' });
-    expect(facts.before_tool).toMatchObject({ tool: calls.name, input: calls.input });
-    expect(facts.after_tool).toMatchObject({ tool: calls.name, is_error: false });
   });
 
   it('skip a compaction', async () => {
@@ -88,9 +79,9 @@ describe('hooks from YAML alone', () => {
 
   it('see no secrets of this process but those that they are passed', async () => {
     const print = (more: string) =>
-      `hooks: { after_call: 'echo "{\\"key\\": \\"$OPENAI_API_KEY\\"}" >> ${place}/heard'${more} }`;
-    await run({ files: print(''), talk: [] });
-    await run({ files: print(', pass_environment: [OPENAI_API_KEY]'), talk: [] });
+      `${compaction}\nhooks: { after_compaction: 'echo "{\\"key\\": \\"$OPENAI_API_KEY\\"}" >> ${place}/heard'${more} }`;
+    await run({ files: print(''), ...due });
+    await run({ files: print(', pass_environment: [OPENAI_API_KEY]'), ...due });
     expect(heard().map(({ key }) => key)).toEqual(['', 'secret']);
   });
 
@@ -99,8 +90,8 @@ describe('hooks from YAML alone', () => {
       'hooks: { before_compact: "true" }',
       'hooks.before_compact: unknown key; did you mean before_compaction?',
     ],
-    ['hooks: { before_tool: "" }', 'hooks.before_tool'],
-    ['hooks: { before_tool: [] }', 'hooks.before_tool'],
+    ['hooks: { after_compaction: "" }', 'hooks.after_compaction'],
+    ['hooks: { after_compaction: [] }', 'hooks.after_compaction'],
   ])('are refused with their path: %s', async (files, message) => {
     await expect(run({ files, talk: [] })).rejects.toThrow(message);
   });

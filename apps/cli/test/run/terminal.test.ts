@@ -62,9 +62,9 @@ async function open(answers: readonly Answer[], options = '', columns = 80, more
 
 describe('x run on a terminal', () => {
   it('asks once whether it may start what the file names, and goes on to the chat', async () => {
-    const hook = 'hooks: { after_call: "true" }\n';
+    const hook = 'hooks: { before_compaction: "true" }\n';
     const refused = await open([], '', 200, hook);
-    await refused.seen(/hooks\.after_call: "true"\nTrust it\? \(y\/n\)/);
+    await refused.seen(/hooks\.before_compaction: "true"\nTrust it\? \(y\/n\)/);
     refused.press('n\r');
     await refused.ended;
     expect(refused.terminal.text).toContain('x run agent.yaml --trust');

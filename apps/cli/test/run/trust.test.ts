@@ -32,13 +32,14 @@ afterEach(async () => {
 });
 
 const MODEL = 'model: compatible:fake\n';
+const COMPACTS = 'features: { compaction: { model: null, trigger: { messages: 1 } } }\n';
 const write = (text: string) => writeFileSync('agent.yaml', `${MODEL}${text}`);
 const ask = (...args: string[]) => x(['run', ...args, '--prompt', 'Hello']);
 
 it.each([
-  ['a hook', 'hooks: { after_call: "touch ran" }', 'hooks.after_call: "touch ran"'],
-  ['a hook among capabilities', 'capabilities: [{ ref: hooks, config: { after_call: "touch ran" } }]'],
-  ['a hook among features', 'features: { hooks: { after_call: "touch ran" } }'],
+  ['a hook', 'hooks: { before_compaction: "touch ran" }', 'hooks.before_compaction: "touch ran"'],
+  ['a hook among capabilities', 'capabilities: [{ ref: hooks, config: { before_compaction: "touch ran" } }]'],
+  ['a hook among features', 'features: { hooks: { before_compaction: "touch ran" } }'],
   ['a server', 'mcp_servers: { a: { command: sh, args: ["-c", "touch ran"] } }', '"args":["-c","touch ran"]'],
   ['a variable', 'system_prompt: "The key is ${OPENAI_API_KEY}."', '${OPENAI_API_KEY}'],
   ['a capability by a variable', 'capabilities: ["${WHICH:-shell}"]', '${WHICH:-shell}'],
@@ -52,7 +53,7 @@ it.each([
     'shell.pass_env',
   ],
   ['a file of an index', 'capabilities: [{ ref: memory, config: { index: ../i.db } }]', 'memory.index'],
-  ['a subagent', 'subagents: { definitions: [{ name: a, description: b }] }', 'subagents.definitions'],
+  ['a model', 'subagents: { models: [openai:gpt-5] }', 'subagents.models'],
 ])(
   'starts, allows and uses nothing that a file asks for before it is trusted: %s',
   async (_, text, line = '') => {
@@ -79,7 +80,7 @@ it('needs no trust for a file that starts, allows and leaves nothing', async () 
 it('is trusted until what it starts changes, in this place alone', async () => {
   writeFileSync('hook.sh', '#!/bin/sh\ntouch ran');
   chmodSync('hook.sh', 0o755);
-  const text = 'hooks: { after_call: "sh ./hook.sh" }\n';
+  const text = `${COMPACTS}hooks: { before_compaction: "sh ./hook.sh" }\n`;
   write(text);
   expect((await ask('--trust')).status).toBe(0);
   expect(existsSync('ran')).toBe(true);
@@ -104,7 +105,7 @@ it.each([
 ])('asks again when a program has changed, however it is named: %s', async (_, command) => {
   mkdirSync('s');
   for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'true');
-  write(`hooks: { after_call: ${command} }`);
+  write(`hooks: { before_compaction: ${command} }`);
   await ask('--trust');
   expect((await ask()).stderr).not.toContain('was not trusted');
   for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'touch more');
@@ -123,7 +124,7 @@ it('opens a link in the folder of its file, and no prompt from elsewhere', async
   mkdirSync('evil');
   writeFileSync('good/check.sh', 'touch good-ran');
   writeFileSync('evil/check.sh', 'touch evil-ran');
-  writeFileSync('good/agent.yaml', `${MODEL}hooks: { after_call: "sh ./check.sh" }`);
+  writeFileSync('good/agent.yaml', `${MODEL}hooks: { before_compaction: "sh ./check.sh" }`);
   expect((await ask('good/agent.yaml', '--trust')).status).toBe(0);
   symlinkSync('../good/agent.yaml', 'evil/agent.yaml');
   await ask('evil/agent.yaml');
@@ -138,14 +139,14 @@ it('opens a link in the folder of its file, and no prompt from elsewhere', async
 it('counts the files that a program takes from its own folder', async () => {
   mkdirSync('tools');
   writeFileSync('tools/run.sh', 'touch ../ran');
-  write('hooks: { after_call: "sh run.sh", cwd: tools }');
+  write('hooks: { before_compaction: "sh run.sh", cwd: tools }');
   expect((await ask('--trust')).status).toBe(0);
   writeFileSync('tools/run.sh', 'touch ../more');
   expect((await ask()).status).toBe(2);
 });
 
 it('says first what is wrong in a file', async () => {
-  write('hooks: { after_call: "touch ran" }\nsystem_promt: Be brief.');
+  write('hooks: { before_compaction: "touch ran" }\nsystem_promt: Be brief.');
   expect((await ask('--trust')).stderr).toContain('system_promt: unknown key');
 });
 

@@ -89,9 +89,7 @@ type OwnSettings = Pick<AgentSettings, keyof typeof ownShape>;
 export const ownSettingsSchema = z.strictObject({
   ...withoutDefaults(ownShape),
   limits: z.strictObject(withoutDefaults(limitsSchema.shape)).optional(),
-}) as unknown as z.ZodType<OwnSettings, OwnSettings> & {
-  readonly shape: Readonly<Record<string, z.ZodType>>;
-};
+}) as unknown as z.ZodType<OwnSettings, OwnSettings>;
 
 /** Everything an agent is made of. */
 export interface AgentParts {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type CallScope, type Capability, textOf } from '@x/core';
+import type { CallScope } from '@x/core';
 import { errorText, headOf, parsedJson, parseWith, toSnakeCase } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
@@ -13,25 +13,13 @@ const QUOTED_CHARS = 300;
 const command = z.string().trim().min(1).optional();
 
 const eventShape = {
-  /** Runs before a call. */
-  beforeCall: command,
-  /** Runs after a call: `text` is its answer, or `error` is the reason for its failure. */
-  afterCall: command,
-  /** Runs before a model request: `step` counts from 1. */
-  beforeStep: command,
-  /** Runs after the model's answer: `finish_reason`, or `error`. */
-  afterStep: command,
-  /** Runs before an allowed tool call: `tool`, `tool_use_id`, `input`. */
-  beforeTool: command,
-  /** Runs after a tool call: as above, with `output` and `is_error`, or `error`. */
-  afterTool: command,
   /** Runs before a compaction, and may print `{"skip": true}` or `{"instructions": "…"}`. */
   beforeCompaction: command,
   /** Runs after a compaction: `success`, `status`, `message`, `messages_before`, `messages_after`, `summary_length`. */
   afterCompaction: command,
 };
 
-/** The configuration of `hooks`: a command line for `sh -c` per event, and options for running them. */
+/** The configuration of `hooks`: a command line for `sh -c` per event, and options for running it. */
 export const hooksConfigSchema = z.strictObject({
   ...eventShape,
   /** Working directory of the commands, relative to the agent's file or, in code, to the current directory. */
@@ -46,29 +34,27 @@ export type HooksConfig = z.input<typeof hooksConfigSchema>;
 
 const answerSchema = z.strictObject({ skip: z.boolean().optional(), instructions: z.string().optional() });
 
-/** The capability `hooks`, with the hooks that `compaction({ … })` accepts. */
-export interface Hooks extends Capability {
+/** The hooks that `compaction({ … })` accepts. */
+export interface Hooks {
   beforeCompaction(input: object, scope: CallScope): Promise<z.output<typeof answerSchema> | undefined>;
   afterCompaction(result: { readonly outcome: object }, scope: CallScope): Promise<void>;
 }
 
 type Facts = Readonly<Record<string, unknown>>;
-type Part = 'Call' | 'Step' | 'Tool';
 
 /**
- * Runs your commands at events of an agent, as the user of this process and with a minimal environment. A command
+ * Runs your commands before and after compactions, as the user of this process and with a minimal environment. A command
  * receives its event as a JSON object on standard input. If a command fails or times out, the agent emits a warning and
  * continues.
  *
  * @example
  * ```ts
- * const builder = HarnessAgent.builder().use(hooks({ afterTool: 'cat >> /var/log/agent/tools.jsonl' }));
+ * const builder = HarnessAgent.builder().use(compaction({ ...hooks({ afterCompaction: 'cat >> /var/log/agent.jsonl' }) }));
  * ```
  * @param directory The directory that `cwd` is relative to.
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function hooks(config: HooksConfig = {}, directory: string = process.cwd()): Hooks {
-  // Long because it holds a hook for each event, which all share the settings and the two functions that run commands.
   const settings = parseWith(hooksConfigSchema, config, 'hooks configuration');
   const { timeoutMs, passEnvironment, cwd: place, ...commands } = settings;
   const cwd = resolve(directory, place);
@@ -109,49 +95,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
     return '';
   }
 
-  async function around<Result>(
-    part: Part,
-    scope: CallScope,
-    facts: Facts,
-    next: () => Promise<Result>,
-    factsOf: (result: Result) => Facts,
-  ): Promise<Result> {
-    await tell(`before${part}`, scope, facts);
-    let result: Result;
-    try {
-      result = await next();
-    } catch (error) {
-      await tell(`after${part}`, scope, { ...facts, error: errorText(error) });
-      throw error;
-    }
-    await tell(`after${part}`, scope, { ...facts, ...factsOf(result) });
-    return result;
-  }
-
   return {
-    name: 'hooks',
-    aroundCall: (scope, next) =>
-      around('Call', scope, {}, next, () => {
-        const last = scope.state.context.at(-1);
-        return last?.role === 'assistant' ? { text: textOf(last) } : {};
-      }),
-    aroundReason: (scope, next) =>
-      around('Step', scope, { step: scope.step }, next, ({ finishReason }) => ({
-        finish_reason: finishReason,
-      })),
-    aroundTool(call, scope, next) {
-      const facts = { tool: call.name, tool_use_id: call.id, input: call.input };
-      return around(
-        'Tool',
-        scope,
-        facts,
-        () => next(call),
-        ({ output, isError }) => ({
-          output: output.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n'),
-          is_error: isError,
-        }),
-      );
-    },
     async beforeCompaction(input, scope) {
       const printed = await tell('beforeCompaction', scope, inSnakeCase(input));
       if (printed === '') return undefined;

@@ -1,11 +1,9 @@
-import { InvalidInputError, type JsonObject, type JsonValue, parseFileConfig } from '@x/core';
-import { fileJsonSchema, type Issue, isObject, jsonObjectSchema } from '@x/core/internal';
+import { type JsonObject, type JsonValue, parseFileConfig } from '@x/core';
+import { fileJsonSchema, isObject, jsonObjectSchema } from '@x/core/internal';
 import * as z from 'zod';
-import { type AgentSettings, ownSettingsSchema, settingsSchema } from '../agent/agent-parts.js';
+import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
 import type { CapabilityPlace } from '../agent/capability-registry.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
-import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/members.js';
-import { notOfMembers, withReasons } from './refused-keys.js';
 import { splitNames } from './subagent-files.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
@@ -33,7 +31,8 @@ export interface ModelReference {
   readonly nativeCompaction?: 'auto' | 'off' | undefined;
 }
 
-const model = z.union(
+/** A model: `openai:gpt-5`, or `{ id, context_window, native_compaction }`. */
+export const modelSchema = z.union(
   [
     partName.transform((id): ModelReference => ({ id })),
     z.strictObject({
@@ -48,15 +47,15 @@ const model = z.union(
   },
 );
 
-const { name: agentName, systemPrompt, isolation, ...settings } = settingsSchema.shape;
-
-/** Keys, in addition to settings, that an agent's file and the subagents in it share. */
-const shape = {
-  /** Description for people, and for agents that choose a subagent. */
+const schema = z.strictObject({
+  /** Schema reference for editors. */
+  $schema: z.string().optional(),
+  ...settingsSchema.shape,
+  model: modelSchema,
+  /** Description for people. */
   description: z.string().optional(),
-  systemPrompt,
   /** Fallback models, tried in this order if the model fails permanently. */
-  fallback: z.array(model).optional(),
+  fallback: z.array(modelSchema).optional(),
   /** Names of the tools to keep, out of all tools of its capabilities; a name may end in `*`. Default: all. */
   tools: z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional(),
   /** Rules that deny calls even if `permissions` allows them: `execute(rm *)`. */
@@ -66,42 +65,16 @@ const shape = {
   features: z.record(z.string(), z.unknown()).default({}),
   /** The same as the capability `permissions`, ahead of all others. */
   permissions: z.unknown().optional(),
-};
-
-const schema = z.strictObject({
-  /** Schema reference for editors. */
-  $schema: z.string().optional(),
-  name: agentName,
-  model,
-  ...shape,
-  ...settings,
-  isolation,
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
   /** A session store by reference or address. Default: the store that the program opens. */
   session: reference.optional(),
-  /** The same as the capability `hooks`. Wraps all other capabilities except `permissions`. */
+  /** The same as the capability `hooks`: commands to run before and after compactions. */
   hooks: z.unknown().optional(),
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
   /** MCP servers by name; the same as `servers` of the capability `mcp`. */
   mcpServers: z.unknown().optional(),
-});
-
-const { name, description, without, hidden } = definitionSchema.shape;
-
-/**
- * A subagent in `definitions` of an agent's file. Keys that it omits default to the agent's, or to those for all
- * subagents.
- */
-const memberSchema = z.strictObject({
-  ...shape,
-  ...ownSettingsSchema.shape,
-  name,
-  description,
-  model: model.optional(),
-  without: without.unwrap().optional(),
-  hidden: hidden.unwrap().optional(),
 });
 
 /**
@@ -111,7 +84,7 @@ const memberSchema = z.strictObject({
  * @throws {InvalidInputError} naming every bad key.
  */
 export function parseModelReference(value: unknown, subject: string): ModelReference {
-  return parseFileConfig(z.strictObject({ model }), { model: value }, subject).model;
+  return parseFileConfig(z.strictObject({ model: modelSchema }), { model: value }, subject).model;
 }
 
 /** A capability that a file refers to. */
@@ -122,19 +95,13 @@ export interface PlacedCapability {
   readonly place: CapabilityPlace;
 }
 
-/** The parsed keys that agents and subagents share. */
-export interface AgentKeys {
+/** The parsed content of an agent's file. */
+export interface AgentConfig {
   readonly settings: Partial<AgentSettings>;
-  readonly systemPrompt: string;
-  readonly fallback: readonly ModelReference[] | undefined;
+  readonly model: ModelReference;
+  readonly fallback: readonly ModelReference[];
   readonly narrowing: Narrowing;
   readonly capabilities: readonly PlacedCapability[];
-}
-
-/** The parsed content of an agent's file. */
-export interface AgentConfig extends AgentKeys {
-  readonly fallback: readonly ModelReference[];
-  readonly model: ModelReference;
   readonly workspace?: PartReference | undefined;
   readonly session?: PartReference | undefined;
 }
@@ -153,48 +120,32 @@ export interface ParseAgentOptions {
 export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}): AgentConfig {
   const subject = 'agent configuration';
   const { environment = process.env } = options;
-  const file = withReasons('agent', () =>
-    parseFileConfig(schema, substituted(value, environment, subject), subject),
-  );
+  const file = parseFileConfig(schema, substituted(value, environment, subject), subject);
   const servers = file.mcpServers === undefined ? undefined : { servers: file.mcpServers };
-  const keys = agentKeys(file, Object.keys(settings), [
-    ...named('permissions', file.permissions),
-    ...named('hooks', file.hooks),
-    ...listed(file),
-    ...named('subagents', file.subagents),
-    ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
-  ]);
-  const { name, model, isolation, workspace, session } = file;
-  const { systemPrompt } = keys;
+  const { model, fallback = [], tools, deny, workspace, session } = file;
+  const given = Object.keys(settingsSchema.shape).flatMap((key) => {
+    const value = file[key as keyof AgentSettings];
+    return value === undefined ? [] : [[key, value] as const];
+  });
   return {
-    ...keys,
-    fallback: keys.fallback ?? [],
-    settings: { ...keys.settings, name, systemPrompt, isolation },
+    settings: Object.fromEntries(given),
     model,
+    fallback,
+    narrowing: { tools, deny },
+    capabilities: [
+      ...named('permissions', file.permissions),
+      ...named('hooks', file.hooks),
+      ...listed(file),
+      ...named('subagents', file.subagents),
+      ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
+    ],
     workspace,
     session,
   };
 }
 
-type Written = z.output<z.ZodObject<typeof shape>>;
-
-function agentKeys(
-  { systemPrompt, tools, deny, fallback, ...file }: Written,
-  settings: readonly string[],
-  capabilities: readonly PlacedCapability[],
-): AgentKeys {
-  const given = Object.entries(file).filter(([key, value]) => settings.includes(key) && value !== undefined);
-  return {
-    settings: Object.fromEntries(given),
-    systemPrompt,
-    fallback,
-    narrowing: { tools, deny },
-    capabilities,
-  };
-}
-
 /** Lists the capabilities in `capabilities` and `features`. */
-function listed({ capabilities, features }: Written): readonly PlacedCapability[] {
+function listed({ capabilities, features }: z.output<typeof schema>): readonly PlacedCapability[] {
   return [
     ...capabilities.map((reference, index) => {
       const path = `capabilities[${index}]`;
@@ -207,32 +158,6 @@ function listed({ capabilities, features }: Written): readonly PlacedCapability[
       return [{ ref, ...(config === true ? {} : { config }), place: { path, config: path } }];
     }),
   ];
-}
-
-/** A subagent in `definitions`, as the file describes it. */
-export interface MemberConfig extends AgentKeys {
-  readonly definition: Pick<SubagentDefinition, 'name' | 'description' | 'hidden' | 'without'>;
-  readonly model: ModelReference | undefined;
-}
-
-/**
- * Parses a subagent in `definitions` of an agent's file.
- *
- * @throws {InvalidInputError} naming the path of every bad key, with the reason if only an agent accepts the key.
- */
-export function parseMember(value: unknown, subject: string): MemberConfig {
-  const file = withReasons('definition', () => parseFileConfig(memberSchema, value, subject));
-  const { name, description, hidden, without = [], model, features } = file;
-  const off = Object.keys(features).filter((ref) => features[ref] === false);
-  const definition = { name, description, hidden, without: [...without, ...off] };
-  const placed = [...named('permissions', file.permissions), ...listed(file)];
-  const shared = placed.flatMap(({ ref, place }): readonly Issue[] => {
-    const message = notOfMembers(ref);
-    return message === undefined ? [] : [{ path: place.path, message }];
-  });
-  if (shared.length > 0) throw new InvalidInputError(subject, shared);
-  const keys = agentKeys(file, Object.keys(ownSettingsSchema.shape), placed);
-  return { ...keys, definition, model: model?.id === 'inherit' ? undefined : model };
 }
 
 /**
@@ -269,19 +194,12 @@ type Schemas = Readonly<Record<string, JsonObject | undefined>>;
  */
 export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
   const { hooks, subagents, mcp } = capabilities;
-  const definitions = { type: 'array', items: memberJsonSchema(capabilities) };
   return withProperties(fileJsonSchema(schema), {
     ...capabilityKeys(capabilities),
     hooks,
-    subagents: subagents && withProperties(subagents, { definitions }),
+    subagents,
     mcp_servers: jsonObjectSchema.safeParse(mcp?.properties).data?.servers,
   });
-}
-
-/** Returns the JSON Schema of a subagent in `definitions`. */
-export function memberJsonSchema(capabilities: Schemas = {}): JsonObject {
-  const own = Object.entries(capabilities).filter(([name]) => notOfMembers(name) === undefined);
-  return withProperties(fileJsonSchema(memberSchema), capabilityKeys(Object.fromEntries(own)));
 }
 
 /** Returns the schemas of the keys that contain capabilities. */
@@ -309,7 +227,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
 }
 
 /** Returns a JSON Schema in which the known properties are replaced. */
-export function withProperties(
+function withProperties(
   json: JsonObject,
   known: Readonly<Record<string, JsonValue | undefined>>,
 ): JsonObject {

@@ -20,8 +20,7 @@ const nothing = z.strictObject({});
 /**
  * Returns the capabilities of this package by the names that files use, to register in a `CapabilityRegistry`.
  *
- * @param program Options that files cannot set: where subagents run, and which models and capabilities their
- * definitions may use.
+ * @param program Options that files cannot set: where subagents run, and which models they may use.
  */
 export function harnessCapabilities(
   program: { readonly subagents?: SubagentsInFiles } = {},

@@ -5,7 +5,6 @@ import type { AgentSettings } from '../agent/agent-parts.js';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
 import { parseFrontMatter } from '../lib/front-matter.js';
 import { legibleEntries } from '../lib/legible-entries.js';
-import { withReasons } from './refused-keys.js';
 
 /** Schema of a subagent's name, which is part of session keys and paths and is written by models. */
 const nameSchema = z
@@ -113,8 +112,7 @@ export async function loadSubagents(
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
         `${entry.path}: model: there is no model named "${model}" (known: ${known}), so the parent's model is used; ` +
-          'a file of the workspace may name only models that the operator lists: in definitions of the agent’s file, ' +
-          'or in code in models of subagents(…)',
+          'a file of the workspace may name only the models that the operator lists: models of subagents',
       );
     } catch (error) {
       problems.push(`${entry.path}: ${errorText(error)}`);
@@ -140,7 +138,7 @@ function parseSubagentFile(text: string, path: string) {
   }
   given.system_prompt ??= body;
   const { known, warnings } = withoutForeignKeys(given, path);
-  const definition = withReasons('file', () => parseFileConfig(subagentFileSchema, known, path));
+  const definition = parseFileConfig(subagentFileSchema, known, path);
   return { subagent: { ...definition, source: text }, warnings };
 }
 

@@ -36,12 +36,7 @@ it('leads to what is wrong where the file has it, whatever else is in the file',
   const issues = await issuesOf({
     capabilities,
     permissions: { deny: ['read_file', '((('], edit_tools: 'all' },
-    subagents: {
-      definitions: [
-        { name: 'ok', description: 'x' },
-        { name: 'a b', description: 'x' },
-      ],
-    },
+    subagents: { models: ['known', 'lost'] },
     mcp_servers: { wiki: { comand: 'x' } },
     fallback: ['known', 'lost'],
   });
@@ -52,7 +47,7 @@ it('leads to what is wrong where the file has it, whatever else is in the file',
     expect.stringMatching(/^capabilities\[2\]\.config\.timeout_ms: /),
     expect.stringMatching(/^capabilities\[3\]: there is no capability named "nonsense"/),
     expect.stringMatching(/^capabilities\[4\]: needs a limit/),
-    expect.stringMatching(/^subagents\.definitions\[1\]\.name: must be letters/),
+    expect.stringMatching(/^subagents\.models\[1\]: there is no model/),
     expect.stringMatching(/^mcp_servers\.wiki\.comand: unknown key/),
   ]);
 });
@@ -71,5 +66,5 @@ it('says where the configuration of a capability is written', async () => {
   const capabilities = [{ ref: 'budget', strategy: 'auto' }];
   await expect(
     agentFromConfig({ model: 'known', capabilities }, { model, registry } as never),
-  ).rejects.toThrow('capabilities[0].strategy: unknown key here; write it under config, next to ref');
+  ).rejects.toThrow('capabilities[0].strategy: unknown key');
 });

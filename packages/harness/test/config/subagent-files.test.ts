@@ -150,7 +150,7 @@ describe('subagents in files', () => {
     expect(warnings).toEqual([
       ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
       expect.stringMatching(
-        /model: there is no model named "openai:gpt-4o-mini" \(known: none\).* in definitions of the agent’s file, or in code in models of/,
+        /model: there is no model named "openai:gpt-4o-mini" \(known: none\).* models of subagents/,
       ),
     ]);
     // The parent's model works for it, with its prompt and tools, for one step.
