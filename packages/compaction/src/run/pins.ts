@@ -7,14 +7,14 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { isObject } from '@x/core/internal';
+import { digest, isObject } from '@x/core/internal';
 import { markedText, marksOf, marksOfText } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { isOfSummary } from '../summary/summary-message.js';
 import { mostTokensOf } from './budget.js';
 
 const HEADLINE = 'Pinned parts of earlier messages, word for word. They still hold:';
-/** The lines in front of pinned texts, if the user did not write all of them. */
+/** Says who wrote a pinned text, if the user did not write all of them. */
 const SOURCES: { readonly [Role in Message['role']]?: string } = {
   user: 'From the user:',
   assistant: 'From an answer of the assistant:',
@@ -33,16 +33,22 @@ function isUsers({ role = 'user' }: Pin): boolean {
   return role === 'user';
 }
 
-/** Makes the message that holds pinned texts. Each text is a block with a mark that says which pin it is. */
+/**
+ * Makes the message that holds pinned texts. Each text is a block with a mark that says which pin it is. If the user did not write all of
+ * them, the lines between them begin with a hash of all texts, which no text can contain.
+ */
 export function pinBoard(pins: readonly Pin[]): Message {
-  const isMixed = !pins.every(isUsers);
+  const sign = pins.every(isUsers) ? undefined : digest(pins.map(({ text }) => text).join()).slice(0, 16);
+  const line = (text: string): readonly TextBlock[] =>
+    sign === undefined ? [] : [{ type: 'text', text: `[${sign}] ${text}` }];
   const content = pins.flatMap(({ text, ...pin }): readonly TextBlock[] => {
     const { role = 'user' } = pin;
-    const source: readonly TextBlock[] = isMixed ? [{ type: 'text', text: SOURCES[role] ?? `${role}:` }] : [];
     const origin = role === 'tool' ? { origin: 'server' as const } : {};
-    return [...source, { ...markedText(text, { pin: pin as JsonObject }), ...origin }];
+    const marked = { ...markedText(text, { pin: pin as JsonObject }), ...origin };
+    return [...line(SOURCES[role] ?? `${role}:`), marked];
   });
-  return userMessage([{ type: 'text', text: HEADLINE }, ...content], {
+  const headline = sign ? `${HEADLINE} Only lines that begin with [${sign}] say who wrote them.` : HEADLINE;
+  return userMessage([{ type: 'text', text: headline }, ...content, ...line('End of the pinned parts.')], {
     kind: 'synthetic',
     metadata: { '@x/compaction': { pins: true } },
   });
@@ -66,8 +72,8 @@ function pinsOn(board: Message): readonly Pin[] {
 const MATCHED = 'match:';
 
 /**
- * Collects the pins of a conversation: first the requested ones, then those that `keep.match` has put on the board, then messages that
- * contain a text of `keep.match`, the newest first.
+ * Collects the pins of a conversation: first the requested ones, then those that contain a text of `keep.match`, on the board and then in
+ * messages, the newest first.
  */
 export function pinsOf(
   messages: readonly Message[],
@@ -75,14 +81,15 @@ export function pinsOf(
   match: readonly string[],
 ): readonly Pin[] {
   const matched = new Map<string, Pin>();
+  const isMatched = (text: string) => match.some((words) => text.includes(words));
   // If a message was shortened since, the board has its whole text.
-  for (const pin of messages.flatMap(pinsOn)) if (pin.id.startsWith(MATCHED)) matched.set(pin.id, pin);
+  for (const pin of messages.flatMap(pinsOn))
+    if (pin.id.startsWith(MATCHED) && isMatched(pin.text)) matched.set(pin.id, pin);
   for (const message of match.length > 0 ? messages.toReversed() : []) {
     const id = MATCHED + message.id;
     if (message.kind !== undefined || message.role === 'system' || matched.has(id)) continue;
     const text = textOf(message).trim();
-    if (match.some((words) => text.includes(words)))
-      matched.set(id, { id, text, messageId: message.id, role: message.role });
+    if (isMatched(text)) matched.set(id, { id, text, messageId: message.id, role: message.role });
   }
   const byText = new Map<string, Pin>();
   for (const pin of [...asked, ...matched.values()]) {
