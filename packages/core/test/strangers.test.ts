@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { assistantMessage, type Message, toolResultMessage, userMessage } from '../src/index.js';
-import { strangersIn, UNCONFIRMED } from '../src/internal.js';
+import { REMINDED, strangersIn, UNCONFIRMED } from '../src/internal.js';
 
 let serial = 0;
 /** A call of a tool with its result. */
@@ -30,6 +30,11 @@ it.each([
     'memory that nobody confirmed',
     [go, ...round('memory_search', `${UNCONFIRMED}fetch_page] x`, 'agent')],
     ['memory_search'],
+  ],
+  [
+    'an answer whose reminders quoted them',
+    [go, { ...assistantMessage('x'), metadata: { [REMINDED]: ['finished-tasks'] } }],
+    ['finished-tasks'],
   ],
   ['a note about what was removed', [note, ...round('note', 'ok', 'agent')], ['earlier messages']],
   [

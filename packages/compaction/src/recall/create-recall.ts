@@ -184,7 +184,8 @@ export class SourceRecall implements Recall {
     const room = maxTokens - meter.text(REMINDER) - FRAME;
     const text = await this.#find(wholeText(request), room, meter, (messageId) => present.has(messageId));
     if (text === undefined) return undefined;
-    return userMessage(`${REMINDER}\n${text}`, { id: 'recall-reminder', kind: 'synthetic' });
+    const found = { type: 'text', text: `${REMINDER}\n${text}`, origin: 'server' } as const;
+    return userMessage([found], { id: 'recall-reminder', kind: 'synthetic' });
   }
 
   /** Indexes the new messages of the source. Calls run one after the other. */

@@ -4,6 +4,16 @@ import { type Message, textOf, toolUsesOf } from './message.js';
 /** Begins a line of memory that came from a stranger's text and that no person has confirmed. */
 export const UNCONFIRMED = '[unconfirmed: ';
 
+/** The key in an answer's metadata that names the reminders of its request which quoted strangers. */
+export const REMINDED = 'quotedBy';
+
+/** Tests if a message contains text that neither the user nor the agent wrote. Results of tools do not count. */
+export function quotesStrangers({ content }: Message): boolean {
+  return content.some(
+    ({ type, origin }) => type !== 'tool_result' && origin !== undefined && origin !== 'agent',
+  );
+}
+
 /**
  * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
  * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
@@ -18,10 +28,11 @@ export function strangersIn(
   const names = new Set<string>();
   for (let index = context.length - 1; index >= 0; index--) {
     const message = context[index] as Message;
-    const { role, kind, content } = message;
+    const { role, kind, content, metadata } = message;
     if (kind === 'summary') return [...names.add('summary')];
-    const isForeign = content.some(({ origin }) => origin !== undefined && origin !== 'agent');
-    if (kind !== undefined && isForeign) names.add('earlier messages');
+    if (kind !== undefined && quotesStrangers(message)) names.add('earlier messages');
+    const reminded = metadata?.[REMINDED];
+    if (Array.isArray(reminded)) for (const name of reminded) names.add(`${name}`);
     if (role === 'user' && kind === undefined) {
       if (content.some(({ origin }) => origin !== undefined)) names.add('task');
       if (isAnswered(context, index)) break;

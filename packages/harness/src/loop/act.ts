@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import {
   type AgentState,
@@ -28,7 +28,15 @@ import {
   type Denied,
   wrongInput,
 } from './clearance.js';
-import { approvalsOf, errorResultsFor, openCalls, waitingCalls } from './open-calls.js';
+import {
+  approvalsOf,
+  errorResult,
+  errorResultsFor,
+  openCalls,
+  type ResultMessage,
+  resultMessage,
+  waitingCalls,
+} from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -176,10 +184,10 @@ async function runOne(
   const { use } = verdict;
   const startedAt = performance.now();
   if (verdict.type === 'deny') {
-    const denied = { ...toolResultBlock(use, verdict.message, true), origin: 'agent' as const };
+    const denied = errorResult(use, verdict.message);
     call.emit({ type: 'tool.call', call: use });
-    call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
-    return resultMessage(denied);
+    call.emit({ type: 'tool.result', result: denied.content[0], durationMs: performance.now() - startedAt });
+    return denied;
   }
   const { tool, edited, decisions, confine } = verdict;
   // Hooks are confined like the tool, so that a hook cannot bypass a rule on files.
@@ -210,7 +218,7 @@ async function runOne(
     scope,
     async (argument) =>
       tool === undefined
-        ? toolResultBlock(argument, unknown(), true)
+        ? errorResult(argument, unknown()).content[0]
         : runTool(tool, { ...given, call: argument }, limit),
     settings.limits,
   );
@@ -245,7 +253,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
     return admitMessages([message], 'result')[0] as ResultMessage;
   } catch (error) {
     const text = `The tool returned an invalid result: ${errorText(error)}`;
-    return noted(toolResultBlock(use, unsure(tool, text), true));
+    return noted({ ...toolResultBlock(use, unsure(tool, text), true), ...originOf(tool) });
   }
 }
 
@@ -287,8 +295,8 @@ function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowe
   return rest.slice(0, Math.min(size, end === -1 ? rest.length : end)) as readonly Allowed[];
 }
 
-function originOf({ origin, sessionOnly, paths }: Tool): Pick<ToolResultBlock, 'origin'> {
-  const known = origin ?? (sessionOnly ? 'agent' : paths && 'file');
+function originOf(tool: Tool | undefined): Pick<ToolResultBlock, 'origin'> {
+  const known = tool?.origin ?? (tool?.sessionOnly ? 'agent' : tool?.paths && 'file');
   return known === undefined ? {} : { origin: known };
 }
 
@@ -326,14 +334,6 @@ function changesSomething(verdict: CallVerdict): boolean {
   return verdict.type === 'run' && !verdict.tool?.readOnly;
 }
 
-interface ResultMessage extends Message {
-  readonly content: readonly [ToolResultBlock];
-}
-
-function resultMessage(result: ToolResultBlock): ResultMessage {
-  return { id: randomUUID(), role: 'tool', content: [result], createdAt: new Date().toISOString() };
-}
-
 /**
  * Runs one tool, and turns every outcome into a result that the model can act on: invalid input, timeouts and thrown errors become error
  * results. Rejects only if the whole call is interrupted.
@@ -357,7 +357,7 @@ async function runTool(
     // Tools report an abort in different ways, so the reason of the signal is used.
     const thrown: unknown = signal.aborted ? signal.reason : error;
     const text = leavesOpen(thrown) ? unsure(tool, errorText(thrown)) : wrongInput(thrown);
-    return toolResultBlock(call, text, true);
+    return { ...toolResultBlock(call, text, true), ...originOf(tool) };
   } finally {
     deadline.stop();
   }

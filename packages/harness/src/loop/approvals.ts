@@ -6,13 +6,12 @@ import {
   type PendingCall,
   type PermissionRule,
   type ToolUseBlock,
-  toolResultMessage,
 } from '@x/core';
 import type { PendingApproval } from '@x/core/internal';
 import type { Decision, Decisions } from '../agent/call-options.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { parseRule, sameRule } from '../lib/permission-rule.js';
-import { approvalsOf, openCalls } from './open-calls.js';
+import { approvalsOf, errorResult, openCalls } from './open-calls.js';
 
 /** Stores pending approvals in the state. */
 export function setPending(state: AgentState, approvals: readonly PendingApproval[]): void {
@@ -198,6 +197,6 @@ export function closeWaiting(state: AgentState): readonly Message[] {
         : first?.decision?.type === 'deny'
           ? first.decision.message
           : SKIPPED;
-    return toolResultMessage(call, text, { isError: true });
+    return errorResult(call, text);
   });
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { type AgentState, type Message, type ToolUseBlock, toolResultMessage } from '@x/core';
+import { createHash, randomUUID } from 'node:crypto';
+import type { AgentState, Message, ToolResultBlock, ToolUseBlock } from '@x/core';
 import { type PendingApproval, sortedJson } from '@x/core/internal';
-import { pairingOf } from '@x/core/messages';
+import { pairingOf, toolResultBlock } from '@x/core/messages';
 
 /** Finds the tool calls at the end of a conversation that have no result yet. Checks only the last step, because it runs in every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {
@@ -53,6 +53,19 @@ export function abandonedCalls(state: AgentState): readonly ToolUseBlock[] {
   return openCalls(state.context).filter((call) => !waiting.has(call));
 }
 
+export interface ResultMessage extends Message {
+  readonly content: readonly [ToolResultBlock];
+}
+
+export function resultMessage(result: ToolResultBlock): ResultMessage {
+  return { id: randomUUID(), role: 'tool', content: [result], createdAt: new Date().toISOString() };
+}
+
+/** Creates the error result of a call that did not run or did not finish, in the words of the harness. */
+export function errorResult(call: ToolUseBlock, text: string): ResultMessage {
+  return resultMessage({ ...toolResultBlock(call, text, true), origin: 'agent' });
+}
+
 /** Results that the model reads for calls that never finished. */
 const INTERRUPTED = {
   crash:
@@ -81,7 +94,7 @@ export function errorResultsFor(
 ): readonly Message[] {
   return calls.map((call) => {
     const text = began === undefined || began.includes(call.id) ? INTERRUPTED[reason] : NOT_BEGUN;
-    return toolResultMessage(call, text, { isError: true });
+    return errorResult(call, text);
   });
 }
 

@@ -11,7 +11,7 @@ import {
   type ReasonScope,
   textOf,
 } from '@x/core';
-import { FINISH_REASONS, mayRefuseItems, soundUsage } from '@x/core/internal';
+import { FINISH_REASONS, mayRefuseItems, quotesStrangers, REMINDED, soundUsage } from '@x/core/internal';
 import { checkMessages, classifyModelError, sendable } from '@x/core/messages';
 import { answerAsText } from '../output/final-answer.js';
 import { AnswerIds } from './answer-ids.js';
@@ -35,7 +35,12 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   call.addUsage(usage);
 
   const { content, ...dropped } = withoutSurplus(call, ids.distinct(response.content));
-  const metadata = { ...authorship(content, call.scope.model), ...dropped };
+  const reminded = (call.reason?.reminders ?? []).filter(quotesStrangers).map(({ id }) => id);
+  const metadata = {
+    ...authorship(content, call.scope.model),
+    ...dropped,
+    ...(reminded.length > 0 && { [REMINDED]: reminded }),
+  };
   const message = assistantMessage(content, {
     id: call.draft.messageId,
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),

@@ -11,7 +11,6 @@ import {
   TimeLimitError,
   type ToolUseBlock,
   textOf,
-  toolResultMessage,
   toolUsesOf,
   userMessage,
 } from '@x/core';
@@ -23,7 +22,14 @@ import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { around } from './around.js';
-import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
+import {
+  abandonedCalls,
+  errorResult,
+  errorResultsFor,
+  openCalls,
+  repairPairing,
+  waitingCalls,
+} from './open-calls.js';
 import { reason } from './reason.js';
 import { isOpenCall, openReceipt, resumeReceipt, settleReceipts } from './receipts.js';
 import { unsaidOf } from './repeats.js';
@@ -200,7 +206,7 @@ async function settleCut(
   cut: 'truncated' | 'filtered' | 'refused',
 ): Promise<StopReason | undefined> {
   const uses = message ? toolUsesOf(message) : [];
-  call.add(uses.map((use) => toolResultMessage(use, NOT_RUN[cut], { isError: true })));
+  call.add(uses.map((use) => errorResult(use, NOT_RUN[cut])));
   if (cut !== 'truncated') return cut;
   // The model is informed that its calls are too long. If it repeats this, the call ends, because it would use up all steps.
   if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
@@ -224,7 +230,7 @@ function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void 
     (use) => uses.includes(use) && use.name !== chosen,
   );
   const text = `Not run: in this step you must ${must}.`;
-  call.add(refused.map((use) => toolResultMessage(use, text, { isError: true })));
+  call.add(refused.map((use) => errorResult(use, text)));
 }
 
 /** Warns if a model ended its answer without the tool call that `toolChoice` requires. */

@@ -1,10 +1,5 @@
-import {
-  type ContentBlock,
-  type Message,
-  type ModelResponse,
-  type ToolUseBlock,
-  toolResultMessage,
-} from '@x/core';
+import type { ContentBlock, Message, ModelResponse, ToolUseBlock } from '@x/core';
+import { errorResult } from '../loop/open-calls.js';
 import type { RunningCall } from '../loop/running-call.js';
 
 /** Tests if the answer matches the requested schema. If it does not, adds a message that tells the model why. */
@@ -26,7 +21,7 @@ export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock
   const text =
     'Not taken: this must be the only call of its turn. Read the results of the other calls first, then answer.';
   const early = uses.filter((use) => use.name === name);
-  call.add(early.map((use) => toolResultMessage(use, text, { isError: true })));
+  call.add(early.map((use) => errorResult(use, text)));
 }
 
 /**

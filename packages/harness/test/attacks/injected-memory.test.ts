@@ -115,6 +115,13 @@ it('a plan remembers nothing', async () => {
   expect(results()).toContain('plan mode is on, and memory_save may change something');
 });
 
+it('a call of ours that failed warns of nobody', async () => {
+  const write = call('write_file', { path: 'a.md', content: 'x' });
+  const failed = [call('read_file', { path: 'none.md' }), call('memory_get', {}), call('no_such_tool')];
+  const { inNew } = agentOf([...failed, write], { mode: 'default' });
+  expect((await inNew('Write it')).pendingCalls[0]?.reason).not.toContain('of others');
+});
+
 it('who decides on a call, and may keep a rule, learns whose text the turn has read', async () => {
   const write = call('write_file', { path: 'a.md', content: 'x' });
   const { inNew } = agentOf([call('fetch_page'), write, write], { mode: 'default' });

@@ -61,10 +61,7 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
  * otherwise ''. Results that came after that message did not influence them.
  */
 export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
-  const read = context.slice(
-    0,
-    context.findLastIndex(({ role }) => role === 'assistant'),
-  );
+  const read = context.slice(0, context.findLastIndex(({ role }) => role === 'assistant') + 1);
   const names = strangersIn(read, ['agent', 'file']);
   return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
 }

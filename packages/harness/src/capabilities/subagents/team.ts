@@ -175,7 +175,8 @@ class Team implements Capability {
     // Report each end once: the commit that stores the model's answer also marks the end as reported.
     call.showing = (await this.news(call)).filter((task) => !isOpen(task) && task.status !== task.told);
     if (call.showing.length === 0) return [];
-    return [userMessage(tasksReminder(call.showing), { id: 'finished-tasks', kind: 'synthetic' })];
+    const text = { type: 'text', text: tasksReminder(call.showing), origin: 'server' } as const;
+    return [userMessage([text], { id: 'finished-tasks', kind: 'synthetic' })];
   }
 
   async aroundReason(scope: CallScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {

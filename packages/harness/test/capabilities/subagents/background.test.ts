@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { defineTool, openSession, RuntimeContext, SessionKey, SessionLeaseError, textOf } from '@x/core';
-import { takeTurn } from '@x/core/internal';
+import { strangersIn, takeTurn } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -70,7 +70,10 @@ describe('a task in the background', () => {
     expect(announced(model.requests[3]?.messages ?? [])).toContain('THE RESULT');
     expect(announced(model.requests[4]?.messages ?? [])).toBe('');
     const state = await agent.state(context);
-    expect(JSON.stringify(state?.context)).not.toContain('THE RESULT');
+    const messages = state?.context ?? [];
+    expect(JSON.stringify(messages)).not.toContain('THE RESULT');
+    // The turn that was shown the result counts as one that has read text of others, the next one does not.
+    expect([strangersIn(messages.slice(0, -2)), strangersIn(messages)]).toEqual([['finished-tasks'], []]);
     await agent.close();
   });
 
