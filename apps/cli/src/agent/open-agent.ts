@@ -121,7 +121,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const made = new Set<string>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
-  await requireTrust(file, content, options.trust);
+  const keepTrust = await requireTrust(file, content, options.trust);
   const { id } = first.model;
   const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);
@@ -145,6 +145,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const events = eventLog();
   builder.use(events, ...defaultsBeside(made, await pricesOf(parsed), allowAll));
   const agent = builder.build();
+  keepTrust();
   for (const problem of await problemsOf(file, agent, parsed, made)) warn(problem);
   return {
     agent,

@@ -27,14 +27,14 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
  * to the file's path, to its settings, and to the contents of the files in its folder whose names occur in them.
  *
  * @param trust Default: only files that were trusted before.
+ * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
  * @throws {UsageError} with everything that would run, if the file is not trusted.
  */
-export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<void> {
+export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<() => void> {
   const place = realPathOf(resolve(file));
   const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(place)));
-  if (entries.length === 0) return;
   const record = join(homedir(), STORAGE, 'trusted', hashOf(place, config));
-  if (existsSync(record)) return;
+  if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
   const says = `${file} was not trusted before, or has changed. It starts, allows or uses:\n${list}\n`;
   if (typeof trust === 'function' ? !(await trust(`${says}Trust it?`)) : !trust) {
@@ -42,8 +42,10 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
       `${says}Read it, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
     );
   }
-  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
-  writeFileSync(record, '', { mode: 0o600 });
+  return () => {
+    mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+    writeFileSync(record, '', { mode: 0o600 });
+  };
 }
 
 /** Returns a function that asks on the terminal; `undefined` if there is no interactive terminal. */

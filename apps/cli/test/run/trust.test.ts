@@ -150,6 +150,14 @@ it('says first what is wrong in a file', async () => {
   expect((await ask('--trust')).stderr).toContain('system_promt: unknown key');
 });
 
+it('trusts no file whose agent could not be built', async () => {
+  write('hooks: { after_call: "touch ran" }');
+  writeFileSync('compaction.yaml', 'compaction: { no_such_key: 1 }');
+  expect((await ask('--trust')).stderr).toContain('no_such_key');
+  rmSync('compaction.yaml');
+  expect((await ask()).stderr).toContain('was not trusted before');
+});
+
 it('trusts the file that x init writes', async () => {
   await x(['init']);
   expect((await ask('--model', 'compatible:fake')).status).toBe(0);
