@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { brokenAgents, looseAgents } from './broken-agents/broken-agents.js';
+import { brokenAgents, brokenPromises, looseAgents } from './broken-agents/broken-agents.js';
 import { runBroken } from './suite-report.js';
 
 let statuses: Awaited<ReturnType<typeof runBroken>>;
@@ -16,6 +16,17 @@ describe('isolationSuite', () => {
     for (const attacker of through)
       expect(found.get(`random calls never reach it: ${attacker}`)).toBe('failed');
     if (through.length === 0) expect([...found.values()]).not.toContain('failed');
+  });
+});
+
+describe('isolationSuite on a disk', () => {
+  const cases = brokenPromises.map(([name, test]) => [name, test] as const);
+  test.each(cases)('finds what is broken, and nothing else: %s', (name, broken) => {
+    const found = [...statuses(`Isolation: ${name}`)];
+    expect(found.filter(([, status]) => status !== 'passed')).toEqual(
+      broken === undefined ? [] : [[broken, 'failed']],
+    );
+    expect(found.length).toBe(10);
   });
 });
 

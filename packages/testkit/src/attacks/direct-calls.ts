@@ -70,6 +70,8 @@ async function makeCall(
   const { runtime, state, storage, log } = scope;
   // A separate signal: many concurrent calls would add too many listeners to the signal of the step.
   const signal = AbortSignal.any([scope.signal]);
-  const surroundings = { runtime, state, workspace, storage, log, signal };
+  const denied = tool.keepsFiles ? capabilities.map((each) => each.deniesFiles?.(scope) ?? []) : [];
+  const deniedFiles = (await Promise.all(denied)).flat();
+  const surroundings = { runtime, state, workspace, storage, log, signal, deniedFiles };
   return JSON.stringify(await tool.run(written, { ...surroundings, call: use, idempotencyKey: use.id }));
 }

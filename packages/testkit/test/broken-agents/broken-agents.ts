@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { assistantMessage, type Message, toolResultMessage, userMessage } from '@x/core';
 import { isObject } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
-import type { PermissionSuiteParts } from '../../src/suites.js';
+import type { IsolationSuiteOptions, PermissionSuiteParts } from '../../src/suites.js';
 import type { Holes } from './small-agent.js';
 
 /** An agent for each hole, and the attackers who come through it. */
@@ -31,6 +31,30 @@ export const brokenAgents: readonly (readonly [
     {},
     ['another user', 'a user of the same name in another tenant'],
     { searchesAll: true },
+  ],
+];
+
+/** An agent on a disk for each other promise of the suite, and the test that fails because of it. `Whole` breaks none. */
+export const brokenPromises: readonly (readonly [
+  name: string,
+  test: string | undefined,
+  holes: Holes,
+  parts?: Pick<IsolationSuiteOptions, 'leftAfterErasing'> & { readonly area?: RegExp },
+])[] = [
+  ['Whole', undefined, {}],
+  ['StoresNothing', 'planted text is stored: logs', {}, { area: /nowhere/ }],
+  ['Forgets', 'its owner reads it', { forgets: true }],
+  ['FollowsLinks', 'files that one session swaps lead another session nowhere', { followsLinks: true }],
+  [
+    'TakesNoLease',
+    'erasing a user during their first call reports the call or leaves nothing',
+    { takesNoLease: true },
+  ],
+  [
+    'ErasesNothing',
+    'erasing the owner leaves no byte of it',
+    {},
+    { leftAfterErasing: async () => ['log-shared-name.json'] },
   ],
 ];
 

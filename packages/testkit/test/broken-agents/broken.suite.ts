@@ -1,5 +1,9 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { isolationSuite, permissionSuite } from '../../src/suites.js';
-import { brokenAgents, looseAgents } from './broken-agents.js';
+import { brokenAgents, brokenPromises, looseAgents } from './broken-agents.js';
 import { filesInMemory, smallAgent } from './small-agent.js';
 
 for (const [name, holes, , direct] of brokenAgents) {
@@ -10,6 +14,23 @@ for (const [name, holes, , direct] of brokenAgents) {
     async open(model) {
       const storage = filesInMemory();
       return { agent: smallAgent(model, storage, holes, direct), storage };
+    },
+  });
+}
+
+for (const [name, , holes, { area = /log-/, leftAfterErasing = async () => [] } = {}] of brokenPromises) {
+  isolationSuite({
+    name,
+    areas: { logs: area },
+    sequences: 100,
+    leftAfterErasing,
+    async open(model) {
+      const directory = mkdtempSync(join(tmpdir(), 'x-broken-agent-'));
+      const root = join(directory, 'files');
+      const session = new JsonSession({ directory: join(directory, 'sessions') });
+      const storage = new LocalWorkspace(root);
+      const agent = smallAgent(model, storage, holes, undefined, { root, session });
+      return { agent, storage, session };
     },
   });
 }

@@ -1,17 +1,23 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   assistantMessage,
   type JsonObject,
   type Message,
   type Model,
+  openSession,
   type RuntimeContext,
   readText,
+  SessionKey,
+  type SessionStore,
   type ToolUseBlock,
   toolResultMessage,
   userMessage,
   type Workspace,
   WorkspaceError,
 } from '@x/core';
-import { isObject } from '@x/core/internal';
+import { isObject, takeTurn } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { pathSegments } from '@x/core/store';
 import type { Attacker } from '../../src/suites.js';
@@ -26,6 +32,18 @@ export interface Holes {
   readonly tenantless?: boolean;
   /** A path that begins with `.x/` is one of the storage. */
   readonly opensStorage?: boolean;
+  /** Files of an agent on a disk are opened by their path, wherever links lead. */
+  readonly followsLinks?: boolean;
+  /** A call takes no lease on its session. */
+  readonly takesNoLease?: boolean;
+  /** A session begins anew with each call. */
+  readonly forgets?: boolean;
+}
+
+/** What an agent on a disk has in addition: it runs commands, whose output nobody reads, and takes leases. */
+export interface Disk {
+  readonly root: string;
+  readonly session: SessionStore;
 }
 
 const text = (...names: readonly string[]): JsonObject => ({
@@ -39,6 +57,7 @@ const TOOLS: readonly ToolDefinition[] = [
   { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
   { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
+const EXECUTE: ToolDefinition = { name: 'execute', description: 'Runs', inputSchema: text('command') };
 
 /** What these agents do with files, without a disk: holes are theirs, and not its. */
 export function filesInMemory(): Workspace {
@@ -66,7 +85,9 @@ export function smallAgent(
   storage: Workspace,
   holes: Holes = {},
   direct?: Holes,
+  disk?: Disk,
 ) {
+  const offered = disk === undefined ? TOOLS : [...TOOLS, EXECUTE];
   const sessions = new Map<string, Message[]>();
   const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
     `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
@@ -76,13 +97,17 @@ export function smallAgent(
     owner: string,
     of = holes,
   ): Promise<string> {
-    const { path = '', content = '', word = '' } = (isObject(input) ? input : {}) as Record<string, string>;
+    const values = (isObject(input) ? input : {}) as Record<string, string>;
+    const { path = '', content = '', word = '', command = '' } = values;
+    if (name === 'execute' && disk) return await runIn(join(disk.root, owner), command);
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
       const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
       // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
       if (opened.split('/').includes('..')) throw new Error('No.');
-      return readText(storage, opened);
+      return of.followsLinks && disk
+        ? readFileSync(join(disk.root, opened), 'utf8')
+        : readText(storage, opened);
     }
     if (name !== 'search') return 'Done.';
     const found: string[] = [];
@@ -113,12 +138,13 @@ export function smallAgent(
     async call(input: string, context: RuntimeContext): Promise<unknown> {
       const owner = ownerOf(context);
       const key = `${holes.sessionsOfAll ? '' : owner}${context.sessionId}`;
-      const messages = sessions.get(key) ?? [];
+      const release = disk && !holes.takesNoLease ? await leased(disk.session, context) : undefined;
+      const messages = (holes.forgets ? undefined : sessions.get(key)) ?? [];
       sessions.set(key, messages);
       messages.push(userMessage(input));
       if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
-        const { content } = await model.generate({ messages, tools: TOOLS });
+        const { content } = await model.generate({ messages, tools: offered });
         messages.push(assistantMessage([...content]));
         const uses = content.filter((block) => block.type === 'tool_use');
         if (uses.length === 0) break;
@@ -132,8 +158,24 @@ export function smallAgent(
       }
       const last = JSON.stringify(messages);
       await storage.write(`${owner}log-${context.sessionId}.json`, last);
+      await release?.();
       return { text: 'Done.' };
     },
     close: async () => {},
   };
+}
+
+function runIn(cwd: string, command: string): Promise<string> {
+  mkdirSync(cwd, { recursive: true });
+  return new Promise((done) => {
+    spawn('sh', ['-c', command], { cwd, stdio: 'ignore' }).once('close', () => done('Done.'));
+  });
+}
+
+/** Takes the turn of a session and stores the session. Returns what gives the turn back. */
+async function leased(store: SessionStore, { tenantId, userId, sessionId = '' }: RuntimeContext) {
+  const key = SessionKey.of({ tenantId, userId, agentId: 'small', sessionId });
+  const turn = await takeTurn(store, key);
+  await (await openSession(turn.guard(store), key, { fence: turn.fence })).commit();
+  return () => turn.release();
 }
