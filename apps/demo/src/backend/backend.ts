@@ -203,7 +203,8 @@ export class Backend {
   async decide(sessionId: string, decisions: Decisions): Promise<void> {
     const state = await this.#idle(sessionId);
     const pending = new Set(pendingCalls(state).map(({ approvalId }) => approvalId));
-    if (Object.keys(decisions).some((id) => !pending.has(id)))
+    const ids = Object.keys(decisions);
+    if (ids.length === 0 || ids.some((id) => !pending.has(id)))
       throw new BackendError('not_pending', 'This call was already decided. The conversation says how.');
     void finished(this.#agent.resumeStream(contextOf(sessionId), { decisions }));
   }

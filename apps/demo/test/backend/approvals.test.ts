@@ -93,9 +93,8 @@ describe('a call that takes approval', () => {
     const id = await asked(backend);
     await backend.decide('s-1', { [id]: { type: 'approve' } });
     await once(backend, ended);
-    await expect(backend.decide('s-1', { [id]: { type: 'deny' } })).rejects.toMatchObject({
-      code: 'not_pending',
-    });
+    for (const decisions of [{ [id]: { type: 'deny' } as const }, {}])
+      await expect(backend.decide('s-1', decisions)).rejects.toMatchObject({ code: 'not_pending' });
   });
 });
 

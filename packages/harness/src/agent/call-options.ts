@@ -42,7 +42,9 @@ export type Decisions = Readonly<Record<string, Decision>>;
 
 /** @throws {InvalidInputError} naming the path of every bad field. */
 export function parseDecisions(decisions: unknown): Decisions {
-  return fromClient(() => parseWith(decisionsSchema, decisions, 'decisions'));
+  fromClient(() => parseWith(decisionsSchema, decisions, 'decisions'));
+  // The schema leaves out a key `__proto__`. Like every id that is not pending, it must be refused.
+  return decisions as Decisions;
 }
 
 /** The input of a call: text, a message, or several messages. */

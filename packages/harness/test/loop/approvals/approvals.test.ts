@@ -220,6 +220,8 @@ describe('a decision', () => {
     await expect(
       agent.resume(context, { decisions: await by(agent, { b: { type: 'maybe' } as never }) }),
     ).rejects.toThrow('.type');
+    const odd = JSON.parse('{"__proto__":{"type":"approve"}}');
+    await expect(agent.resume(context, { decisions: odd })).rejects.toMatchObject({ code: 'not_pending' });
     expect(JSON.stringify(await shared.session.load(key))).toBe(before);
   });
 
