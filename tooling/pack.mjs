@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { inspectArchive } from './archives.ts';
 import { report } from './checks/problem.ts';
-import { buildAndPack } from './pack-all.mjs';
+import { buildAndPack } from './walk/pack.mjs';
 import { seconds } from './workspace.mjs';
 
 const started = performance.now();

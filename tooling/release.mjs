@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspectArchive } from './archives.ts';
 import { report } from './checks/problem.ts';
-import { buildAndPack, packing } from './pack-all.mjs';
 import { addressProblem, repositoryUrl } from './repository.ts';
+import { buildAndPack, packing } from './walk/pack.mjs';
 import { passes, root } from './workspace.mjs';
 
 process.exitCode = (await release()) ? 0 : 1;

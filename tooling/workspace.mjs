@@ -19,14 +19,16 @@ const environment = {
 /**
  * Runs a program to its end; never throws.
  *
- * @returns its exit code (1 when it could not be run) and the end of what it printed
+ * @param options `seconds`: after these it is killed; by default never
+ * @returns its exit code (1 when it could not be run or had to be killed) and the end of what it printed
  */
-export function run(command, args, { cwd, env = process.env }) {
+export function run(command, args, { cwd, env = process.env, input = '', seconds = 0 }) {
   return new Promise((done) => {
     const child = spawn(command, args, {
       cwd,
       env,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: seconds * 1000,
       shell: process.platform === 'win32',
     });
     let output = '';
@@ -35,6 +37,8 @@ export function run(command, args, { cwd, env = process.env }) {
     };
     child.stdout.setEncoding('utf8').on('data', keep);
     child.stderr.setEncoding('utf8').on('data', keep);
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
     child.once('error', (error) => done({ code: 1, output: `${command}: ${error.message}` }));
     child.once('close', (code, signal) => {
       done({ code: code ?? 1, output: signal === null ? output : `${output}\nended by ${signal}` });

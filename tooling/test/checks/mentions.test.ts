@@ -35,14 +35,14 @@ test('what a page names and the repository does not have is found with its line'
   expect(
     found({
       'README.md': 'Read `docs/other.md`.\n[There](docs/third.md), and `packages/nothing/<name>.ts`.',
-      'CONTRIBUTING.md': '```sh\ncd packages/core && npx vitest run test/b.test.ts\nnpm run dance\n```',
+      'CONTRIBUTING.md': '```sh\ncd packages/core && npx vitest run test/b.test.ts\nnpm run walk\n```',
     }),
   ).toEqual([
     'README.md:1 names docs/other.md, which does not exist',
     'README.md:2 names packages/nothing, which does not exist',
     'README.md:2 names docs/third.md, which does not exist',
     'CONTRIBUTING.md:2 names packages/core/test/b.test.ts, which does not exist',
-    'CONTRIBUTING.md:3 runs the script "dance", which package.json does not have',
+    'CONTRIBUTING.md:3 runs the script "walk", which package.json does not have',
   ]);
 });
 

@@ -1,0 +1,91 @@
+// What runs anywhere, as programs that a bundler makes of it.
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { repository } from './workspace.js';
+
+export interface Pure {
+  /** The package whose main entry imports no module of Node. */
+  readonly folder: string;
+  /** Code of an app; exports a function whose value is a promise of a text. */
+  readonly code: string;
+  /** The answer. */
+  readonly expected: string;
+  /** Kilobytes that the minified bundle may have. */
+  readonly limit: number;
+}
+
+const COMPACTION = `
+  import { createCompactor } from '@x/compaction';
+  import { assistantMessage, toolResultMessage, userMessage } from '@x/core';
+  export const answer = async () => {
+    const messages = [userMessage('Why is the build slow?')];
+    for (let step = 0; step < 20; step++) {
+      const call = { type: 'tool_use', id: 'c' + step, name: 'read_file', input: { path: 'part-' + step } };
+      messages.push(assistantMessage([call]), toolResultMessage(call, 'a line of code; '.repeat(200)));
+    }
+    messages.push(assistantMessage('It reads everything.'), userMessage('Go on'));
+    const compactor = createCompactor({ contextWindow: 10_000 });
+    const { status, message } = await compactor.compact(messages, { reason: 'manual' });
+    return status === 'applied' ? status : message;
+  };
+`;
+
+/** What is stored must load again, and a tool's schema must refuse: both once needed modules of Node. */
+const CORE = `
+  import * as core from '@x/core';
+  import { compileSchema } from '@x/core/messages';
+  export const answer = async () => {
+    const store = new core.InMemorySession();
+    const key = core.SessionKey.of('s');
+    const session = await core.openSession(store, key);
+    session.state.contextMutable().push(core.userMessage('Hi'));
+    await session.commit();
+    const { state } = await core.openSession(store, key);
+    const input = { type: 'object', properties: { a: { type: 'string', pattern: '^b' } } };
+    const schema = compileSchema(input, { owner: 'tool', path: 'input', value: 'input' });
+    const check = async () => schema.parse({ a: 'c' });
+    const refused = await check().catch((error) => error.code);
+    let cursor = '';
+    for await (const info of store.list()) cursor = info.cursor;
+    for await (const info of store.list({}, { after: cursor })) return 'listed twice';
+    return core.textOf(state.context[0]) + ' ' + refused;
+  };
+  export { core };
+`;
+
+/** The page of the documentation that replays a log runs in a browser. */
+const REPLAY = `
+  import { createCompactor } from '@x/compaction';
+  import { compareStrategies, importConversation, replayHtml, withCompactor } from '@x/replay';
+  export const answer = async () => {
+    const log = [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hello' }];
+    const ours = withCompactor(({ window }) => createCompactor({ model: null, contextWindow: window }));
+    const comparison = await compareStrategies(importConversation(JSON.stringify(log)), { ours });
+    return replayHtml([comparison], { title: 'log' }).split('\\n', 1)[0];
+  };
+`;
+
+/** The main entries that run anywhere, and what one who wants the compactor alone has to load. */
+export const PURE: readonly Pure[] = [
+  { folder: 'packages/core', code: CORE, expected: 'Hi invalid_input', limit: 235 },
+  { folder: 'packages/compaction', code: COMPACTION, expected: 'applied', limit: 195 },
+  { folder: 'packages/replay', code: REPLAY, expected: '<!doctype html>', limit: 320 },
+];
+
+/** Bundles and minifies a program, of sources or of what is published. @throws the esbuild failure that names each module of Node. */
+export async function bundled({ code }: Pure, format: 'iife' | 'esm', source = true): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: join(repository, 'examples'), loader: 'js' },
+    bundle: true,
+    minify: true,
+    write: false,
+    // Knows no module of Node, so that importing one is an error.
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    conditions: [...(source ? ['@x/source'] : []), 'import'],
+    format,
+    globalName: 'bundle',
+    logLevel: 'silent',
+  });
+  return outputFiles[0]?.text ?? '';
+}
