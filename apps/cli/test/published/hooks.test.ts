@@ -77,12 +77,14 @@ describe('hooks from YAML alone', () => {
     expect(warnings(taken)).toEqual([expect.stringContaining('timed out after 100 ms and was killed')]);
   });
 
-  it('see no secrets of this process but those that they are passed', async () => {
-    const print = (more: string) =>
+  it.each([
+    ['', ''],
+    [', pass_environment: [OPENAI_API_KEY]', 'secret'],
+  ])('see no secrets of this process but those that they are passed: %s', async (more, passed) => {
+    const files =
       `${compaction}\nhooks: { after_compaction: 'echo "{\\"key\\": \\"$OPENAI_API_KEY\\"}" >> ${place}/heard'${more} }`;
-    await run({ files: print(''), ...due });
-    await run({ files: print(', pass_environment: [OPENAI_API_KEY]'), ...due });
-    expect(heard().map(({ key }) => key)).toEqual(['', 'secret']);
+    await run({ files, ...due });
+    expect(heard().map(({ key }) => key)).toEqual([passed]);
   });
 
   it.each([

@@ -36,7 +36,7 @@ it('leads to what is wrong where the file has it, whatever else is in the file',
   const issues = await issuesOf({
     capabilities,
     permissions: { deny: ['read_file', '((('], edit_tools: 'all' },
-    subagents: { models: ['known', 'lost'] },
+    subagents: { max_depth: 0 },
     mcp_servers: { wiki: { comand: 'x' } },
     fallback: ['known', 'lost'],
   });
@@ -47,7 +47,7 @@ it('leads to what is wrong where the file has it, whatever else is in the file',
     expect.stringMatching(/^capabilities\[2\]\.config\.timeout_ms: /),
     expect.stringMatching(/^capabilities\[3\]: there is no capability named "nonsense"/),
     expect.stringMatching(/^capabilities\[4\]: needs a limit/),
-    expect.stringMatching(/^subagents\.models\[1\]: there is no model/),
+    expect.stringMatching(/^subagents\.max_depth: /),
     expect.stringMatching(/^mcp_servers\.wiki\.comand: unknown key/),
   ]);
 });
