@@ -1,6 +1,5 @@
 export { isContextOverflow } from '@x/core';
 
-export { evictingTools } from './agent/evicting-tools.js';
 export { prepareStepWith } from './agent/prepare-step-with.js';
 export { withOverflowRecovery } from './agent/with-overflow-recovery.js';
 export { anthropicCompaction } from './compact/anthropic-compaction.js';

@@ -123,7 +123,7 @@ function rebuilt(block: ContentBlock, was: ContentBlock | undefined): Part {
  *
  * @param before The answer before it was altered.
  */
-export function toolOutput(
+function toolOutput(
   { output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>,
   before: Part | undefined,
 ): Part {

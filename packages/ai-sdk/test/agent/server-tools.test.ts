@@ -1,22 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createCompactor, dropOldest, toolResultEviction } from '@x/compaction';
+import { createCompactor, dropOldest } from '@x/compaction';
 import type { Compactor, Model } from '@x/core';
-import { LocalWorkspace } from '@x/core/node';
-import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { evictingTools, prepareStepWith, withOverflowRecovery } from '../../src/index.js';
-import { anthropicAnswer, openaiAnswer, openaiText } from '../support/answers.js';
+import { generateText, type ModelMessage, type ToolSet } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { prepareStepWith, withOverflowRecovery } from '../../src/index.js';
+import { anthropicAnswer } from '../support/answers.js';
 import { type Answer, modelServer } from '../support/model-server.js';
-
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'x-server-tools-'));
-});
-afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
 
 const searched = (turn: number) =>
   anthropicAnswer([
@@ -104,31 +93,3 @@ describe.each(strategies)('tools that the provider runs, under %s', (_, compacto
     expect(JSON.stringify(server.bodies.at(-1))).toContain(`secret-${TURNS - 1}`);
   });
 });
-
-it('leaves the results of the provider’s own tools to the provider, however long', async () => {
-  const output = [{ stdout: 'line\n'.repeat(40_000), stderr: '', outcome: { type: 'exit', exitCode: 0 } }];
-  const server = await modelServer(openaiAnswer([shellCall]), openaiAnswer([openaiText('Done.')]));
-  const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
-  const tools = evictingTools(
-    { shell: openai.tools.shell({ execute: async () => ({ output }) as never }) },
-    { workspace: new LocalWorkspace(directory), eviction: toolResultEviction({ maxResultChars: 10_000 }) },
-  );
-  await generateText({
-    model: openai('gpt-5'),
-    tools: tools as unknown as ToolSet,
-    prompt: 'Look',
-    stopWhen: stepCountIs(2),
-    maxRetries: 0,
-  });
-  const input = server.bodies[1]?.input as { type: string }[];
-  expect(input.map(({ type }) => type)).toContain('shell_call_output');
-  expect(input.map(({ type }) => type)).not.toContain('function_call_output');
-});
-
-const shellCall = {
-  type: 'shell_call',
-  id: 'sh_1',
-  call_id: 'call_1',
-  status: 'completed',
-  action: { commands: ['ls'] },
-};
