@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from './problem.js';
@@ -63,8 +63,6 @@ export function checkShapes(root: string): readonly Problem[] {
         engines,
       }),
     ]),
-    ...foldersWithoutManifest(root),
-    ...manifestsWithoutVersion(root),
   ];
 }
 
@@ -128,25 +126,4 @@ function exportsProblems({ folder, manifest }: Member): readonly Problem[] {
     }
   }
   return problems;
-}
-
-function foldersWithoutManifest(root: string): readonly Problem[] {
-  return ['packages', 'apps']
-    .filter((group) => existsSync(join(root, group)))
-    .flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`))
-    .filter((folder) => !existsSync(join(root, folder, 'package.json')))
-    .map((folder) => ({ file: folder, message: 'has no package.json' }));
-}
-
-/** All `@x` packages have one version, so `changeset version` reads it in every manifest, and ends with a TypeError where it finds none. */
-function manifestsWithoutVersion(root: string): readonly Problem[] {
-  const others = ['docs', 'examples']
-    .filter((folder) => existsSync(join(root, folder, 'package.json')))
-    .map((folder) => ({ folder, manifest: readManifest(join(root, folder)) }));
-  return [...members(root, 'packages'), ...members(root, 'apps'), ...others]
-    .filter(({ manifest }) => typeof manifest.version !== 'string')
-    .map(({ folder }) => ({
-      file: `${folder}/package.json`,
-      message: 'must have a "version": "0.0.0" if the package is private',
-    }));
 }
