@@ -210,15 +210,16 @@ async function runOne(
     tool?.timeoutMs === undefined
       ? (['limits.toolMs', settings.limits.toolMs] as const)
       : (['timeoutMs', tool.timeoutMs] as const);
-  const unknown = () =>
-    `There is no tool named "${use.name}". Available: ${[...tools.keys()].join(', ') || 'none'}.`;
   const run = around(
     capabilities,
     'aroundTool',
     scope,
     async (argument) =>
       tool === undefined
-        ? errorResult(argument, unknown()).content[0]
+        ? errorResult(
+            argument,
+            `There is no tool named "${use.name}". Available: ${[...tools.keys()].join(', ') || 'none'}.`,
+          ).content[0]
         : runTool(tool, { ...given, call: argument }, limit),
     settings.limits,
   );

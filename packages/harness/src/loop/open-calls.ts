@@ -66,18 +66,14 @@ export function errorResult(call: ToolUseBlock, text: string): ResultMessage {
   return resultMessage({ ...toolResultBlock(call, text, true), origin: 'agent' });
 }
 
-/** Results that the model reads for calls that never finished. */
+/** Why calls have no result, for the model. */
 const INTERRUPTED = {
-  crash:
-    'No result: the process that ran this call stopped, or lost its turn to another one. It may or may not have taken effect; check before you repeat it.',
-  lost: 'No result: the process lost its turn to another one before this call finished. It may or may not have taken effect.',
-  interrupted:
-    'No result: the user interrupted before this call finished. It may or may not have taken effect.',
-  shutdown:
-    'No result: the agent was shut down before this call finished. It may or may not have taken effect.',
-  failed:
-    'No result: the step failed before this call finished. It may or may not have taken effect; check before you repeat it.',
-  timed_out: 'No result: the time was up before this call finished. It may or may not have taken effect.',
+  crash: 'the process that ran this call stopped, or lost its turn to another one',
+  lost: 'the process lost its turn to another one before this call finished',
+  interrupted: 'the user interrupted before this call finished',
+  shutdown: 'the agent was shut down before this call finished',
+  failed: 'the step failed before this call finished',
+  timed_out: 'the time was up before this call finished',
 } as const;
 
 const NOT_BEGUN = 'No result: the step ended before this call could take effect.';
@@ -92,10 +88,8 @@ export function errorResultsFor(
   reason: keyof typeof INTERRUPTED,
   began?: readonly string[],
 ): readonly Message[] {
-  return calls.map((call) => {
-    const text = began === undefined || began.includes(call.id) ? INTERRUPTED[reason] : NOT_BEGUN;
-    return errorResult(call, text);
-  });
+  const begun = `No result: ${INTERRUPTED[reason]}. It may or may not have taken effect; check before you repeat it.`;
+  return calls.map((call) => errorResult(call, began?.includes(call.id) === false ? NOT_BEGUN : begun));
 }
 
 /**

@@ -63,12 +63,12 @@ export async function judgedCall(
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
   }
-  const directories = new Directories(workspace);
+  const isDirectory = directoriesOf(workspace);
   const linked = new Set<string>();
   const surroundings = {
     directory: await directoryOf(tool, workspace),
     isDirectory: async (path: string) => {
-      const found = await Promise.all(placesOf(path).map((place) => directories.has(place)));
+      const found = await Promise.all(placesOf(path).map(isDirectory));
       return found.includes(true);
     },
     filesBelow: (path: string) => filesBelow(path, workspace, linked),
@@ -125,37 +125,32 @@ async function filesBelow(
   return found;
 }
 
-/** Looks up directories of a workspace. Lists each directory once, because a line may have thousands of words. */
-class Directories {
-  readonly #workspace: Workspace;
-  readonly #inside = new Map<string, Promise<ReadonlySet<string>>>();
-
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
-  }
-
-  async has(path: string): Promise<boolean> {
-    const { names } = plainPath(path);
-    for (const [index, name] of names.entries()) {
-      const above = names.slice(0, index).join('/');
-      const inside = this.#inside.get(above) ?? this.#list(above);
-      this.#inside.set(above, inside);
-      if (!(await inside).has(folded(name))) return false;
-    }
-    return true;
-  }
-
-  async #list(path: string): Promise<ReadonlySet<string>> {
+/**
+ * Returns a function that tests if a path is a directory of a workspace. It lists each directory once, because a line may have thousands of
+ * words.
+ */
+function directoriesOf(workspace: Workspace): (path: string) => Promise<boolean> {
+  const inside = new Map<string, Promise<ReadonlySet<string>>>();
+  const list = async (path: string) => {
     const found = new Set<string>();
     try {
-      for await (const entry of this.#workspace.list(path))
-        if (entry.type === 'directory')
-          found.add(folded(entry.path.slice(path === '' ? 0 : path.length + 1)));
+      for await (const entry of workspace.list(path))
+        if (entry.type === 'directory') found.add(folded(entry.path));
     } catch {
       // A command cannot continue from a directory that cannot be listed.
     }
     return found;
-  }
+  };
+  return async (path) => {
+    const { names } = plainPath(path);
+    for (const index of names.keys()) {
+      const above = names.slice(0, index).join('/');
+      const listed = inside.get(above) ?? list(above);
+      inside.set(above, listed);
+      if (!(await listed).has(folded(names.slice(0, index + 1).join('/')))) return false;
+    }
+    return true;
+  };
 }
 
 /** Returns the working directory of a tool's commands, relative to the root of the workspace. */
@@ -273,9 +268,8 @@ function isPathOf(pattern: string, text: string, root: string | undefined): bool
 
 function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
   const wanted = pathPattern(folded(pattern));
-  return names
-    .map(foldedPath)
-    .some((name) => matchPath(wanted, name) || (role === 'walk' && mayHold(wanted, name)));
+  const fits = role === 'walk' ? [matchPath, mayHold] : [matchPath];
+  return names.some((name) => fits.some((fit) => fit(wanted, foldedPath(name))));
 }
 
 /**
