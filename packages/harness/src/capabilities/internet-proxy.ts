@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { BlockList, connect, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { errorText } from '@x/core/internal';
 
 /** IPv4 networks that are not public: this machine, its network, cloud metadata, and reserved addresses. */
 const PRIVATE_4 =
@@ -55,37 +57,41 @@ function internetProxy(): string {
   const directory = mkdtempSync(join(tmpdir(), `x-proxy-${randomBytes(4).toString('hex')}-`));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   socket = join(directory, 'socket');
+  // Both sides may send anything, so an error of either only ends its connection.
   const server = createServer((incoming, response) => {
-    const refuse = (error: unknown) => {
-      if (!response.headersSent) response.writeHead(403);
-      response.end(error instanceof Error ? error.message : '');
-    };
-    forward(incoming)
-      .then((outgoing) => {
-        outgoing.on('error', refuse).on('response', (answer) => {
-          response.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(response);
-        });
-        incoming.pipe(outgoing);
-      })
-      .catch(refuse);
+    const { socket: client } = incoming;
+    forward(incoming, response).catch((error) =>
+      response.headersSent ? client.destroy() : refuse(client, error),
+    );
   });
   server.on('connect', (incoming: IncomingMessage, client: Socket, head: Buffer) => {
-    tunnel(incoming.url ?? '', client, head).catch(() => client.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    tunnel(incoming.url ?? '', client, head).catch((error) => refuse(client, error));
   });
   server.on('clientError', (_, client) => client.destroy());
   server.listen(socket).unref();
   return socket;
 }
 
-async function forward(incoming: IncomingMessage) {
+function refuse(client: Socket, error: unknown): void {
+  client.end(`HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n${errorText(error)}`);
+}
+
+async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(incoming.url ?? '');
   if (url.protocol !== 'http:') throw new Error(`${url.protocol} is not http.`);
   const { method, headers } = incoming;
-  return request({
+  const outgoing = request({
     ...{ method, headers, path: `${url.pathname}${url.search}`, port: url.port || 80 },
     host: await publicAddress(url.hostname),
   });
+  const answering = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve).on('error', reject);
+    outgoing.on('close', () => reject(new Error(`${url.hostname} did not answer.`)));
+  });
+  pipeline(incoming, outgoing).catch(() => outgoing.destroy());
+  const answer = await answering;
+  response.writeHead(answer.statusCode ?? 502, answer.headers);
+  await pipeline(answer, response);
 }
 
 async function tunnel(authority: string, client: Socket, head: Buffer): Promise<void> {
