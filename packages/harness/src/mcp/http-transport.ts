@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
@@ -18,6 +19,15 @@ export class UnknownSessionError extends Error {}
 const UNKNOWN_SESSION = [400, 404, 410];
 /** Timeout in milliseconds for ending the session on the server. */
 const MAX_GOODBYE_MS = 1_000;
+
+/** Maximum size in bytes of one response, decompressed: a result of the largest size in base64. */
+const MAX_BYTES = 32 * 2 ** 20;
+/** Maximum number of lines of one event stream. Each event costs time, however small it is. */
+const MAX_LINES = 10_000;
+/** Lines of an event stream that are parsed before other work has its turn. */
+const PIECE_LINES = 50;
+const LINE_FEED = 10;
+const RETURN = 13;
 
 type Fetch = NonNullable<StreamableHTTPClientTransportOptions['fetch']>;
 
@@ -77,13 +87,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   async #fetched(...[url, init]: Parameters<Fetch>): Promise<Response> {
-    const response = await fetch(url, init);
+    const response = await boundedFetch(url, init);
     // A server without separate event streams cannot resume one.
     if (init?.method === 'GET' && response.status === 405) this.#giveUp();
-    const { body, headers } = response;
+    const { body } = response;
     const isAnswer = init?.method === 'POST' && response.ok && typeof init.body === 'string';
-    if (!isAnswer || body === null || !headers.get('content-type')?.startsWith('text/event-stream'))
-      return response;
+    if (!isAnswer || body === null || !isEventStream(response)) return response;
     const { id } = JSON.parse(init.body as string) as { readonly id: RequestId };
     return new Response(ReadableStream.from(this.#whole(id, body)), response);
   }
@@ -107,6 +116,43 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   #giveUp(): void {
     for (const [id, state] of this.#open) if (state === 'cut') this.onmessage?.(closed(id));
+  }
+}
+
+/** Fetches with limits. A stream without a question has no end, so only its longest line is limited. */
+export const boundedFetch: Fetch = async (url, init) => {
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  const isStream = isEventStream(response);
+  const body = bounded(response.body, isStream, isStream && init?.method !== 'POST');
+  return new Response(ReadableStream.from(body), response);
+};
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+}
+
+/** Yields a body, and an event stream in pieces of few lines, between which other work has its turn. Fails if it becomes too large. */
+async function* bounded(
+  body: AsyncIterable<Uint8Array>,
+  isStream: boolean,
+  isEndless: boolean,
+): AsyncGenerator<Uint8Array> {
+  let [bytes, lines] = [0, 0];
+  for await (const chunk of body) {
+    let begin = 0;
+    for (let at = 0; isStream && at < chunk.length; at++) {
+      if (chunk[at] !== LINE_FEED && chunk[at] !== RETURN) continue;
+      if (isEndless) bytes = 0;
+      if (++lines % PIECE_LINES !== 0) continue;
+      yield chunk.subarray(begin, at + 1);
+      begin = at + 1;
+      await setImmediate();
+      if (lines >= MAX_LINES && !isEndless) throw new Error(`An answer has more than ${MAX_LINES} lines.`);
+    }
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new Error(`An answer has more than ${MAX_BYTES} bytes.`);
+    yield chunk.subarray(begin);
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { errorText, tailOf } from '@x/core/internal';
 import * as z from 'zod';
-import { HttpTransport } from './http-transport.js';
+import { boundedFetch, HttpTransport } from './http-transport.js';
 import { failureKind } from './mcp-server-error.js';
 import { ProgramTransport } from './program-transport.js';
 
@@ -161,7 +161,7 @@ export async function openClient(
     return await connected(server, { transport: http }, listener, signal);
   } catch (error) {
     if (!knowsNoPost(error as Error)) throw error;
-    const sse = new SSEClientTransport(new URL(url), options);
+    const sse = new SSEClientTransport(new URL(url), { ...options, fetch: boundedFetch });
     // Do not let the SDK reconnect: the new stream would be another session, without the answers of this one.
     sse.onerror = (cut) => {
       if (cut instanceof SseError) void sse.close();

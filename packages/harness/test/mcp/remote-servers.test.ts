@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
@@ -494,6 +495,41 @@ describe('a server that was begun anew', () => {
     await expect(go()).rejects.toMatchObject(failed);
     expect(server.begun).toBe(1);
   });
+});
+
+it.each([
+  ['empty events', 'text/event-stream', 'data: {}\n\n'.repeat(20_000)],
+  ['a body that unpacks to more than it may have', 'application/json', ' '.repeat(40 * 2 ** 20)],
+])('an answer of %s ends the call, and others go on meanwhile', async (_, type, body) => {
+  const packed = gzipSync(body);
+  const url = await listen(async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}');
+    if (request.method === 'GET') return void response.writeHead(405).end();
+    if (method === 'tools/call')
+      return void response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' }).end(packed);
+    if (id === undefined) return void response.writeHead(202).end();
+    const info = {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'a', version: '1' },
+    };
+    const result =
+      method === 'initialize' ? info : { tools: [{ name: 'find', inputSchema: { type: 'object' } }] };
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  const client = await openClient(
+    { url },
+    { toolsChanged: () => {}, closed: () => {} },
+    new AbortController().signal,
+  );
+  let turns = 0;
+  const others = setInterval(() => turns++, 1);
+  await expect(client.callTool({ name: 'find', arguments: {} }, undefined, {})).rejects.toThrow();
+  clearInterval(others);
+  expect(turns).toBeGreaterThan(5);
+  await client.close?.();
 });
 
 describe('a stream of events that breaks off in the middle of a call', () => {
