@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, parse, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { isObject, STORAGE } from '@x/core/internal';
 import { oneLine } from '@x/harness/view';
@@ -24,7 +24,8 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
- * to the file's path, to its settings, and to the contents of the files in its folder whose names occur in them.
+ * to the file's path, to its settings, and to the contents of the files in its folder that they name, with or without an ending or by a
+ * folder.
  *
  * @param trust Default: only files that were trusted before.
  * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
@@ -33,7 +34,7 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<() => void> {
   const place = realPathOf(resolve(file));
   const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(place)));
-  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, config));
+  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, config, entries));
   if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
   const says = `${file} was not trusted before, or has changed. It starts, allows or uses:\n${list}\n`;
@@ -85,14 +86,13 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
-/** Returns a hash of what would run: the file's path, its settings, and the files of its folder whose names occur in them. */
-function hashOf(file: string, config: Config): string {
-  const settings = JSON.stringify([file, config]);
-  const hash = createHash('sha256').update(settings);
+/** Returns a hash of what would run: the file's path, its settings, and the files of its folder that its entries name. */
+function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
+  const hash = createHash('sha256').update(JSON.stringify([file, config]));
+  const settings = JSON.stringify(entries);
   const isNamed = (name: string) => settings.includes(JSON.stringify(name).slice(1, -1));
   for (const path of filesIn(dirname(file), isNamed)) {
-    if (path === file || !isNamed(basename(path))) continue;
-    hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
+    if (path !== file) hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
   }
   return hash.digest('hex');
 }
@@ -100,16 +100,22 @@ function hashOf(file: string, config: Config): string {
 /** Maximum nesting of folders that are searched, because links may form a cycle. */
 const DEEPEST = 16;
 
-/** Lists the files of a folder and its subfolders in a stable order. Hidden and linked folders and node_modules must be named. */
-function filesIn(folder: string, isNamed: (name: string) => boolean, depth = 0): readonly string[] {
+/** Lists the named files of a folder and its subfolders in a stable order, and all files of a named folder. */
+function filesIn(
+  folder: string,
+  isNamed: (name: string) => boolean,
+  depth = 0,
+  isWhole = false,
+): readonly string[] {
   if (depth > DEEPEST) return [];
   return readdirSync(folder, { withFileTypes: true })
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       const found = statSync(path, { throwIfNoEntry: false });
-      if (!found?.isDirectory()) return found?.isFile() ? [path] : [];
+      const isOwn = isNamed(entry.name) || isNamed(`/${parse(entry.name).name}`);
+      if (!found?.isDirectory()) return found?.isFile() && (isWhole || isOwn) ? [path] : [];
       const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-      return isPlain || isNamed(entry.name) ? filesIn(path, isNamed, depth + 1) : [];
+      return isPlain || isOwn ? filesIn(path, isNamed, depth + 1, isWhole || isOwn) : [];
     });
 }

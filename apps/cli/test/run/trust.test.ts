@@ -102,6 +102,8 @@ it.each([
   ['quotes', '\'sh "c.sh"\''],
   ['an option', '"sh -c.sh; sh ./c.sh,"'],
   ['a folder of its own', '"cd s && sh ./d.sh"'],
+  ['a pattern in a folder', '"sh ./s/*.sh"'],
+  ['a name without its ending', '"sh ./c*; node ./c"'],
 ])('asks again when a program has changed, however it is named: %s', async (_, command) => {
   mkdirSync('s');
   for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'true');
