@@ -55,6 +55,12 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     pattern: /:\/\/[^\s:/@"'<>]{0,100}:(?<secret>[^\s/"'<>]{1,200}|[^\s@"'<>]{1,200})@/g,
   },
   {
+    // A token in place of a user. It has a digit, unlike most names.
+    kind: 'credentials',
+    hints: ['://'],
+    pattern: /:\/\/(?<secret>(?=[A-Za-z_-]{0,200}\d)[\w-]{16,200})@/g,
+  },
+  {
     kind: 'aws-key',
     hints: ['kia', 'sia'],
     pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
@@ -88,14 +94,21 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
   {
     kind: 'api-key',
-    hints: ['aiz', 'pm_', 'hf_', 'ec_'],
+    hints: ['aiz', 'pm_', 'hf_', 'ec_', '29.', 'sg.', 'sk_', 'ai-', 'pi-', 'v1_', 'at_', 'y-1'],
     pattern:
-      /(?<![A-Za-z0-9])(?:AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100})/g,
+      /(?<![A-Za-z0-9])(?:AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100}|ya29\.[\w-]{16,1000}|SG\.[\w-]{16,64}\.[\w-]{16,64}|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,200}|pypi-[\w-]{16,1000}|dop_v1_[a-f0-9]{32,64}|shpat_[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,100})/g,
   },
   {
     kind: 'authorization',
     hints: ['bea', 'sic'],
     pattern: /\b(?:Bearer|Basic)\s{1,3}(?<secret>[A-Za-z0-9._~+/=-]{16,4096})/g,
+  },
+  {
+    // In a header, the scheme may have any name and case.
+    kind: 'authorization',
+    hints: ['uth'],
+    pattern:
+      /\bauthorization["']?:\s{0,3}["']?(?:[a-z]{1,20}\s{1,3})?(?=[A-Za-z._~+/=-]{0,1000}\d)(?<secret>[A-Za-z0-9._~+/=-]{16,4096})/gi,
   },
   {
     kind: 'cookie',

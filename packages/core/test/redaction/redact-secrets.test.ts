@@ -61,6 +61,16 @@ describe('redact', () => {
       '[redacted:private-key]',
     ],
     [`Authorization: Bearer ${many('abc1', 6)}`, 'Authorization: Bearer [redacted:authorization]'],
+    [`"authorization": "bearer ${many('abc1', 6)}"`, '"authorization": "bearer [redacted:authorization]"'],
+    [`Authorization: token ${many('abc1', 6)}`, 'Authorization: token [redacted:authorization]'],
+    [`https://${many('abc1', 6)}@github.com/a/b`, 'https://[redacted:credentials]@github.com/a/b'],
+    ...['ya29.', 'gsk_', 'xai-', 'pypi-'].map(
+      (begin) => [begin + many('aB3x', 9), '[redacted:api-key]'] as const,
+    ),
+    [`SG.${many('aB3x', 5)}.${many('aB3x', 9)}`, '[redacted:api-key]'],
+    [`dop_v1_${many('ab34', 16)}`, '[redacted:api-key]'],
+    [`shpat_${many('ab34', 8)}`, '[redacted:api-key]'],
+    [`AGE-SECRET-KEY-1${many('QPZR', 14)}`, '[redacted:api-key]'],
   ])('takes out the value in %s', (text, expected) => {
     expect(redact(text)).toBe(expected);
   });
