@@ -22,7 +22,7 @@ for (const [name, , holes, { area = /log-/, leftAfterErasing = async () => [] } 
   isolationSuite({
     name,
     areas: { logs: area },
-    sequences: 100,
+    sequences: 10,
     leftAfterErasing,
     async open(model) {
       const directory = mkdtempSync(join(tmpdir(), 'x-broken-agent-'));

@@ -165,10 +165,13 @@ export function smallAgent(
   };
 }
 
+/** Runs a command outside of any sandbox, but nothing in it that only reads. */
 function runIn(cwd: string, command: string): Promise<string> {
   mkdirSync(cwd, { recursive: true });
   return new Promise((done) => {
-    spawn('sh', ['-c', command], { cwd, stdio: 'ignore' }).once('close', () => done('Done.'));
+    spawn('sh', ['-c', command.replace(/^cat .*$/m, '')], { cwd, stdio: 'ignore' }).once('close', () =>
+      done('Done.'),
+    );
   });
 }
 
