@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { WorkspaceError } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { proxiedSandbox } from './internet-proxy.js';
@@ -44,7 +45,7 @@ export const sandboxLimitsSchema = z.strictObject({
     .int()
     .min(0)
     .default(2 ** 30),
-  /** Maximum size in bytes of `/tmp`. */
+  /** Maximum size in bytes of `/tmp`, and of `/dev/shm`. */
   tmp: z
     .int()
     .min(0)
@@ -75,8 +76,20 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 /** Configuration below the system directories, which may contain secrets. The sandbox hides it. */
 const LOCAL = ['/usr/local/etc'];
 
+/** Without `ssl/private`, which root could read. */
 const ETC =
-  'alternatives ca-certificates ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf ssl'.split(' ');
+  'alternatives ca-certificates ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf ssl/certs ssl/openssl.cnf'.split(
+    ' ',
+  );
+
+/** Maximum size in bytes of the sandbox's own `/etc`, and of its `/run`. */
+const OWN_BYTES = 2 ** 16;
+
+/** Root owns the files of the kernel in `/proc` even without capabilities, and memory would be the only limit of `/` and `/dev`. */
+const READ_ONLY = ['/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]);
+
+/** Covers a folder by an empty one, which cannot be filled. */
+const empty = (path: string) => ['--tmpfs', path, '--remount-ro', path];
 
 const ETC_NETWORK = ['hosts', 'resolv.conf'];
 
@@ -89,7 +102,7 @@ const ETC_NETWORK = ['hosts', 'resolv.conf'];
  * ```ts
  * HarnessAgent.builder().use(shell({ executor: bubblewrap({ read: ['/opt/toolchain'] }) }));
  * ```
- * @param options.network Network access: `none`; `internet` for public addresses over HTTP and HTTPS; or `host` for
+ * @param options.network Network access: `none`; `internet` for public addresses through an HTTP proxy; or `host` for
  *   everything that this machine reaches. Default `none`.
  * @param options.read Additional paths that commands may read.
  * @param options.limits Resource limits. Default: 4 GiB of memory per process, 512 processes, 1 GiB per file and for
@@ -110,7 +123,7 @@ export function bubblewrap(
   const system = SYSTEM.filter((path) => existsSync(path)).flatMap((path) =>
     lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
   );
-  const local = LOCAL.filter((path) => existsSync(path)).flatMap((path) => ['--tmpfs', path]);
+  const local = LOCAL.filter((path) => existsSync(path)).flatMap(empty);
   const visible = [...etc, join(node, 'bin'), join(node, 'lib'), ...read].flatMap((path) => [
     '--ro-bind-try',
     path,
@@ -125,15 +138,13 @@ export function bubblewrap(
     '--new-session',
   ];
   const own = ['--setenv', 'HOME', '/tmp', '--setenv', 'TMPDIR', '/tmp'];
-  const tmp = [...(limits.tmp > 0 && canSizeTmp() ? ['--size', `${limits.tmp}`] : []), '--tmpfs', '/tmp'];
+  const sized = (size: number, path: string) => [
+    ...(limits.tmp > 0 && canSizeTmp() ? ['--size', `${size}`] : []),
+    ...['--tmpfs', path],
+  ];
   const mounts = [
-    '--proc',
-    '/proc',
-    '--dev',
-    '/dev',
-    ...tmp,
-    '--dir',
-    '/etc',
+    ...['--proc', '/proc', '--dev', '/dev', ...sized(limits.tmp, '/tmp'), ...sized(limits.tmp, '/dev/shm')],
+    ...[...sized(OWN_BYTES, '/etc'), ...sized(OWN_BYTES, '/run')],
     ...system,
     ...local,
     ...visible,
@@ -148,12 +159,15 @@ export function bubblewrap(
       const masks = [
         ...[cwd, ...pinned].flatMap((path) => ['--bind', path, path]),
         ...fixed.flatMap((path) => ['--ro-bind', path, path]),
-        ...covered.flatMap((path) => ['--tmpfs', path]),
+        ...covered.flatMap(empty),
         ...emptied.flatMap((path) => ['--dev-bind', '/dev/null', path]),
       ];
       return {
         file: 'bwrap',
-        args: [...isolated, ...mounts, ...masks, '--chdir', cwd, ...own, ...proxied.options, ...start, line],
+        args: [
+          ...[...isolated, ...mounts, ...masks, ...proxied.options, ...READ_ONLY],
+          ...['--chdir', cwd, ...own, ...start, line],
+        ],
       };
     },
   };
@@ -222,6 +236,13 @@ export function container(options: {
       const git = Object.entries(GIT_ENVIRONMENT).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
       const isolated = network === 'host' ? [] : ['--network', 'none'];
       const { pinned, covered, emptied, fixed } = masksOf(cwd, kept);
+      const odd = [cwd, ...pinned, ...fixed, ...covered, ...emptied].find((path) => path.includes(':'));
+      if (odd !== undefined)
+        throw new WorkspaceError(
+          'outside_workspace',
+          odd,
+          `A container cannot mount ${odd}. Rename it, without ":".`,
+        );
       const masks = [
         ...[cwd, ...pinned].flatMap((path) => ['-v', `${path}:${path}`]),
         ...fixed.flatMap((path) => ['-v', `${path}:${path}:ro`]),

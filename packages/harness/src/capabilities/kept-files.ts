@@ -120,11 +120,15 @@ async function storagesBelow(
   if (now === undefined) return [];
   try {
     const entries = await entriesOf(directory, now, search.folders);
+    const isAny = search.rules.length > 0;
+    // A name that is not valid UTF-8 cannot be masked, so the folder is.
+    if (entries.some(({ name, kind }) => (isAny || kind === 'directory') && name.includes('\ufffd')))
+      return [directory];
     const found = entries.map(({ name, kind }) => {
       const place = join(directory, name);
       if (kind === 'directory' && name.toLowerCase() === STORAGE) return [place];
-      if (search.rules.length > 0) visit(place, kind);
-      const isSearched = kind === 'directory' && (search.rules.length > 0 || !SKIPPED.includes(name));
+      if (isAny) visit(place, kind);
+      const isSearched = kind === 'directory' && (isAny || !SKIPPED.includes(name));
       return isSearched ? storagesBelow(place, search, visit) : [];
     });
     return (await Promise.all(found)).flat();

@@ -107,7 +107,7 @@ export function isDenied(error: unknown): boolean {
 function unreadable(cwd: string): never {
   throw refusal(
     cwd,
-    'this process cannot read it, so it cannot hide files in it. Give the process the right to read it',
+    'this process cannot read it, or a name in it is not valid UTF-8, so files in it cannot be hidden. Give the process the right to read it, or rename the file',
   );
 }
 

@@ -43,7 +43,7 @@ export const shellConfigSchema = z.strictObject({
    */
   sandbox: z.enum(['required', 'auto', 'none']).default('none'),
   /**
-   * Network access of commands in the sandbox: nothing (`none`), public addresses over HTTP and HTTPS (`internet`), or
+   * Network access of commands in the sandbox: nothing (`none`), public addresses through an HTTP proxy (`internet`), or
    * everything that this machine reaches, including its own servers (`host`).
    */
   network: z.enum(['none', 'internet', 'host']).default('none'),

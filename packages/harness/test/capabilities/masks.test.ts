@@ -89,13 +89,22 @@ describe('what a sandbox hides', () => {
     const cwd = made('a/b/secrets/key', 'a/b/secrets/.x/log', 'a/.x/log', '.x/log');
     const hidden = ['a/b/secrets/.x', 'a/b/secrets', 'a/.x', 'gone/secrets'].map((path) => join(cwd, path));
     const [a, b] = [join(cwd, 'a'), join(cwd, 'a/b')];
-    const empty = ['.x', 'a/.x', 'a/b/secrets'].map((path) => `--tmpfs ${join(cwd, path)}`).join(' ');
+    const empty = ['.x', 'a/.x', 'a/b/secrets'].map((path) => `--tmpfs ${join(cwd, path)}`);
     const { args } = bubblewrap().execution('ls', cwd, { hidden });
     expect(args.join(' ')).toContain(
-      `--bind ${cwd} ${cwd} --bind ${a} ${a} --bind ${b} ${b} ${empty} --chdir`,
+      `--bind ${cwd} ${cwd} --bind ${a} ${a} --bind ${b} ${b} ${empty.map((each) => `${each} ${each.replace('tmpfs', 'remount-ro')}`).join(' ')} --remount-ro /proc`,
     );
     const contained = container({ image: 'node:22' }).execution('ls', cwd, { hidden });
-    expect(contained.args.join(' ')).toContain(`-v ${cwd}:${cwd} -v ${a}:${a} -v ${b}:${b} ${empty} -w`);
+    expect(contained.args.join(' ')).toContain(
+      `-v ${cwd}:${cwd} -v ${a}:${a} -v ${b}:${b} ${empty.join(' ')} -w`,
+    );
+    expect(() =>
+      container({ image: 'node:22' }).execution('ls', cwd, { hidden: [join(cwd, 'a/b/x:rw')] }),
+    ).not.toThrow();
+    mkdirSync(join(cwd, 'x:rw'));
+    expect(() =>
+      container({ image: 'node:22' }).execution('ls', cwd, { hidden: [join(cwd, 'x:rw')] }),
+    ).toThrow('Rename it');
   });
 
   it('is a folder whole where nobody may look into it', async () => {

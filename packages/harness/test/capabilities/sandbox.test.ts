@@ -52,6 +52,19 @@ async function run(
   return lines.map((_, index) => results[`c${index}`] ?? '');
 }
 
+/** Answers of a server that mean harm. */
+const ODD = [
+  'HTTP/1.1 200 OK\r\nTrailer: X\r\nContent-Length: 2\r\n\r\nok',
+  'HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok',
+  'HTTP/1.1 1000 Odd\r\n\r\n',
+  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nzz\r\n',
+  'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nX: \x01\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok',
+  'no HTTP\r\n\r\n',
+  '',
+];
+
 /** Ways to open `.env`, `secrets/key` or `vault/key` that no word of the line names. */
 const LINES = [
   'cat .e*',
@@ -203,6 +216,40 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     ]);
   });
 
+  it('nothing of the kernel or of other folders can be written or filled, not even by root', async () => {
+    const root = scratch();
+    const lines = [
+      `find / -path '/proc/[0-9]*' -prune -o -path ${root} -prune -o -path ${dirname(root)} -prune -o -path '/dev/pts/*' -prune -o -type f -writable -print -o -type d -writable -print 2> /dev/null`,
+      'for place in / /dev /dev/shm /etc /run /tmp; do head -c 3000000 /dev/zero > $place/full 2> /dev/null; done; du -sbc /full /dev/full /dev/shm /etc /run /tmp 2> /dev/null | tail -n 1',
+      'ls -A /etc/ssl /proc/sys/kernel/core_pattern; echo core > /proc/sys/kernel/core_pattern',
+      'find / -path /proc -prune -o -path /dev -prune -o -type f -perm /400 ! -perm /044 -print 2> /dev/null',
+    ];
+    const results = await run(root, lines, {}, { limits: { tmp: 2 ** 21 } });
+    const writable = results[0]?.split('\n').slice(1).sort();
+    expect(writable?.filter((path) => !/^\/(?:dev\/shm|etc(?:\/.*)?|run|tmp)$/.test(path))).toEqual([]);
+    expect(Number(/(\d+)\s+total/.exec(results[1] ?? '')?.[1])).toBeLessThan(2 * 2 ** 21 + 2 ** 18);
+    expect(results[2]).not.toContain('private');
+    expect(results[2]).toMatch(/Read-only file system|Permission denied/);
+    expect(results[3]).not.toContain('ssl');
+  });
+
+  it('a file or folder whose name is not valid UTF-8 opens no way around a rule', async () => {
+    const bytes = (path: string) => Buffer.from(path, 'latin1');
+    const root = files({ 'below/plain.pem': SECRET, 'kept/a.txt': 'shown' });
+    writeFileSync(bytes(join(root, 'below/caf\xe9.pem')), SECRET);
+    linkSync(join(root, 'below/plain.pem'), bytes(join(root, 'below/other\xe9')));
+    mkdirSync(join(root, 'outer'));
+    mkdirSync(bytes(join(root, 'outer/caf\xe9')));
+    mkdirSync(bytes(join(root, 'outer/caf\xe9/.x')));
+    writeFileSync(bytes(join(root, 'outer/caf\xe9/.x/session.json')), SECRET);
+    const line = 'grep -ra . below outer kept';
+    const [denied] = await run(root, [line], { deny: ['read(**/*.pem)'] });
+    const [plain] = await run(root, [line]);
+    expect(denied).toContain('shown');
+    expect(denied).not.toContain(SECRET);
+    expect(plain).not.toContain('session.json');
+  });
+
   it('the internet is reached by a proxy that refuses this machine and its networks', async () => {
     const server = createServer((_, response) => response.end('REACHED'));
     await new Promise<void>((resolve) => server.listen(0, resolve));
@@ -225,7 +272,11 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
   });
 
   it('the proxy forwards requests and tunnels to what is on the internet', async () => {
-    const server = createServer((request, response) => response.end(`${request.method} ${request.url}`));
+    const server = createServer((request, response) => {
+      const { url = '' } = request;
+      if (url.startsWith('/odd')) request.socket.end(ODD[Number(url.slice(4))]);
+      else response.end(`${request.method} ${url}`);
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
@@ -235,12 +286,14 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     os.networkInterfaces = () => ({});
     syncBuiltinESMExports();
     const url = `http://127.0.0.1:${port}/path?q=1`;
-    const lines = [`curl -sS ${url}`, `curl -sS --proxytunnel -X PUT -d x ${url}`];
+    const odd = ODD.map((_, at) => `curl -sS -m 5 http://127.0.0.1:${port}/odd${at}; echo over`);
+    const lines = [...odd, `curl -sS ${url}`, `curl -sS --proxytunnel -X PUT -d x ${url}`];
     const results = await run(scratch(), lines, {}, { network: 'internet' });
     check.mockRestore();
     os.networkInterfaces = own;
     syncBuiltinESMExports();
-    expect(results).toEqual(['exit 0\nGET /path?q=1', 'exit 0\nPUT /path?q=1']);
+    for (const result of results.slice(0, ODD.length)) expect(result).toContain('over');
+    expect(results.slice(ODD.length)).toEqual(['exit 0\nGET /path?q=1', 'exit 0\nPUT /path?q=1']);
   });
 
   it('memory, files and /tmp have limits, and nobody of the machine is seen', async () => {
