@@ -108,6 +108,12 @@ const PROGRAMS = new Map<string, Reader>([
   })),
   ...each('cp', recursive(/^-[^-]*[rRa]|^--(?:r|a)/)),
   ...each('mv ln diff', recursive(/^/)),
+  // Some of their options name a program to run.
+  ...each('zip rsync scp', (words) =>
+    words.every((word) => isPlain(word) && !/^-[^-]*[eST]|^--(?:rs|un)/.test(word))
+      ? recursive(/^-[^-]*[ra]|^--(?:r|a)/)(words)
+      : OPAQUE,
+  ),
   ...each('rg', (words) => ({
     ...(words.some((word) => INDIRECT.test(word)) ? OPAQUE : {}),
     ...searching(words, /^-[^-]*[ABCEMTdefgjmrt]$|^--[^=]*$/),
