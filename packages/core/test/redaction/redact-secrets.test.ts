@@ -65,7 +65,7 @@ describe('redact', () => {
     [`Authorization: token ${many('abc1', 6)}`, 'Authorization: token [redacted:authorization]'],
     [`https://${many('abc1', 6)}@github.com/a/b`, 'https://[redacted:credentials]@github.com/a/b'],
     ...['ya29.', 'gsk_', 'xai-', 'pypi-'].map(
-      (begin) => [begin + many('aB3x', 9), '[redacted:api-key]'] as const,
+      (begin) => [begin + many('aB3x', 9), '[redacted:api-key]'],
     ),
     [`SG.${many('aB3x', 5)}.${many('aB3x', 9)}`, '[redacted:api-key]'],
     [`dop_v1_${many('ab34', 16)}`, '[redacted:api-key]'],

@@ -274,7 +274,7 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
   it('the proxy forwards requests and tunnels to what is on the internet', async () => {
     const server = createServer((request, response) => {
       const { url = '' } = request;
-      if (url.startsWith('/odd')) request.socket.end(ODD[Number(url.slice(4))]);
+      if (url.startsWith('/odd')) request.socket.end(ODD[Number(url.slice(4))] ?? '');
       else response.end(`${request.method} ${url}`);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
