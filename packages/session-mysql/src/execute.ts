@@ -37,16 +37,39 @@ export function runOn(runner: Pool | PoolConnection): RunSql {
   };
 }
 
-/** Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable. */
-async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
+/** The fields of a driver's pool that this package reads and changes. */
+interface PoolSize {
+  readonly config: { connectionLimit: number };
+  readonly _allConnections: { readonly length: number };
+  readonly _freeConnections: { readonly length: number };
+}
+
+/**
+ * Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable.
+ *
+ * @param isUrgent Does not wait if all connections are in use, but opens one above the limit of the pool and closes it afterwards.
+ */
+export async function withConnection<T>(
+  pool: Pool,
+  task: (connection: PoolConnection) => Promise<T>,
+  isUrgent = false,
+): Promise<T> {
   await checkPool(pool);
-  const connection = await pool.getConnection();
-  let isGood = true;
+  const { config, _allConnections: all, _freeConnections: free } = pool.pool as unknown as PoolSize;
+  const { connectionLimit } = config;
+  const isExtra =
+    isUrgent && free.length === 0 && all.length >= (connectionLimit || Number.POSITIVE_INFINITY);
+  // The pool compares its size with the limit before `getConnection` returns. 0: no limit.
+  if (isExtra) config.connectionLimit = 0;
+  const connecting = pool.getConnection();
+  config.connectionLimit = connectionLimit;
+  const connection = await connecting;
+  let isGood = !isExtra;
   try {
     return await task(connection);
   } catch (error) {
     // After a failover the connection may lead to a replica. A new one leads to the new master.
-    isGood = !isReadOnly(error);
+    isGood &&= !isReadOnly(error);
     throw error;
   } finally {
     if (isGood) connection.release();

@@ -3,7 +3,7 @@ import type { SqlDialect, SqlRow, SqlValues } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { AppendProcedure } from './append-procedure.js';
 import { createTables } from './create-tables.js';
-import { execute, inTransaction, runOn } from './execute.js';
+import { execute, inTransaction, runOn, withConnection } from './execute.js';
 import { checkPacketLimit, chunkRows } from './packets.js';
 import { fromToken, statementsFor, toToken } from './statements.js';
 import { judge } from './store-error.js';
@@ -44,6 +44,8 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
     token: fromToken,
     textOf: (json) => Buffer.from(json),
     run,
+    beat: (statement, values) =>
+      withConnection(pool, (connection) => runOn(connection)(statement, values), true),
     transaction: (task) => inTransaction(pool, task),
     createTables: () => createTables(pool, table, statements.format),
     async load(id, last) {

@@ -9,6 +9,24 @@ import { waiting } from './support/waiting.js';
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
 const head = { sessionId: 's-1' };
 
+it('a process beats while the application holds all connections of the pool, which keeps its size', async () => {
+  const { pool, store } = await testStore({ connectionLimit: 1 });
+  const { processes } = store.leases;
+  await store.load(key);
+  const opened: unknown[] = [];
+  pool.on('connection', (connection) => opened.push(connection));
+  const held = await pool.getConnection();
+  const waiting = store.load(key);
+  await processes.beat({ id: 'busy', ttlMs: 60_000 }, []);
+  expect(await processes.look('busy')).toBe(1);
+  expect(opened).toHaveLength(3);
+  held.release();
+  expect(await waiting).toBeUndefined();
+  await processes.beat({ id: 'busy', ttlMs: 60_000 }, []);
+  expect(await processes.look('busy')).toBe(2);
+  expect(opened).toHaveLength(3);
+});
+
 describe('a lease', () => {
   it('has a larger fence also when the clock of the server was put back', async () => {
     const { pool, table, first } = await twoStores();

@@ -47,21 +47,33 @@ function watch(connection: PoolClient): void {
   if (!connection.listeners('error').includes(ignore)) connection.on('error', ignore);
 }
 
-/** Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable. */
+/**
+ * Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable.
+ *
+ * @param isUrgent Does not wait if all connections are in use, but opens one above the limit of the pool and closes it afterwards.
+ */
 export async function withConnection<T>(
   pool: Pool,
   task: (connection: PoolClient) => Promise<T>,
+  isUrgent = false,
 ): Promise<T> {
   if (!watched.has(pool)) pool.on('acquire', watch);
   watched.add(pool);
-  const connection = await pool.connect();
-  let isGood = true;
+  const { max } = pool.options;
+  const isExtra = isUrgent && pool.idleCount === 0 && pool.totalCount >= max;
+  // The pool compares its size with `max` before `connect` returns.
+  if (isExtra) pool.options.max = Number.POSITIVE_INFINITY;
+  const connecting = pool.connect();
+  pool.options.max = max;
+  const connection = await connecting;
+  let isGood = !isExtra;
   try {
     return await task(connection);
   } catch (error) {
     const { code = '' } = error as DriverError;
     // If the server rejected the statement, the connection is still good, unless a failover made the server a replica.
-    isGood = XError.isInstance(error) || (/^[0-9A-Z]{5}$/.test(code) && !/^(25006|57P..|EPIPE)$/.test(code));
+    isGood &&=
+      XError.isInstance(error) || (/^[0-9A-Z]{5}$/.test(code) && !/^(25006|57P..|EPIPE)$/.test(code));
     throw error;
   } finally {
     connection.release(!isGood);

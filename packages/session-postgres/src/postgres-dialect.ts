@@ -12,8 +12,11 @@ const PAGE = 500;
 export function postgresDialect(pool: Pool, table: string, lifetime: number): SqlDialect<string> {
   // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
-  const run: RunSql = (statement, values) =>
-    withConnection(pool, (connection) => runOn(connection)(statement, values));
+  const runner =
+    (isUrgent: boolean): RunSql =>
+    (statement, values) =>
+      withConnection(pool, (connection) => runOn(connection)(statement, values), isUrgent);
+  const run = runner(false);
   return {
     database: 'PostgreSQL',
     owner: '@x/session-postgres',
@@ -34,6 +37,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     token: (token) => token,
     textOf: (json) => json,
     run,
+    beat: runner(true),
     transaction: (task) => inTransaction(pool, task),
     createTables: () =>
       inTransaction(pool, async (run) => {

@@ -5,7 +5,7 @@ import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
 import { commitAt, severableProxy, takeLease } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
-import { Pool } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { PostgresSession } from '../src/index.js';
 import { storedInPostgres } from './stored.js';
@@ -14,8 +14,8 @@ const pools: Pool[] = [];
 afterAll(async () => {
   for (const pool of pools) await pool.end();
 });
-function poolOf(connectionString: string = inject('postgresUrl')): Pool {
-  const pool = new Pool({ connectionString });
+function poolOf(options: PoolConfig = {}): Pool {
+  const pool = new Pool({ connectionString: inject('postgresUrl'), ...options });
   // What ended a connection that nobody used.
   pool.on('error', () => {});
   pools.push(pool);
@@ -77,6 +77,22 @@ sessionStoreSuite({
 });
 
 describe('PostgresSession', () => {
+  it('beats while the application holds all connections of the pool, which keeps its size', async () => {
+    const pool = poolOf({ max: 1 });
+    const store = await fresh({}, pool);
+    const { processes } = store.leases;
+    await store.load(key);
+    const held = await pool.connect();
+    const waiting = store.load(key);
+    await processes.beat({ id: 'busy', ttlMs: 60_000 }, []);
+    expect(await processes.look('busy')).toBe(1);
+    expect([pool.totalCount, pool.waitingCount, pool.options.max]).toEqual([1, 1, 1]);
+    held.release();
+    expect(await waiting).toBeUndefined();
+    await processes.beat({ id: 'busy', ttlMs: 60_000 }, []);
+    expect([await processes.look('busy'), pool.totalCount, pool.idleCount]).toEqual([2, 1, 1]);
+  });
+
   it('commits in one statement, and says so when it is called before migrate', async () => {
     const pool = poolOf();
     const store = new PostgresSession({ pool, table: 'not_there' });
@@ -135,7 +151,7 @@ describe('PostgresSession', () => {
       const address = new URL(inject('postgresUrl'));
       const proxy = await severableProxy(address.hostname, Number(address.port));
       address.port = String(proxy.port);
-      const store = await fresh({}, poolOf(address.href));
+      const store = await fresh({}, poolOf({ connectionString: address.href }));
       await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
       const severed = proxy[sever]('in the message');
       const append = [userMessage('in the message')];
@@ -150,7 +166,7 @@ describe('PostgresSession', () => {
     const address = new URL(inject('postgresUrl'));
     const proxy = await severableProxy(address.hostname, Number(address.port));
     address.port = String(proxy.port);
-    const pool = poolOf(address.href);
+    const pool = poolOf({ connectionString: address.href });
     const store = await fresh({}, pool);
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
     const change = {
@@ -219,7 +235,10 @@ it('outlives a server that ends a connection in one packet with its beginning', 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const store = new PostgresSession({ pool: poolOf(`postgres://u@127.0.0.1:${port}/d`), table: 't' });
+  const store = new PostgresSession({
+    pool: poolOf({ connectionString: `postgres://u@127.0.0.1:${port}/d` }),
+    table: 't',
+  });
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
   server.close();
 });

@@ -105,6 +105,8 @@ export interface SqlDialect<Text> {
   textOf(json: string): Text;
   /** Runs a statement on a connection of the pool. */
   readonly run: RunSql;
+  /** Runs a statement of the heartbeat at once, even if all connections of the pool are in use. */
+  readonly beat: RunSql;
   /** Runs a task in a transaction, which is rolled back if the task throws. */
   transaction<T>(task: (run: RunSql) => Promise<T>): Promise<T>;
   /** Creates missing tables. Processes that call this at the same time wait for each other. */
@@ -295,7 +297,8 @@ export class SqlSession<Text> implements SessionStore {
 
   #processes(): SessionProcesses {
     const { beat, notesOf, look, send, retire } = this.#dialect.statements;
-    const run = (statement: string, values: SqlValues) => this.#run(undefined, statement, values);
+    const run = (statement: string, values: SqlValues) =>
+      this.#attempt(undefined, () => this.#dialect.beat(statement, values));
     return {
       beat: async ({ id, ttlMs }, acknowledged) => {
         const values = { process: id, ttlMs, acknowledged: acknowledged.map(lineOf).join('') };
