@@ -265,14 +265,17 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   }
 
   async persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    const { heart } = this.#leased;
     for (;;) {
       await this.certain(signal).catch((error: unknown) => {
         if (this.#lost.signal.aborted || !signal.aborted) throw error;
       });
+      const { lapses } = heart;
       try {
         return await write();
       } catch (error) {
-        if (signal.aborted || this.#leased.heart.isCertain(this)) throw error;
+        // A write that an outage swallowed may fail only after the store is back.
+        if (signal.aborted || (heart.isCertain(this) && heart.lapses === lapses)) throw error;
       }
     }
   }

@@ -521,6 +521,23 @@ describe('what is written beside the store', () => {
     await turn.release();
   });
 
+  test('is written again if it began before a silence and failed after it', async () => {
+    const { clock, one, take } = setUp();
+    const turn = await take(one);
+    let times = 0;
+    const writing = turn.persist(async () => {
+      if (++times > 1) return 'done';
+      await clock.sleep(4 * TTL_MS);
+      throw unavailable();
+    }, never);
+    one.link.fault = fail;
+    await clock.pass(2 * TTL_MS);
+    one.link.fault = undefined;
+    await clock.pass(3 * TTL_MS);
+    expect(await writing).toBe('done');
+    await turn.release();
+  });
+
   test('fails as it fails while the store answers, and once only where nobody waits', async () => {
     const { clock, one, take } = setUp();
     const turn = await take(one);
