@@ -146,8 +146,8 @@ function toSessionStoreError(
     return new SessionStoreError(
       'session_unavailable',
       `${subject} could not be read or written: ${error.message}`,
-      // An I/O error, such as a lost connection, may be transient, so its outcome is unknown and callers retry.
-      { ...details, outcome: error.code === 'workspace_io' && !isFull(error) ? 'unknown' : outcome },
+      // A full disk rejects a file before it gets its name. Other I/O errors, such as a lost connection, may be transient, so callers retry.
+      { ...details, outcome: isFull(error) ? 'none' : error.code === 'workspace_io' ? 'unknown' : outcome },
     );
   }
   return error;

@@ -71,7 +71,8 @@ class FullWorkspace extends CountingWorkspace {
   #take(path: string, data: string | Uint8Array): void {
     const room = this.#room - Buffer.byteLength(data as Uint8Array);
     if (room < 0) {
-      throw new WorkspaceError('workspace_io', path, 'The file cannot be written: the disk is full.');
+      const cause = { code: 'ENOSPC' };
+      throw new WorkspaceError('workspace_io', path, 'The file cannot be written: the disk is full.', { cause });
     }
     this.#room = room;
   }
@@ -95,7 +96,7 @@ async function assertSurvivesFullDisk(store: SessionStore, lookAgain: SessionSto
     );
     if (failure === undefined) acknowledged++;
   }
-  expect(failure).toMatchObject({ code: 'session_unavailable' });
+  expect(failure).toMatchObject({ code: 'session_unavailable', outcome: 'none' });
   expect((failure as Error).message).toContain('the disk is full');
   const stored = await lookAgain.load(key);
   expect(stored?.version ?? 0).toBe(acknowledged);
