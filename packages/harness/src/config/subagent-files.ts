@@ -40,16 +40,6 @@ interface SubagentFile extends z.output<typeof subagentFileSchema> {
   readonly source: string;
 }
 
-/** AgentScope's names for our keys. */
-const ALIASES: Readonly<Record<string, string>> = { steps: 'max_iterations', max_iters: 'max_iterations' };
-/** AgentScope's modes of a subagent. `primary` hides it from the model. */
-const MODES: readonly unknown[] = [undefined, null, 'subagent', 'all', 'primary'];
-/**
- * AgentScope keys without a restricting effect. Any other unknown key rejects the file: if it were ignored, the
- * subagent could do more than its author intended.
- */
-const WITHOUT_EFFECT = ['mode', 'workspace', 'top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
-
 /** Maximum size of a definition in bytes. A longer one would be a system prompt that exceeds any context window. */
 const MAX_BYTES = 100_000;
 /** Maximum number of files, which every call reads again. */
@@ -69,7 +59,7 @@ interface LoadOptions {
 
 /**
  * Reads every `*.md` file of a folder, or none if `folder` is empty. An invalid file is reported as a problem and does
- * not affect the others. Ignored keys are reported as well.
+ * not affect the others.
  */
 export async function loadSubagents(
   workspace: Workspace,
@@ -90,10 +80,8 @@ export async function loadSubagents(
       break;
     }
     try {
-      const { subagent, warnings } = parseSubagentFile(
-        await readText(workspace, entry.path, MAX_BYTES),
-        entry.path,
-      );
+      const text = await readText(workspace, entry.path, MAX_BYTES);
+      const subagent = parseSubagentFile(text, entry.path);
       const { name, model = 'inherit' } = subagent;
       const own = alike(name, taken);
       if (own !== undefined) throw new Error(`"${own}" is the program's own; name it otherwise`);
@@ -107,7 +95,7 @@ export async function loadSubagents(
         maxIterations: Math.min(subagent.maxIterations ?? maxIterations, maxIterations),
         maxOutputTokens: Math.min(subagent.maxOutputTokens ?? Infinity, maxOutputTokens ?? Infinity),
       });
-      problems.push(...warnings.map((message) => `${entry.path}: ${message}`));
+      if (subagent.hidden) problems.push(`${entry.path}: hidden: the model cannot spawn it`);
       if (isKnown) continue;
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
@@ -123,11 +111,12 @@ export async function loadSubagents(
 
 /**
  * Parses a subagent from Markdown: front matter, then its system prompt. Keys are in snake_case; `tools` is a list or a
- * comma-separated string. AgentScope keys without a restricting effect are ignored.
+ * comma-separated string. An unknown key rejects the file: if it were ignored, the subagent could do more than its author
+ * intended.
  *
  * @throws {InvalidInputError} naming every bad field.
  */
-function parseSubagentFile(text: string, path: string) {
+function parseSubagentFile(text: string, path: string): SubagentFile {
   const { data, body } = parseFrontMatter(text, path);
   const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');
   const given: Record<string, unknown> = { name: stem, ...data };
@@ -137,35 +126,7 @@ function parseSubagentFile(text: string, path: string) {
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  const { known, warnings } = withoutForeignKeys(given, path);
-  const definition = parseFileConfig(subagentFileSchema, known, path);
-  return { subagent: { ...definition, source: text }, warnings };
-}
-
-/**
- * Renames AgentScope's keys to ours, and removes those without effect. Each warning begins with its key.
- *
- * @throws {InvalidInputError} for two keys with the same meaning, and for an unknown mode, which could be a restriction.
- */
-function withoutForeignKeys(data: Readonly<Record<string, unknown>>, path: string) {
-  const { mode } = data;
-  if (!MODES.includes(mode)) {
-    throw new InvalidInputError(path, [{ path: 'mode', message: 'must be subagent, all or primary' }]);
-  }
-  const isPrimary = mode === 'primary';
-  const known: Record<string, unknown> = {};
-  const warnings: string[] = [];
-  for (const [key, value] of Object.entries(data)) {
-    const name = Object.hasOwn(ALIASES, key) ? (ALIASES[key] as string) : key;
-    if (Object.hasOwn(known, name)) {
-      throw new InvalidInputError(path, [{ path: key, message: `means ${name}, which is given already` }]);
-    }
-    if (!WITHOUT_EFFECT.includes(key)) known[name] = value;
-    else if (key !== 'mode' || !isPrimary) warnings.push(`${key}: unknown key, which does nothing`);
-  }
-  if (isPrimary) known.hidden = true;
-  if (known.hidden === true) warnings.push(`${isPrimary ? 'mode' : 'hidden'}: the model cannot spawn it`);
-  return { known, warnings };
+  return { ...parseFileConfig(subagentFileSchema, given, path), source: text };
 }
 
 /** Splits a comma-separated list of tool names. */

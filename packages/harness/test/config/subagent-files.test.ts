@@ -117,22 +117,17 @@ describe('subagents in files', () => {
     expect(read).toHaveBeenCalledTimes(200);
   });
 
-  it('may have keys of AgentScope, of which each that does nothing is told', async () => {
+  it('name a model that is not listed, and have their parent’s, which is told', async () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': [
         '---',
         'name: reviewer',
         'description: Reviews changes',
-        'workspace: { mode: isolated }',
         'tools: [read_file]',
         'model: openai:gpt-4o-mini',
-        'steps: 1',
+        'max_iterations: 1',
         'temperature: 0.3',
-        'top_p: 0.9',
         'hidden: false',
-        'mode: subagent',
-        'expose_to_user: true',
-        'enable_pending_tool_recovery: true',
         '---',
         'You review.',
       ].join('\n'),
@@ -146,9 +141,7 @@ describe('subagents in files', () => {
       .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
       .build();
     await agent.call('go', context);
-    const keys = ['workspace', 'top_p', 'mode', 'expose_to_user', 'enable_pending_tool_recovery'];
     expect(warnings).toEqual([
-      ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
       expect.stringMatching(
         /model: there is no model named "openai:gpt-4o-mini" \(known: none\).* models of subagents/,
       ),
@@ -160,13 +153,9 @@ describe('subagents in files', () => {
     await agent.close();
   });
 
-  it.each([
-    ['hidden: true', 'hidden'],
-    ['mode: primary', 'mode'],
-    ['mode: primary\nhidden: false', 'mode'],
-  ])('that are kept from the model are neither offered nor spawned, and told of: %s', async (lines, key) => {
+  it('that are hidden from the model are neither offered nor spawned, and told of', async () => {
     const workspace = await workspaceWith({
-      'subagents/reviewer.md': `---\ndescription: Reviews changes\n${lines}\n---\nReview.`,
+      'subagents/reviewer.md': '---\ndescription: Reviews changes\nhidden: true\n---\nReview.',
     });
     const warnings: string[] = [];
     const model = new ScriptedModel([spawn, { text: 'ok' }]);
@@ -180,7 +169,7 @@ describe('subagents in files', () => {
     expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
       'There is no subagent "reviewer". There are: general-purpose.',
     );
-    expect(warnings).toEqual([`subagents/reviewer.md: ${key}: the model cannot spawn it`]);
+    expect(warnings).toEqual(['subagents/reviewer.md: hidden: the model cannot spawn it']);
     await agent.close();
   });
 
@@ -200,16 +189,6 @@ describe('subagents in files', () => {
     await agent.close();
   });
 
-  it('with a mode that nobody knows are refused: it may limit', async () => {
-    const workspace = await workspaceWith({
-      'subagents/a.md': '---\ndescription: x\nmode: readonly\n---\nDo.',
-    });
-    const options = { taken: new Set<string>(), models: [] };
-    const { subagents: loaded, problems } = await loadSubagents(workspace, 'subagents', options);
-    expect(loaded).toEqual([]);
-    expect(problems).toEqual([expect.stringContaining('mode: must be subagent, all or primary')]);
-  });
-
   it.each([
     'permissions: { mode: bypass }',
     'disallowed_tools: [execute]',
@@ -226,6 +205,8 @@ describe('subagents in files', () => {
     'access: [docs]',
     'color: red',
     'maxTurns: 2',
+    'mode: readonly',
+    'steps: 40',
   ])('are refused that speak of rights which files have not: %s', async (line) => {
     const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${line}\n---\nDo.` });
     const options = { taken: new Set<string>(), models: [] };
@@ -233,21 +214,6 @@ describe('subagents in files', () => {
     expect(loaded).toEqual([]);
     expect(problems).toEqual([expect.stringContaining(`${line.split(':')[0]}: unknown key`)]);
   });
-
-  it.each([
-    ['steps: 40\nmax_iterations: 2', 'max_iterations: means max_iterations, which is given already'],
-    ['max_iterations: 2\nsteps: 40', 'steps: means max_iterations, which is given already'],
-    ['max_iters: 2\nsteps: 40', 'steps: means max_iterations, which is given already'],
-  ])(
-    'are refused where two keys mean the same: the last one would win unseen (%s)',
-    async (lines, problem) => {
-      const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${lines}\n---\nDo.` });
-      const options = { taken: new Set<string>(), models: [] };
-      const { subagents: loaded, problems } = await loadSubagents(workspace, 'subagents', options);
-      expect(loaded).toEqual([]);
-      expect(problems).toEqual([expect.stringContaining(problem)]);
-    },
-  );
 
   it('give way to those that code declares, and are read anew for every call', async () => {
     const workspace = await workspaceWith({
