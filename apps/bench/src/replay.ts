@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { parseOptions } from './replay/options.js';
 import { readRecordings } from './replay/read-recordings.js';
-import { reportReplay, toJson } from './replay/report.js';
+import { reportReplay } from './replay/report.js';
 import { runReplay, settingFor } from './replay/run-replay.js';
 import { strategies } from './replay/strategies.js';
 
@@ -32,5 +31,3 @@ if (recordings.length === 0) {
 const names = Object.keys(chosen);
 const replayed = await runReplay(recordings, chosen, setting);
 console.log(reportReplay(replayed, names, setting));
-if (options.json)
-  writeFileSync(options.json, `${JSON.stringify(toJson(replayed, names, setting), null, 2)}\n`);

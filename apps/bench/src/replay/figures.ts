@@ -2,7 +2,6 @@ import type { ReplayedConversation } from './run-replay.js';
 
 /** Results of one strategy over a group of conversations. */
 export interface Figures {
-  readonly conversations: number;
   readonly probes: number;
   readonly retained: number;
   readonly crossing: number;
@@ -28,7 +27,6 @@ export function figuresOf(conversations: readonly ReplayedConversation[], strate
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);
   return {
-    conversations: conversations.length,
     probes: probes.length,
     retained: probes.filter((probe) => probe.retained).length,
     crossing: crossing.length,

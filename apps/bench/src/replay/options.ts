@@ -20,8 +20,6 @@ const optionsSchema = z
     report: z.boolean().default(false),
     strategy: names,
     domain: names,
-    /** The file to which all results are written as JSON. */
-    json: z.string().optional(),
   })
   .refine(({ fit, report }) => !(fit && report), {
     path: ['report'],
@@ -31,7 +29,7 @@ const optionsSchema = z
 export type ReplayOptions = z.output<typeof optionsSchema>;
 
 /**
- * Parses the command line. Paths are relative to the user's directory, which a package manager may have changed.
+ * Parses the command line. The folder is relative to the user's directory, which a package manager may have changed.
  *
  * @throws {InvalidInputError} with the invalid options.
  */
@@ -48,10 +46,8 @@ export function parseOptions(
       domain: { type: 'string', multiple: true },
       fit: { type: 'boolean' },
       report: { type: 'boolean' },
-      json: { type: 'string' },
     },
   });
   const options = parseWith(optionsSchema, values, 'replay options');
-  const { data, json } = options;
-  return { ...options, data: resolve(folder, data), ...(json && { json: resolve(folder, json) }) };
+  return { ...options, data: resolve(folder, options.data) };
 }

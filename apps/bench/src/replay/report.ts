@@ -110,29 +110,3 @@ function totalsOf(
 function formatShare(share: number | undefined): string {
   return share === undefined ? '–' : share.toFixed(3);
 }
-
-/** Returns the data of a run: its definitions, and every conversation by strategy. */
-export function toJson(
-  conversations: readonly ReplayedConversation[],
-  strategies: readonly string[],
-  { window, trigger, counter }: ReplaySetting,
-): object {
-  const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger);
-  return {
-    window,
-    trigger,
-    overhead: OVERHEAD,
-    prices: relativePrices,
-    counter: counter.name,
-    strategies: strategies.map((name) => ({
-      name,
-      reachingTrigger: figuresOf(reaching, name),
-      all: figuresOf(conversations, name),
-      conversations: conversations.map((conversation) => {
-        const { recording, reachesTrigger } = conversation;
-        const { name: of, domain, source } = recording;
-        return { name: of, domain, source, reachesTrigger, ...figuresOf([conversation], name) };
-      }),
-    })),
-  };
-}

@@ -14,8 +14,8 @@ it('needs the folder, and has defaults for everything else', () => {
   });
 });
 
-it('takes names one by one or separated by commas, and paths from where the user stands', () => {
-  const args = '-- --data logs --window 32000 --strategy a,b --strategy c --domain d --json out.json';
+it('takes names one by one or separated by commas, and a path from where the user stands', () => {
+  const args = '-- --data logs --window 32000 --strategy a,b --strategy c --domain d';
   expect(parseOptions(args.split(' '), '/home/me')).toEqual({
     data: '/home/me/logs',
     window: 32_000,
@@ -23,7 +23,6 @@ it('takes names one by one or separated by commas, and paths from where the user
     domain: ['d'],
     fit: false,
     report: false,
-    json: '/home/me/out.json',
   });
 });
 

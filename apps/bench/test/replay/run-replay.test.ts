@@ -6,7 +6,7 @@ import { findLongRangeReferences } from '@x/replay/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { figuresOf } from '../../src/replay/figures.js';
 import type { Recording } from '../../src/replay/read-recordings.js';
-import { reportReplay, toJson } from '../../src/replay/report.js';
+import { reportReplay } from '../../src/replay/report.js';
 import { type ReplayedConversation, runReplay, settingFor } from '../../src/replay/run-replay.js';
 import { strategies } from '../../src/replay/strategies.js';
 
@@ -95,14 +95,5 @@ describe('reports', () => {
     }
     const { retained, probes } = figures('tail-20');
     expect(text).toContain((retained / probes).toFixed(3));
-  });
-
-  it('are data as well', () => {
-    expect(JSON.parse(JSON.stringify(toJson(replayed, names, setting)))).toMatchObject({
-      window: 32_000,
-      trigger: 27_200,
-      overhead: 10_000,
-      strategies: names.map((name) => ({ name, all: { conversations: 2 } })),
-    });
   });
 });
