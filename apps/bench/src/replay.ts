@@ -1,8 +1,7 @@
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { parseOptions } from './replay/options.js';
 import { readRecordings } from './replay/read-recordings.js';
-import { reportReplay } from './replay/report.js';
-import { runReplay, settingFor } from './replay/run-replay.js';
+import { replayRecordings, reportReplay } from './replay/replay-recordings.js';
 import { strategies } from './replay/strategies.js';
 
 const options = parseOptions(process.argv.slice(2));
@@ -19,15 +18,11 @@ const chosen = Object.fromEntries(
   ),
 );
 
-const counter = tiktokenCounter();
-const setting = settingFor(options.window, counter);
 const half = options.fit ? 'fit' : options.report ? 'report' : undefined;
 const recordings = readRecordings(options.data, options.domain, half);
 if (recordings.length === 0) {
   console.error(`There is no conversation of the domain ${options.domain.join(', ')}.`);
   process.exit(2);
 }
-
-const names = Object.keys(chosen);
-const replayed = await runReplay(recordings, chosen, setting);
-console.log(reportReplay(replayed, names, setting));
+const { window } = options;
+console.log(reportReplay(await replayRecordings(recordings, chosen, { window, counter: tiktokenCounter() })));

@@ -1,4 +1,4 @@
-import type { Message, MessageFate } from '@x/core';
+import type { Message } from '@x/core';
 import { othersTurn } from '@x/core/internal';
 import { countMessage, countMessages } from '@x/core/messages';
 import { holdsToken, holdsWhole } from './context-text.js';
@@ -9,14 +9,10 @@ import { sharedPrefix } from './shared-prefix.js';
 import type { Reduced, ReplaySetting, Strategy } from './strategy.js';
 
 /** The fate of one reference. */
-export type ReferenceResult<Reference extends LongRangeReference = LongRangeReference> = Reference & {
+export interface ReferenceResult extends LongRangeReference {
   /** `true` if the request whose answer uses the token contains it as a whole. */
   readonly retained: boolean;
-  /** A reduction came between the last mention and the call. */
-  readonly crossing: boolean;
-  /** The fate of the message that mentioned the token last; `undefined` if it is unchanged. */
-  readonly fate?: MessageFate | undefined;
-};
+}
 
 /** One model call of a replay. Sizes in tokens. */
 export interface ReplayedCall {
@@ -32,8 +28,8 @@ export interface ReplayedCall {
 }
 
 /** The result of replaying one conversation with one strategy. All sizes in tokens. */
-export interface ReplayResult<Reference extends LongRangeReference = LongRangeReference> {
-  readonly references: readonly ReferenceResult<Reference>[];
+export interface ReplayResult {
+  readonly references: readonly ReferenceResult[];
   readonly calls: readonly ReplayedCall[];
   /** Cost of all calls, by the prices given, and of what summarizers read, as uncached input. */
   readonly cost: number;
@@ -45,19 +41,12 @@ export interface ReplayResult<Reference extends LongRangeReference = LongRangeRe
   readonly pairingViolations: number;
   /** Messages gone or altered that no manifest accounts for. */
   readonly unaccounted: number;
-  readonly largestSummary: number;
-  /** Tokens that summarizers read. */
-  readonly summarizerTokens: number;
-  /** Spent in the strategy, its checks included. */
-  readonly milliseconds: number;
 }
 
 /** A conversation, and the references to look for. */
-export interface ReplayInput<Reference extends LongRangeReference = LongRangeReference> {
+export interface ReplayInput {
   readonly messages: readonly Message[];
-  readonly references: readonly Reference[];
-  /** The recorded system prompt, if `ReplaySetting.system` replaces it. Names in it count as retained. */
-  readonly system?: string;
+  readonly references: readonly LongRangeReference[];
 }
 
 /**
@@ -67,29 +56,26 @@ export interface ReplayInput<Reference extends LongRangeReference = LongRangeRef
  *
  * @throws the reason of `setting.signal` once that is aborted.
  */
-export async function replayConversation<Reference extends LongRangeReference>(
-  { messages: recorded, references, system = '' }: ReplayInput<Reference>,
+export async function replayConversation(
+  { messages: recorded, references }: ReplayInput,
   strategy: Strategy,
   setting: ReplaySetting,
   prices: Prices = relativePrices,
-): Promise<ReplayResult<Reference>> {
+): Promise<ReplayResult> {
   const reduce = strategy(setting);
   const turn = takeTurns(setting.signal);
   const replay = new Replay(setting, prices);
   const waiting = references.toSorted((left, right) => left.callIndex - right.callIndex);
-  const results: ReferenceResult<Reference>[] = [];
+  const results: ReferenceResult[] = [];
   for (const [index, message] of recorded.entries()) {
     if (message.role === 'assistant') {
       await turn();
-      const startedAt = performance.now();
       const reduced = await reduce(replay.context);
-      replay.total.milliseconds += performance.now() - startedAt;
-      if (reduced) replay.reduce(reduced, index);
+      if (reduced) replay.reduce(reduced);
       replay.call(message, index, reduced !== undefined);
       while (waiting[0] !== undefined && waiting[0].callIndex <= index) {
-        const reference = waiting.shift() as Reference;
-        const isNamed = holdsWhole(system, reference.token);
-        results.push(replay.judge(reference, recorded[reference.lastIndex], isNamed));
+        const reference = waiting.shift() as LongRangeReference;
+        results.push({ ...reference, retained: replay.isSent(reference.token) });
       }
     }
     replay.add(message);
@@ -106,18 +92,14 @@ class Replay {
     overflows: 0,
     pairingViolations: 0,
     unaccounted: 0,
-    largestSummary: 0,
-    summarizerTokens: 0,
-    milliseconds: 0,
   };
   readonly #setting: ReplaySetting;
   readonly #prices: Prices;
-  readonly #fates = new Map<string, MessageFate>();
+  #summarizerTokens = 0;
   #context: Message[] = [];
   #tokens = 0;
   /** The previous request: the first messages of the context, and their tokens. */
   #sent = { length: 0, tokens: 0 };
-  #lastReduction = -1;
 
   constructor(setting: ReplaySetting, prices: Prices) {
     this.#setting = setting;
@@ -130,7 +112,7 @@ class Replay {
 
   /** Of all calls together, and of what summarizers read, as uncached input. */
   get cost(): number {
-    const read = (this.#prices.input * this.total.summarizerTokens) / 1_000_000;
+    const read = (this.#prices.input * this.#summarizerTokens) / 1_000_000;
     return this.calls.reduce((sum, { cost }) => sum + cost, read);
   }
 
@@ -139,23 +121,19 @@ class Replay {
     this.#tokens += countMessage(this.#setting.counter, message);
   }
 
-  reduce({ messages, manifest, summarizerTokens = 0 }: Reduced, index: number): void {
+  reduce({ messages, manifest, summarizerTokens = 0 }: Reduced): void {
     const { total } = this;
     const { counter } = this.#setting;
-    for (const { messageId, fate } of manifest) this.#fates.set(messageId, fate);
     const accounted = new Set<Message | string>([...messages, ...manifest.map(({ messageId }) => messageId)]);
     const isLost = (before: Message) => !accounted.has(before) && !accounted.has(before.id);
     total.reductions++;
-    total.summarizerTokens += summarizerTokens;
+    this.#summarizerTokens += summarizerTokens;
     total.unaccounted += this.#context.filter(isLost).length;
     total.pairingViolations += pairingViolations(messages);
-    const summaries = messages.filter(({ kind }) => kind === 'summary');
-    total.largestSummary = Math.max(total.largestSummary, countMessages(counter, summaries));
     const shared = sharedPrefix(this.#context.slice(0, this.#sent.length), messages);
     this.#sent = { length: shared, tokens: countMessages(counter, messages.slice(0, shared)) };
     this.#context = [...messages];
     this.#tokens = countMessages(counter, messages);
-    this.#lastReduction = index;
   }
 
   /** Sends the context, which the model answers with this message. */
@@ -172,20 +150,9 @@ class Replay {
     this.#sent = { length: this.#context.length, tokens: this.#tokens };
   }
 
-  /** @param isNamed The system prompt of the recording names the token. */
-  judge<Reference extends LongRangeReference>(
-    reference: Reference,
-    mentioned: Message | undefined,
-    isNamed: boolean,
-  ): ReferenceResult<Reference> {
-    const { token, lastIndex } = reference;
-    const isSent = () => holdsWhole(this.#setting.system, token) || holdsToken(this.#context, token);
-    return {
-      ...reference,
-      retained: isNamed || isSent(),
-      crossing: this.#lastReduction > lastIndex,
-      fate: mentioned && this.#fates.get(mentioned.id),
-    };
+  /** Tests if the current request contains a name as a whole. */
+  isSent(token: string): boolean {
+    return holdsWhole(this.#setting.system, token) || holdsToken(this.#context, token);
   }
 }
 

@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { assistantMessage, type ContentBlock, type Message, toolResultMessage, userMessage } from '@x/core';
 import { jsonValueSchema, parseWith } from '@x/core/internal';
 import type { MessageOptions } from '@x/core/messages';
-import type { LongRangeReference } from '@x/replay/internal';
+import type { RecordedConversation } from '@x/replay';
 import * as z from 'zod';
-import { stableId } from './stable-id.js';
 
 const messageSchema = z.object({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
@@ -16,30 +16,19 @@ const messageSchema = z.object({
   toolName: z.string().optional(),
 });
 const trajectorySchema = z.object({ messages: z.array(messageSchema) });
-const probesSchema = z.object({
-  probes: z.array(
-    z.object({ token: z.string(), callIndex: z.int(), lastIndex: z.int(), gapTokens: z.number() }),
-  ),
-});
 const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
 
-/** A recorded conversation with its probes. */
+/** A recorded conversation, and where it comes from. */
 export interface Recording {
-  readonly name: string;
   readonly domain: string;
   readonly source: string;
-  /** The system prompt. The replay sends it with every request. */
-  readonly system: string;
-  readonly messages: readonly Message[];
-  /** Names in inputs of tool calls that the conversation mentioned long before. */
-  readonly probes: readonly LongRangeReference[];
+  readonly conversation: RecordedConversation;
 }
 
 type RecordedMessage = z.output<typeof messageSchema>;
 
 /**
- * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`. A file without probes
- * only counts for cost.
+ * Reads recorded conversations from a folder with `manifest.json` and `trajectories/*.json.gz`.
  *
  * @param half Only the projects for fitting settings, or only those for reporting. The projects of each domain, sorted by name, belong
  * alternately to one half and the other.
@@ -51,7 +40,6 @@ export function readRecordings(
   half?: 'fit' | 'report',
 ): readonly Recording[] {
   const manifest = parseWith(manifestSchema, readPacked(join(folder, 'manifest.json')), 'manifest.json');
-  const probed = new Set(readdirSync(join(folder, 'probes')));
   const fitting = projectsToFit(manifest);
   return manifest
     .filter(({ domain }) => domains.length === 0 || domains.includes(domain))
@@ -59,29 +47,28 @@ export function readRecordings(
       ({ domain, source }) => half === undefined || fitting.has(`${domain} ${source}`) === (half === 'fit'),
     )
     .map(({ file, domain, source }) => {
-      const packed = `${file}.gz`;
-      const messages = readTrajectory(join(folder, 'trajectories', packed));
-      const { probes } = probed.has(packed)
-        ? parseWith(probesSchema, readPacked(join(folder, 'probes', packed)), `probes/${packed}`)
-        : { probes: [] };
+      const messages = readTrajectory(join(folder, 'trajectories', `${file}.gz`));
       const [first] = messages;
       const system = first?.role === 'system' ? first.content : '';
-      const offset = system === '' ? 0 : 1;
-      return {
-        name: file.replace(/\.json$/, ''),
-        domain,
-        source,
+      const conversation: RecordedConversation = {
+        format: 'trajectory',
+        id: file.replace(/\.json$/, ''),
         system,
         messages: messages
-          .slice(offset)
+          .slice(system === '' ? 0 : 1)
           .map((message, index) => toMessage(message, stableId(`${file} ${index}`))),
-        probes: probes.map((probe) => ({
-          ...probe,
-          callIndex: probe.callIndex - offset,
-          lastIndex: probe.lastIndex - offset,
-        })),
+        usage: [],
+        compactions: [],
+        unread: {},
       };
+      return { domain, source, conversation };
     });
+}
+
+/** Returns an id that is the same in every run. It is as long as the random ids of a live agent, because stubs contain ids. */
+function stableId(seed: string): string {
+  const digits = createHash('sha256').update(seed).digest('hex');
+  return digits.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** Returns every second project of each domain. */

@@ -1,10 +1,9 @@
 import { type CompactionSettings, createCompactor } from '@x/compaction';
 import type { Strategy } from '@x/replay';
-import { keepTail, maskOutputs, maskThenTail, sendEverything, withCompactor } from '@x/replay';
+import { keepTail, maskOutputs, maskThenTail, withCompactor } from '@x/replay';
 
-/** All strategies by the name of their column. To add a variant, add a line. */
+/** All strategies by the name of their row. To add a variant, add a line. */
 export const strategies: Readonly<Record<string, Strategy>> = {
-  full: sendEverything,
   'tail-20': keepTail(20),
   'mask-5': maskOutputs(5),
   'mask-then-tail': maskThenTail(5, 20),

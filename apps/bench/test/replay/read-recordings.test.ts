@@ -2,15 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { toolUsesOf } from '@x/core';
-import { contextText } from '@x/replay/internal';
+import { textOf, toolUsesOf } from '@x/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readRecordings } from '../../src/replay/read-recordings.js';
 
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'x-replay-'));
-  for (const name of ['trajectories', 'probes']) mkdirSync(join(folder, name));
+  mkdirSync(join(folder, 'trajectories'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -33,39 +32,31 @@ function writeAll(messages: unknown = conversation): void {
   ]);
   write('trajectories/a.json.gz', { messages });
   write('trajectories/b.json.gz', { messages: conversation.slice(1) });
-  write('probes/a.json.gz', {
-    probes: [{ token: 'src/a.ts', callIndex: 2, lastIndex: 1, gapTokens: 2_500 }],
-  });
 }
 
-it('takes the system prompt out of the messages, and moves the probes with them', () => {
+it('takes the system prompt out of the messages', () => {
   writeAll();
   const [first, second] = readRecordings(folder);
-  expect(first).toMatchObject({
-    name: 'a',
-    domain: 'coding',
-    source: 'one',
-    system: 'Be brief.',
-    probes: [{ token: 'src/a.ts', callIndex: 1, lastIndex: 0, gapTokens: 2_500 }],
-  });
-  expect(first?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
-  expect(toolUsesOf(first?.messages[1] as never)).toMatchObject([
-    { name: 'read', input: { path: 'src/a.ts' } },
-  ]);
-  expect(second).toMatchObject({ system: '', probes: [] });
-  expect(second?.messages.map(contextText)).toEqual(first?.messages.map(contextText));
+  expect(first).toMatchObject({ domain: 'coding', source: 'one' });
+  expect(first?.conversation).toMatchObject({ id: 'a', system: 'Be brief.' });
+  const messages = first?.conversation.messages ?? [];
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+  expect(toolUsesOf(messages[1] as never)).toMatchObject([{ name: 'read', input: { path: 'src/a.ts' } }]);
+  expect(second?.conversation.system).toBe('');
+  expect(second?.conversation.messages.map(textOf)).toEqual(messages.map(textOf));
 });
 
 it('gives messages the same ids in every run, and no two the same', () => {
   writeAll();
-  const ids = () => readRecordings(folder).flatMap(({ messages }) => messages.map(({ id }) => id));
+  const ids = () =>
+    readRecordings(folder).flatMap(({ conversation }) => conversation.messages.map(({ id }) => id));
   expect(ids()).toEqual(ids());
   expect(new Set(ids()).size).toBe(6);
 });
 
 it('reads only the domains that are asked for', () => {
   writeAll();
-  expect(readRecordings(folder, ['support']).map(({ name }) => name)).toEqual(['b']);
+  expect(readRecordings(folder, ['support']).map(({ conversation }) => conversation.id)).toEqual(['b']);
 });
 
 it('holds out every second project of a domain', () => {
