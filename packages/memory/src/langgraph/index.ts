@@ -12,7 +12,7 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
 import { InvalidInputError, storageOf, type Workspace } from '@x/core';
-import { parseWith, TextScan } from '@x/core/internal';
+import { isObject, parseWith, TextScan } from '@x/core/internal';
 import { fileSegment } from '@x/core/store';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
@@ -35,7 +35,8 @@ type WorkspaceStoreOptions = z.input<typeof optionsSchema>;
 const itemSchema = z.object({
   namespace: z.array(z.string()),
   key: z.string(),
-  value: z.record(z.string(), z.unknown()),
+  // A record of zod would lose the key `__proto__`.
+  value: z.custom<Record<string, unknown>>(isObject),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   /** The texts that a query searches. */

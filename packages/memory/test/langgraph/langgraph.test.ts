@@ -20,7 +20,10 @@ it('does what the store of LangGraph in memory does, whatever is put, deleted, f
     .map((labels) => labels.map((one) => (one === '.' ? 'dot' : one.replace('..', 'up'))));
   const long = ['long'.repeat(99), '日'.repeat(120), '日'.repeat(121), '\ud83d'.repeat(90)];
   const key = fc.constantFrom('k', 'K', '../k', '', '%_', ...long);
-  const value = fc.record({ n: fc.nat(4), text: fc.constantFrom('red', 'green') });
+  const value = fc.oneof(
+    fc.record({ n: fc.nat(4), text: fc.constantFrom('red', 'green') }),
+    fc.constant(JSON.parse('{"__proto__":{"n":1},"n":2}')),
+  );
   const operation = fc.oneof(
     fc.record({ namespace, key, value: fc.option(value) }),
     fc.record({ namespace, key }),
