@@ -16,7 +16,7 @@ const MOST_BYTES = 1_000_000;
  *
  * export async function questions(agent: HarnessAgent, session: RuntimeContext): Promise<string[]> {
  *   const state = await agent.state(session);
- *   const calls = await Promise.all((state ? pendingCalls(state) : []).map((call) => previewCall(agent, session, call)));
+ *   const calls = await Promise.all(pendingCalls(state).map((call) => previewCall(agent, session, call)));
  *   return calls.map(({ wants }) => `It wants to ${wants}.`);
  * }
  * ```
