@@ -17,7 +17,6 @@ import { LineWriter } from './index/line-writer.js';
 import { memoryQuery } from './index/query.js';
 import { scopeOfPath } from './index/scopes.js';
 import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.js';
-import { excerpt } from './message-text.js';
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
 const searchOptionsSchema = z.strictObject({
@@ -31,8 +30,6 @@ const searchOptionsSchema = z.strictObject({
   since: dateSchema,
   /** Only lines of this day or earlier. */
   until: dateSchema,
-  /** Characters of a {@link MemoryHit.snippet}; 0 for none. */
-  snippetChars: z.int().min(0).default(0),
 });
 
 /** Options of a search. */
@@ -52,8 +49,6 @@ export interface MemoryHit {
   readonly rank: number;
   /** The day of a daily note, `2026-01-31`. */
   readonly date?: string;
-  /** With `snippetChars`: that many characters around the first match, on one line. */
-  readonly snippet?: string;
 }
 
 /** Hits, and the reason why newer lines may be missing; `undefined` if the index is up to date. */
@@ -201,11 +196,7 @@ export class MemoryIndex {
    * @throws {MemoryIndexError} when the index is closed, or was damaged. A damaged index is made again: index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
-    const { limit, offset, snippetChars, ...filter } = parseWith(
-      searchOptionsSchema,
-      options,
-      'search options',
-    );
+    const { limit, offset, ...filter } = parseWith(searchOptionsSchema, options, 'search options');
     const parsed = memoryQuery(query);
     const opened = await this.#live();
     try {
@@ -219,7 +210,6 @@ export class MemoryIndex {
         content,
         rank: -score,
         ...(day === null ? {} : { date: dateOf(day) }),
-        ...(snippetChars > 0 ? { snippet: excerpt(content, parsed.terms, snippetChars) } : {}),
       }));
     } catch (error) {
       if (!isDamage(error)) throw error;

@@ -222,7 +222,7 @@ export class MemoryService {
   async search(
     place: MemoryPlace,
     query: string,
-    options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
+    options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until'> = {},
   ): Promise<FreshHits<StandingHit>> {
     const { limit = DEFAULT_HITS, offset = 0 } = options;
     const core = this.#core(place);

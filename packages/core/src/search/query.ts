@@ -33,8 +33,8 @@ interface SearchTerm {
 
 /** What a text and a query have in common. */
 export interface TermMatch {
-  /** How often each term of the query occurs, by its index. */
-  readonly counts: ReadonlyMap<number, number>;
+  /** How often each term of the query occurs, by its index. `undefined` if none does. */
+  readonly counts: readonly number[] | undefined;
   /** Whether it has a term that says what the query is about. */
   readonly isHit: boolean;
   /** The number of terms of the text. */
@@ -54,7 +54,6 @@ export interface QueryOptions {
 }
 
 const neutral = new Tokenizer();
-const NONE: ReadonlyMap<number, number> = new Map();
 
 /** A text to search for. Nothing in it is an operator. Of more than 256 different words the first count. */
 export class SearchQuery {
@@ -62,10 +61,11 @@ export class SearchQuery {
   readonly terms: readonly SearchTerm[];
   /** A question in words: no text needs to have all of them, and the answer may stand next to them. */
   readonly isQuestion: boolean;
+  /** The weight of the terms that say what the query is about. */
+  readonly mostWeight: number;
   readonly #tokenizer: Tokenizer;
   readonly #names: readonly RegExp[];
   readonly #indexes: ReadonlyMap<string, number>;
-  readonly #mostWeight: number;
 
   constructor(text: string, { tokenizer = neutral, extra = [], isQuestion }: QueryOptions = {}) {
     const words = [...tokenizer.query(text)].slice(0, MAX_WORDS);
@@ -85,29 +85,35 @@ export class SearchQuery {
     this.#tokenizer = tokenizer;
     this.#names = names.map(wholeName);
     this.#indexes = new Map(this.terms.map((term, index) => [term.text, index]));
-    this.#mostWeight = Math.max(...this.terms.map(({ weight }) => weight));
+    this.mostWeight = Math.max(...this.terms.map(({ weight }) => weight));
   }
 
   /**
    * Compares a text with the query.
    *
    * @param extra Terms that it has without having them in its text.
-   * @param terms The terms of the text. Default: the tokenizer's.
+   * @param terms The terms of the text, or those of them that the query has. Default: the tokenizer's.
+   * @param length The number of terms of the text. Default: that of `terms`.
    */
-  match(text: string, extra: readonly string[] = [], terms = this.#tokenizer.terms(text)): TermMatch {
-    let counts: Map<number, number> | undefined;
+  match(
+    text: string,
+    extra: readonly string[] = [],
+    terms = this.#tokenizer.terms(text),
+    length = terms.length,
+  ): TermMatch {
+    let counts: number[] | undefined;
     let isHit = false;
     for (const list of [terms, extra]) {
       for (const term of list) {
         const index = this.#indexes.get(term);
         if (index === undefined) continue;
-        counts ??= new Map();
-        counts.set(index, (counts.get(index) ?? 0) + 1);
-        isHit ||= this.terms[index]?.weight === this.#mostWeight;
+        counts ??= this.terms.map(() => 0);
+        counts[index] = (counts[index] as number) + 1;
+        isHit ||= this.terms[index]?.weight === this.mostWeight;
       }
     }
     const names = isHit ? bitsOf(this.#names, (name) => name.test(text)) : 0;
-    return { counts: counts ?? NONE, isHit, length: terms.length, names };
+    return { counts, isHit, length, names };
   }
 }
 

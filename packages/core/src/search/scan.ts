@@ -33,12 +33,14 @@ interface ScannedText<Item> {
   readonly order?: number;
   /** Terms that it has without having them in its text. */
   readonly extra?: readonly string[];
-  /** The terms of the text, where it is short and they are known. */
+  /** The terms of the text if they are known, or those of them that the query has. The text is then not split into pieces. */
   readonly terms?: readonly string[];
+  /** The number of terms of the text. Default: that of `terms`. */
+  readonly length?: number;
 }
 
 /** A text that matches. */
-interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms'>> {
+interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms' | 'length'>> {
   /** The score by its own words. */
   own: number;
   /** The score with its neighbors. */
@@ -90,16 +92,17 @@ export class TextScan<Item> {
 
   /** Considers a text. Add the texts of a file in order. Of a long text, the piece that matches best is found. */
   add(scanned: ScannedText<Item>): void {
-    const { file, number, item, day = null, order = this.#lines, extra, terms } = scanned;
+    const { file, number, item, day = null, order = this.#lines, extra, terms, length: given } = scanned;
     for (const text of terms ? [scanned.text] : piecesOf(scanned.text)) {
-      const { counts, isHit, length, names } = this.#query.match(text, extra, terms);
+      const { counts, isHit, length, names } = this.#query.match(text, extra, terms, given);
       this.#lines++;
       this.#terms += length;
-      for (const index of counts.keys()) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+      for (const index of counts?.keys() ?? [])
+        if (counts?.[index] !== 0) this.#counts[index] = (this.#counts[index] as number) + 1;
       if (!isHit && !this.#query.isQuestion) continue;
-      this.#newest = Math.max(this.#newest, day ?? -Infinity);
+      if (day !== null && day > this.#newest) this.#newest = day;
       // The answer to a question may stand behind its words.
-      if (counts.size > 0) this.#last = { file, number };
+      if (counts !== undefined) this.#last = { file, number };
       else if (file !== this.#last?.file || number - this.#last.number > NEIGHBORS.length) continue;
       const scores = { own: 0, relevance: 0, score: 0, hasAll: false };
       this.#matches.push({ counts, isHit, length, names, file, number, text, item, day, order, ...scores });
@@ -112,13 +115,12 @@ export class TextScan<Item> {
     const files = this.#scored();
     const hits = [...files.values()].flatMap((numbers) => [...numbers.values()]);
     if (!this.#query.isQuestion) return hits.filter(({ isHit }) => isHit).sort(compare);
-    const neighbor = ({ file, number }: Hit<Item>, distance: number) =>
-      files.get(file)?.get(number + distance);
     const ranked = hits.filter((hit) => {
+      const numbers = files.get(hit.file);
       let isNearHit = hit.isHit;
       for (const [index, share] of NEIGHBORS.entries()) {
-        const before = neighbor(hit, -index - 1);
-        const behind = hit.own > 0 ? neighbor(hit, index + 1) : undefined;
+        const before = numbers?.get(hit.number - index - 1);
+        const behind = hit.own > 0 ? numbers?.get(hit.number + index + 1) : undefined;
         hit.relevance += share * ((before?.own ?? 0) + (behind?.own ?? 0));
         isNearHit ||= before?.isHit === true || behind?.isHit === true;
       }
@@ -132,7 +134,7 @@ export class TextScan<Item> {
       pool.splice(pool.indexOf(top), 1);
       best.push(top);
       for (const distance of [-1, 1]) {
-        const next = neighbor(top, distance);
+        const next = files.get(top.file)?.get(top.number + distance);
         if (next) next.score -= TAKEN_BACK * top.own;
       }
     }
@@ -151,16 +153,17 @@ export class TextScan<Item> {
       const { file, number, counts, length, names, day } = hit;
       const damping = K1 * (1 - B + (B * length) / Math.max(1, averageLength));
       hit.own = 0;
-      for (const [index, count] of counts) {
+      for (const [index, weight] of weights.entries()) {
+        const count = counts?.[index] ?? 0;
         const owners = terms[index]?.names ?? 0;
         // Where a name such as `node-17` occurs as a whole, its words count nowhere else.
         if ((owners & named) !== 0 && (owners & names) === 0) continue;
-        hit.own += ((weights[index] as number) * count * (K1 + 1)) / (count + damping);
+        hit.own += (weight * count * (K1 + 1)) / (count + damping);
       }
       if (day !== null) hit.own *= 1 + RECENCY_BOOST * 2 ** ((day - this.#newest) / HALF_LIFE_DAYS);
       hit.relevance = hit.own;
       hit.score = hit.own;
-      hit.hasAll = !isQuestion && terms.every(({ isExtra }, index) => isExtra || counts.has(index));
+      hit.hasAll = !isQuestion && terms.every(({ isExtra }, index) => isExtra || Boolean(counts?.[index]));
       const numbers = files.get(file) ?? new Map<number, Hit<Item>>();
       files.set(file, numbers);
       const known = numbers.get(number);

@@ -15,9 +15,6 @@ const PART_BOUNDARY = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll
 const MAX_TERM = 64;
 /** Words whose terms are kept, so that common words are split and stemmed once. */
 const MAX_KNOWN = 50_000;
-/** Short texts whose terms are kept: the lines of a conversation are searched again and again. */
-const MAX_TEXTS = 5_000;
-const MAX_TEXT = 500;
 /** Letters that the default stem keeps of a word. */
 const STEM = 5;
 const IS_LETTERS = /^\p{L}+$/u;
@@ -32,7 +29,6 @@ const IS_LETTERS = /^\p{L}+$/u;
 export class Tokenizer {
   readonly #stem: (word: string) => string;
   readonly #known = new Map<string, readonly string[]>();
-  readonly #texts = new Map<string, readonly string[]>();
 
   /**
    * @param stem Maps the forms of a word to one term. It is called with a word in lower case. Default: the first five letters
@@ -44,8 +40,6 @@ export class Tokenizer {
 
   /** Returns the terms of a text in order, each as often as it occurs. */
   terms(text: string): readonly string[] {
-    const kept = this.#texts.get(text);
-    if (kept !== undefined) return kept;
     const terms: string[] = [];
     for (const run of runsOf(text)) {
       let known = this.#known.get(run);
@@ -56,8 +50,6 @@ export class Tokenizer {
       }
       for (const term of known) terms.push(term);
     }
-    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-    if (text.length <= MAX_TEXT) this.#texts.set(text, terms);
     return terms;
   }
 

@@ -45,10 +45,21 @@ interface StoredLine {
   readonly content: string;
   /** 1 when the filter allows it: the neighbor of a line may be outside. */
   readonly passes: 0 | 1;
-  readonly terms?: readonly string[];
 }
 
 type Places = ReturnType<TextScan<StoredLine>['best']>;
+
+/** A line as it is added to a scan. */
+type ScannedLine = Parameters<TextScan<StoredLine>['add']>[0];
+
+/** Lines of which all terms are known. */
+interface FewLines {
+  /** What the lines were read for. */
+  readonly key: string;
+  readonly texts: readonly ScannedLine[];
+  /** For each term, the indexes of the lines that have it, each as often as it occurs there. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
 
 /** What one search looks for, and where. */
 interface Search {
@@ -82,7 +93,7 @@ export class LineSearch {
   readonly #counts = new Map<string, number>();
   #countedFor = '';
   /** The few lines of the place that was searched last, until the index changes: to read them costs more than to rank them. */
-  #few: { readonly key: string; readonly lines: readonly StoredLine[] } = { key: '', lines: [] };
+  #few: FewLines = { key: '', texts: [], places: new Map() };
 
   constructor(connection: Connection) {
     this.#sql = connection;
@@ -96,6 +107,7 @@ export class LineSearch {
     const ranges = scopes.map(({ id }) => idsOfScope(id));
     const days = { since, until };
     const lines = scopes.reduce((sum, scope) => sum + scope.lines, 0);
+    const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
     let places: Places;
     if (lines <= FEW_LINES) {
       const key = JSON.stringify([this.#version(), prefix, days]);
@@ -103,11 +115,11 @@ export class LineSearch {
         const all = ranges.flatMap((range) =>
           this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }),
         );
-        this.#few = { key, lines: all.map((line) => ({ ...line, terms: tokenizer.terms(line.content) })) };
+        this.#few = { key, ...(await takeApart(all)) };
       }
-      places = await this.#rank(this.#few.lines, new TextScan(query));
+      const { texts, counts } = textsNear(query, this.#few);
+      places = await this.#rank(texts, new TextScan(query, { lines, averageLength, counts }));
     } else {
-      const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
       const counts = await this.#countAll(query, ranges);
       const search = { query, ranges, collection: { lines, averageLength, counts }, days };
       places = await this.#promising(search, FIRST);
@@ -127,7 +139,7 @@ export class LineSearch {
   async #promising(search: Search, effort: Effort): Promise<Places> {
     const scan = new TextScan<StoredLine>(search.query, search.collection);
     const lines = await this.#read(search, effort);
-    let places = await this.#rank(lines, scan);
+    let places = await this.#rank(lines.map(scannedLine), scan);
     if (search.query.isQuestion) {
       // The answer to a question may stand next to the best lines.
       const near = places.slice(0, effort.best).flatMap(({ item, number }) => {
@@ -136,21 +148,18 @@ export class LineSearch {
       });
       const unread = new Map(near.map((line) => [line.id, line]));
       for (const { id } of lines) unread.delete(id);
-      places = await this.#rank(unread.values(), scan);
+      places = await this.#rank([...unread.values()].map(scannedLine), scan);
     }
     return places.slice(0, effort.places);
   }
 
   /** Adds lines to a scan, and ranks all that pass the filter. While many are compared, others get their turn. */
-  async #rank(lines: Iterable<StoredLine>, scan: TextScan<StoredLine>): Promise<Places> {
+  async #rank(lines: Iterable<ScannedLine>, scan: TextScan<StoredLine>): Promise<Places> {
     let chars = 0;
     for (const line of lines) {
-      const { id, fileId, number, day, content, terms } = line;
-      chars += content.length;
+      chars += line.text.length;
       if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
-      const extra = dateTermsOf(day);
-      const known = terms === undefined ? {} : { terms };
-      scan.add({ file: fileId, number, day, order: id, text: content, extra, item: line, ...known });
+      scan.add(line);
     }
     await setImmediate();
     return scan.best().filter(({ item }) => item.passes === 1);
@@ -165,11 +174,10 @@ export class LineSearch {
     const { terms, isQuestion } = query;
     const condition = days.since === null && days.until === null ? '' : ALLOWED;
     const weights = termWeights(query, collection);
-    const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = terms
       .map((term, index) => ({ term, weight: weights[index] ?? 0, count: collection.counts[index] ?? 0 }))
       // A term that no line has must not take the place of one that some lines have.
-      .filter(({ term, count }) => (!isWeighty || term.weight === 1) && count > 0)
+      .filter(({ term, count }) => term.weight === query.mostWeight && count > 0)
       .sort((left, right) => right.weight - left.weight)
       .slice(0, MOST_TERMS);
     /** By line, a bit for each chosen term that it is known to have. */
@@ -251,6 +259,52 @@ export class LineSearch {
     }
     return lines;
   }
+}
+
+function scannedLine(line: StoredLine): ScannedLine {
+  const { id, fileId, number, day, content } = line;
+  return { file: fileId, number, day, order: id, text: content, extra: dateTermsOf(day), item: line };
+}
+
+/** Takes lines apart into terms. While many are taken apart, others get their turn. */
+async function takeApart(lines: readonly StoredLine[]): Promise<Omit<FewLines, 'key'>> {
+  const texts: ScannedLine[] = [];
+  const places = new Map<string, number[]>();
+  let chars = 0;
+  for (const [index, line] of lines.entries()) {
+    chars += line.content.length;
+    if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
+    const terms = tokenizer.terms(line.content);
+    const { extra = [], ...text } = scannedLine(line);
+    texts.push({ ...text, length: terms.length });
+    for (const term of [...terms, ...extra]) {
+      const known = places.get(term);
+      if (known === undefined) places.set(term, [index]);
+      else known.push(index);
+    }
+  }
+  return { texts, places };
+}
+
+/** The lines that have words of a query, and their neighbors; for each term, how many of all lines have it. */
+function textsNear({ terms, mostWeight, isQuestion }: SearchQuery, { texts, places }: FewLines) {
+  const found = terms.map(({ text }) => places.get(text) ?? []);
+  // The score of a neighbor counts its own neighbors.
+  const reach = isQuestion ? 2 * NEIGHBORS.length : 0;
+  const near = new Map<number, string[]>();
+  for (const [term, lines] of found.entries()) {
+    if (terms[term]?.weight !== mostWeight) continue;
+    for (const line of lines)
+      for (let at = line - reach; at <= line + reach; at++) if (!near.has(at)) near.set(at, []);
+  }
+  for (const [term, lines] of found.entries())
+    for (const line of lines) near.get(line)?.push(terms[term]?.text ?? '');
+  return {
+    counts: found.map((lines) => new Set(lines).size),
+    texts: texts.flatMap((text, index) =>
+      near.has(index) ? [{ ...text, terms: near.get(index) ?? [] }] : [],
+    ),
+  };
 }
 
 /** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */
