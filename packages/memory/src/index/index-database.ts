@@ -30,7 +30,7 @@ const DELETED_PERCENT = 50;
 /** A lock that is held longer is waited for without standing still. */
 const BUSY_TIMEOUT_MS = 20;
 const RETRY_MS = 30;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /**
  * Lines stand in a table, their terms in a full-text index that keeps no text of its own; SQLite only takes them apart at
@@ -110,7 +110,7 @@ export class Connection {
     return result;
   }
 
-  /** Writes what the transaction under way has done so far: much at once would hold up this process. */
+  /** Writes what the transaction under way has done so far. */
   async commitPart(): Promise<void> {
     await this.#exec('COMMIT');
     // Others may want to write, too.
@@ -171,7 +171,7 @@ function codeOf(error: unknown): string {
   return sqliteCode(error) ?? (error instanceof Error && 'code' in error ? String(error.code) : '');
 }
 
-/** Retries while another connection is writing, for ten seconds, without blocking this process. */
+/** Retries while another connection is writing, for thirty seconds, without blocking this process. */
 async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {

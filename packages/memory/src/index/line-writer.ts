@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { piecesOf } from '@x/core/internal';
 import { MemoryIndexError } from '../errors.js';
@@ -10,8 +9,6 @@ import { idsOfScope, MAX_SCOPES, scopeOfPath } from './scopes.js';
 
 /** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
 const ROWS_PER_SLICE = 25;
-/** Characters of one file's lines that are changed in one transaction; of more, a search may see a part. */
-const CHARS_PER_PART = 1_000_000;
 /** Rows that are read in one go. */
 const ROWS_READ = 200;
 /** Pages that the full-text index merges at a time. */
@@ -24,6 +21,8 @@ const NEWEST = 'SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?';
 const INSERT_TERMS = 'INSERT INTO line_terms (rowid, terms) VALUES (?, ?)';
 const SCOPE =
   'INSERT INTO scopes (prefix) VALUES (?) ON CONFLICT (prefix) DO UPDATE SET prefix = prefix RETURNING id';
+const FILE = `INSERT INTO files (scope_id, path, hash, mark) VALUES (?, ?, ?, ?)
+  ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = excluded.mark RETURNING id`;
 const DELETIONS = ['lines WHERE id', 'line_terms WHERE rowid'].map(
   (rest) => `DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`,
 );
@@ -37,18 +36,12 @@ export type FileRecord = { readonly hash: string; readonly mark: string | null }
 interface Change {
   readonly fileId: number;
   readonly scopeId: number;
-  /** Stands for the hash of the file until all of it is written. */
-  readonly token: string;
   /** How much is to be added to the figures of the scope. */
   lines: number;
   terms: number;
-  /** Rows since others had their turn, and characters since what was done was committed. */
+  /** Rows since others had their turn. */
   slice: number;
-  part: number;
 }
-
-/** Another process has begun to write the same file: it will be done by that one. */
-const TAKEN_OVER = new Error('taken over');
 
 /** Writes files into an index. While much is written, others get their turn. */
 export class LineWriter {
@@ -71,9 +64,7 @@ export class LineWriter {
       known?.hash === hash
         ? this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path)
         : this.#replace(path, { hash, mark }, text);
-    await this.#write(write).catch((error: unknown) => {
-      if (error !== TAKEN_OVER) throw error;
-    });
+    await this.#write(write);
   }
 
   fileOf(path: string): FileRecord | undefined {
@@ -121,13 +112,8 @@ export class LineWriter {
     // Hashing a long text took its time.
     await setImmediate();
     const scopeId = this.#scope(scopeOfPath(path));
-    const token = randomUUID();
-    const [fileId = 0] = this.#sql.column<number>(
-      `INSERT INTO files (scope_id, path, hash) VALUES (?, ?, ?)
-       ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = NULL RETURNING id`,
-      ...[scopeId, path, token],
-    );
-    const change = { fileId, scopeId, token, lines: 0, terms: 0, slice: 0, part: 0 };
+    const [fileId = 0] = this.#sql.column<number>(FILE, scopeId, path, hash, mark);
+    const change = { fileId, scopeId, lines: 0, terms: 0, slice: 0 };
     const stored = await this.#stored(fileId);
     const added: Omit<IndexedLine, 'id'>[] = [];
     const lines = (text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).split('\n');
@@ -140,14 +126,14 @@ export class LineWriter {
         const isMoved = known !== undefined && known.number !== number;
         if (isMoved) this.#sql.run('UPDATE lines SET number = ? WHERE id = ?', number, known.id);
         if (known === undefined) added.push({ number, content });
-        await this.#pause(change, isMoved ? content.length : 0);
+        await this.#pause(change);
       }
     }
     await this.#remove([...stored.values()].flat(), change);
     await this.#add(added, dayOfPath(path) ?? null, change);
     if (text === '') this.#sql.run('DELETE FROM files WHERE id = ?', fileId);
-    else this.#sql.run('UPDATE files SET hash = ?, mark = ? WHERE id = ?', hash, mark, fileId);
-    this.#record(change);
+    const sql = 'UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?';
+    this.#sql.run(sql, change.lines, change.terms, scopeId);
     await this.#merge(MERGED_PAGES);
   }
 
@@ -168,17 +154,9 @@ export class LineWriter {
     return stored;
   }
 
-  /** Gives others their turn after some rows; when many characters were changed, commits what was done. */
-  async #pause(change: Change, chars: number): Promise<void> {
-    change.part += chars;
+  /** Gives others their turn after some rows. */
+  async #pause(change: Change): Promise<void> {
     if (++change.slice % ROWS_PER_SLICE === 0) await setImmediate();
-    if (change.part < CHARS_PER_PART) return;
-    this.#record(change);
-    Object.assign(change, { lines: 0, terms: 0, part: 0 });
-    await this.#sql.commitPart();
-    await this.#merge(MERGED_PAGES);
-    const [hash] = this.#sql.column('SELECT hash FROM files WHERE id = ?', change.fileId);
-    if (hash !== change.token) throw TAKEN_OVER;
   }
 
   #scope(prefix: string): number {
@@ -192,12 +170,9 @@ export class LineWriter {
 
   async #add(lines: readonly Omit<IndexedLine, 'id'>[], day: number | null, change: Change): Promise<void> {
     const { first, last } = idsOfScope(change.scopeId);
-    let id: number | undefined;
+    let id = this.#sql.column<number>(NEWEST, first, last)[0] ?? first;
     for (const { number, content } of lines) {
-      await this.#pause(change, content.length);
-      // Behind a part, others may have added lines.
-      if (change.part === 0) id = undefined;
-      id ??= this.#sql.column<number>(NEWEST, first, last)[0] ?? first;
+      await this.#pause(change);
       const terms = tokenizer.terms(content);
       change.lines++;
       change.terms += terms.length;
@@ -214,18 +189,8 @@ export class LineWriter {
       // Many in one go: to begin a statement costs about as much as to delete a line.
       for (const deletion of DELETIONS) this.#sql.run(deletion, ids);
       change.lines -= slice.length;
-      let chars = 0;
-      for (const { content } of slice) {
-        chars += content.length;
-        change.terms -= tokenizer.terms(content).length;
-      }
+      for (const { content } of slice) change.terms -= tokenizer.terms(content).length;
       await setImmediate();
-      await this.#pause(change, chars);
     }
-  }
-
-  #record({ scopeId, lines, terms }: Change): void {
-    const sql = 'UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?';
-    this.#sql.run(sql, lines, terms, scopeId);
   }
 }
