@@ -17,10 +17,8 @@ export class MemoryIndexError extends XError {
 }
 
 /**
- * A file of the memory was written by another release: an older one (`memory_older`) or a newer one (`memory_newer`). Nothing
- * was read or changed.
+ * A newer release wrote a file of the memory. Nothing was read or changed.
  *
- * @code memory_older An older release wrote the file. Nothing was read or changed. Do: Use that release, or delete the file: the Markdown files stay.
  * @code memory_newer A newer release wrote the file. Nothing was read or changed. Do: Update `@x/memory`.
  */
 export class MemoryFormatError extends XError {
@@ -29,14 +27,8 @@ export class MemoryFormatError extends XError {
   readonly path: string;
 
   constructor(path: string, found: number, known: number) {
-    const remedy =
-      found > known
-        ? 'Update @x/memory to read it.'
-        : 'Use the release that wrote it, or delete the file: what it says is then unknown, and the Markdown files stay.';
-    super(
-      found > known ? 'memory_newer' : 'memory_older',
-      `${path} has format ${found}, but this release reads and writes format ${known}. ${remedy}`,
-    );
+    const message = `${path} has format ${found}, but this release reads and writes format ${known}. Update @x/memory to read it.`;
+    super('memory_newer', message);
     this.path = path;
   }
 }

@@ -52,7 +52,7 @@ const FORMAT = 1;
 /**
  * Reads a JSON file that an earlier process wrote; `undefined` if there is none.
  * @throws {InvalidInputError} with `remedy` when the file is damaged.
- * @throws {MemoryFormatError} when another release wrote it.
+ * @throws {MemoryFormatError} when a newer release wrote it.
  */
 export async function readJson<Schema extends z.ZodType>(
   workspace: Workspace,
@@ -64,7 +64,7 @@ export async function readJson<Schema extends z.ZodType>(
   if (text === undefined) return undefined;
   const value = parsedJson(text);
   const format = isObject(value) ? value.format : undefined;
-  if (typeof format === 'number' && format !== FORMAT) throw new MemoryFormatError(path, format, FORMAT);
+  if (typeof format === 'number' && format > FORMAT) throw new MemoryFormatError(path, format, FORMAT);
   return parseWith(schema, format === FORMAT ? value : null, path, remedy);
 }
 

@@ -6,7 +6,7 @@ import { type ConsolidationOutcome, consolidateNotes } from './consolidate/conso
 import { exclusively, memoryLock } from './exclusively.js';
 import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './facts/core-file.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './facts/find-facts.js';
-import { readState, type StoredFact, writeState } from './facts/memory-state.js';
+import { type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
@@ -45,8 +45,6 @@ import {
 const DEFAULT_HITS = 10;
 /** Lines that are looked through for them. */
 const MOST_HITS = 1_000;
-/** How many places this process remembers the last consolidation of. */
-const MOST_ATTEMPTS = 1_000;
 
 /**
  * The memory of a workspace as a service, for agents, command lines and MCP servers. It saves, corrects, forgets, searches and
@@ -67,8 +65,6 @@ export class MemoryService {
   readonly #redact: Redact;
   readonly #maintenance: Maintenance;
   readonly #index: MemoryIndex;
-  /** By prefix, when this process last began a consolidation. */
-  readonly #attempts = new Map<string, number>();
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
   #emit: ((event: AgentEventBody) => void) | undefined;
@@ -269,7 +265,7 @@ export class MemoryService {
   }
 
   /**
-   * Merges new notes into MEMORY.md. Returns `undefined` if that was done or tried a short while ago, unless `now` is set.
+   * Merges new notes into MEMORY.md. It is skipped if that was done or tried a short while ago, unless `now` is set.
    *
    * @throws {MemoryRefusedError} when the model's answers cannot be used. Nothing was changed.
    * @throws what the model and the workspace throw.
@@ -277,21 +273,12 @@ export class MemoryService {
   async consolidate(
     place: MemoryPlace,
     { now = false, ...options }: AskOptions & { readonly now?: boolean } = {},
-  ): Promise<ConsolidationOutcome | undefined> {
+  ): Promise<ConsolidationOutcome> {
     const prefix = this.prefixOf(place);
-    const merge = () => this.#track(consolidateNotes(this.#settings, prefix, options));
-    if (now) return merge();
-    const { clock, consolidate, consolidationGapMs } = this.#settings;
-    const time = clock.now();
-    const { consolidatedAt = 0 } = await readState(this.storage, prefix);
-    // A clock that was once ahead must not stop merges until then.
-    const age = time - Math.max(this.#attempts.get(prefix) ?? 0, Number(new Date(consolidatedAt)));
-    if (!consolidate || this.#isClosed || (age >= 0 && age < consolidationGapMs)) return undefined;
-    if (this.#attempts.size >= MOST_ATTEMPTS) this.#attempts.clear();
-    this.#attempts.set(prefix, time);
-    const outcome = await merge();
-    if (outcome.status === 'nothing') this.#attempts.delete(prefix);
-    return outcome;
+    const { consolidate, consolidationGapMs } = this.#settings;
+    if (!now && (!consolidate || this.#isClosed)) return { status: 'skipped', lines: 0 };
+    const gapMs = now ? 0 : consolidationGapMs;
+    return this.#track(consolidateNotes(this.#settings, prefix, { ...options, gapMs }));
   }
 
   /** Merges new notes in the background, for callers without an agent. Failures go to `onEvent`. */

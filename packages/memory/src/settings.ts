@@ -76,8 +76,6 @@ const memoryShape = {
   consolidationGapMs: whole(0, 30 * MINUTE_MS),
   /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
   maxMemoryTokens: whole(100, 4_000),
-  /** How many earlier versions of MEMORY.md are kept, the newest ones. */
-  keepVersions: whole(1, 30),
   /** The passes over the whole workspace; `false` when something else runs them. */
   maintenance: z.union([z.literal(false), z.strictObject(passShape)]).prefault({}),
 };

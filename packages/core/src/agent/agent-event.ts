@@ -228,8 +228,8 @@ export type AgentEventBody =
   | {
       readonly type: 'memory.consolidated';
       readonly path: string;
-      readonly charsBefore: number;
-      readonly charsAfter: number;
+      /** Lines of notes that were read. */
+      readonly lines: number;
       readonly durationMs: number;
     }
   /** Work on the memory failed. It will be retried, unless `error` says that something was skipped. */

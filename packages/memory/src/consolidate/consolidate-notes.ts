@@ -14,8 +14,11 @@ const ANSWER_TOKENS = 8_000;
 
 /** What came of a consolidation. */
 export interface ConsolidationOutcome {
-  /** `nothing`: all notes had been merged already. `conflict`: another process merged or erased the same notes meanwhile. */
-  readonly status: 'consolidated' | 'nothing' | 'conflict';
+  /**
+   * `nothing`: all notes had been merged already. `conflict`: another process merged or erased the same notes meanwhile.
+   * `skipped`: it was done or tried a short while ago, or is switched off.
+   */
+  readonly status: 'consolidated' | 'nothing' | 'conflict' | 'skipped';
   /** Lines of notes that were merged. */
   readonly lines: number;
 }
@@ -26,23 +29,32 @@ export interface ConsolidationOutcome {
  * at that moment, so that nothing is lost that a person writes meanwhile. Lines of a person are changed by people alone.
  *
  * It knows by content how much of each note has been merged, so that a note that is written late is merged, too.
+ * If it was done or tried less than `gapMs` ago, it does nothing.
  */
 export async function consolidateNotes(
   settings: MemoryServiceSettings,
   prefix: string,
-  options: AskOptions = {},
+  { gapMs = 0, ...options }: AskOptions & { readonly gapMs?: number } = {},
 ): Promise<ConsolidationOutcome> {
   const { workspace } = settings;
   const { model = settings.model } = options;
   const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
   const startedAt = performance.now();
-  let [lines, charsBefore, charsAfter] = [0, 0, 0];
-  for (let round = 0; ; round++) {
+  let lines = 0;
+  for (let isFirst = true; ; isFirst = false) {
     const scope = coreOptions(settings, prefix);
-    const seen = await withCore(scope, async (core) => core);
-    if (round === 0) charsBefore = seen.text.length;
-    charsAfter = seen.text.length;
-    const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
+    const begun = await withCore(scope, async (core) => {
+      const age = scope.now - Date.parse(core.state.consolidatedAt ?? '');
+      // A clock that was once ahead must not stop merges until then.
+      if (isFirst && age >= 0 && age < gapMs) return undefined;
+      const notes = await freshNotes(workspace, prefix, core, maxTokens);
+      const state = { ...core.state, consolidatedAt: new Date(scope.now).toISOString() };
+      // Before the model is asked, so that no process repeats a failure at once.
+      if (isFirst && notes.read > 0) await writeState(workspace, prefix, state);
+      return { seen: { ...core, state }, fresh: notes };
+    });
+    if (begun === undefined) return { status: 'skipped', lines };
+    const { seen, fresh } = begun;
     if (fresh.read === 0) break;
     // Without a model that can be used, the notes are copied as they are.
     let edits: readonly Edit[] = fresh.lines.map((line) => ({ notes: [line], text: line.text }));
@@ -63,15 +75,13 @@ export async function consolidateNotes(
     const after = await commitEdits(settings, prefix, seen, fresh, edits);
     if (after === undefined) return { status: 'conflict', lines };
     lines += fresh.read;
-    charsAfter = after.text.length;
     if (!fresh.more) break;
   }
   if (lines === 0) return { status: 'nothing', lines };
   options.emit?.({
     type: 'memory.consolidated',
     path: `${prefix}${CORE_FILE}`,
-    charsBefore,
-    charsAfter,
+    lines,
     durationMs: performance.now() - startedAt,
   });
   return { status: 'consolidated', lines };

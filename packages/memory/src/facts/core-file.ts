@@ -22,6 +22,8 @@ export const RETIRED_FILE = 'memory/retired.md';
 export const NO_ROOM = 'no room';
 /** How often a replacement of MEMORY.md is repeated because a person saved the file at the same moment. */
 const MAX_ROUNDS = 10;
+/** Earlier versions of MEMORY.md that are kept, the newest ones. */
+const KEPT_VERSIONS = 30;
 /** Facts that are remembered after they left MEMORY.md. */
 const MAX_LOST = 200;
 
@@ -51,13 +53,13 @@ interface MemoryChange {
 
 /** What a change of a memory needs to know. `since` is the day and the time at which facts go that go now. */
 export function coreOptions(
-  { workspace, maxMemoryTokens, keepVersions, clock, timeZone }: MemoryServiceSettings,
+  { workspace, maxMemoryTokens, clock, timeZone }: MemoryServiceSettings,
   prefix: string,
 ) {
   const now = clock.now();
   const today = dayIn(now, timeZone);
   const since = `${today} ${new Date(now).toISOString()}`;
-  return { workspace, prefix, maxMemoryTokens, keepVersions, now, today, since } as const;
+  return { workspace, prefix, maxMemoryTokens, now, today, since } as const;
 }
 export type CoreOptions = ReturnType<typeof coreOptions>;
 
@@ -120,7 +122,7 @@ async function commit(
   change: MemoryChange,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix, today, now, since } = options;
+  const { workspace, prefix, today, since } = options;
   const { add = [], retire = [], lines = {}, again = new Set<string>(), flushed, seen } = change;
   const bullets = bulletsOf(text);
   const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
@@ -149,7 +151,7 @@ async function commit(
   for (const hash of [...again, ...[...keptKeys].map(keyHash)]) delete gone[hash];
   const after = {
     ...state,
-    ...(seen === undefined ? {} : { consolidatedAt: new Date(now).toISOString(), refusals: 0 }),
+    ...(seen === undefined ? {} : { refusals: 0 }),
     facts: kept,
     lost,
     gone,
@@ -179,7 +181,7 @@ async function finish(
   { lines, edits, flushed, after }: PendingChange,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix, keepVersions } = options;
+  const { workspace, prefix } = options;
   await check();
   for (const [path, added] of Object.entries(lines)) await appendLines(workspace, `${prefix}${path}`, added);
   await check();
@@ -188,7 +190,7 @@ async function finish(
   const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
   const isEdit = Object.values(edits).some(({ length }) => length > 0);
-  if (isEdit) await dropVersions(workspace, prefix, { keep: keepVersions });
+  if (isEdit) await dropVersions(workspace, prefix, { keep: KEPT_VERSIONS });
   return { text, state: settled };
 }
 

@@ -45,7 +45,7 @@ const progressSchema = z.object({
 });
 
 const knownShape = {
-  /** When notes were last merged. ISO 8601, UTC. */
+  /** When the last merge of notes began. ISO 8601, UTC. */
   consolidatedAt: z.string().optional(),
   /** How often in a row the model's answers about new notes were refused. */
   refusals: z.int().min(0).default(0),
@@ -83,7 +83,7 @@ export type FlushOffset = z.output<typeof offsetSchema>;
 /** How far a session has been flushed. */
 export type FlushProgress = z.output<typeof progressSchema>;
 
-/** @throws {MemoryFormatError} when another release wrote the file. */
+/** @throws {MemoryFormatError} when a newer release wrote the file. */
 export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
   for (const file of [STATE, COPY]) {
     const state = await ifWhole(readJson(workspace, `${prefix}${file}`, stateSchema, INSTEAD));
@@ -99,7 +99,7 @@ export async function writeState(workspace: Workspace, prefix: string, state: Me
 
 /**
  * @throws {InvalidInputError} when the file is damaged.
- * @throws {MemoryFormatError} when another release wrote the file.
+ * @throws {MemoryFormatError} when a newer release wrote the file.
  */
 export async function readProgress(workspace: Workspace, path: string): Promise<FlushProgress> {
   return (await readJson(workspace, path, progressSchema, REMEDY)) ?? { refusals: 0 };

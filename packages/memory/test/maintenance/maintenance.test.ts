@@ -230,17 +230,17 @@ describe('a consolidation on request', () => {
     const { scheduler, clock } = setUp(workspace);
     const say = (place: string, fact: string) =>
       workspace.append(`${place}memory/2026-06-01.md`, `- ${fact}\n`);
-    expect((await scheduler.consolidate(alice))?.status).toBe('nothing');
+    expect((await scheduler.consolidate(alice)).status).toBe('nothing');
     await say(prefix, 'fact-1');
     await say('agents/coder/', 'fact-2');
-    expect((await scheduler.consolidate(alice))?.status).toBe('consolidated');
+    expect((await scheduler.consolidate(alice)).status).toBe('consolidated');
     await say(prefix, 'fact-3');
-    expect(await scheduler.consolidate(alice)).toBeUndefined();
-    expect((await scheduler.consolidate({ agentId: 'coder' }))?.status).toBe('consolidated');
+    expect((await scheduler.consolidate(alice)).status).toBe('skipped');
+    expect((await scheduler.consolidate({ agentId: 'coder' })).status).toBe('consolidated');
     const other = setUp(workspace, { clock }).scheduler;
-    expect(await other.consolidate(alice)).toBeUndefined();
+    expect((await other.consolidate(alice)).status).toBe('skipped');
     await clock.pass(30 * 60_000);
-    expect((await other.consolidate(alice))?.status).toBe('consolidated');
+    expect((await other.consolidate(alice)).status).toBe('consolidated');
     expect(await read(workspace, `${prefix}MEMORY.md`)).toContain('fact-3');
   });
 
@@ -253,7 +253,7 @@ describe('a consolidation on request', () => {
       }),
     });
     await expect(scheduler.consolidate(alice)).rejects.toThrow('out of order');
-    expect(await scheduler.consolidate(alice)).toBeUndefined();
+    expect((await scheduler.consolidate(alice)).status).toBe('skipped');
     expect(model.prompts).toHaveLength(1);
   });
 });
