@@ -128,8 +128,11 @@ export interface Capability {
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
   /** Returns whether nobody can be asked in this call: every question is then a denial. */
   unattended?(scope: CallScope): boolean | Promise<boolean>;
-  /** Refuses files of the workspace: to tools, and to capabilities that show files to the model. */
-  confine?(scope: CallScope): WorkspaceConfine | undefined;
+  /**
+   * Refuses files of the workspace: to capabilities that show files to the model, and, if `scope` has a tool, to a tool whose call
+   * `authorize` has judged.
+   */
+  confine?(scope: CallScope | ToolScope): WorkspaceConfine | undefined;
   /** Returns the rules about refused files, for tools that run programs which must not read them. */
   deniesFiles?(scope: CallScope): readonly FileRule[] | Promise<readonly FileRule[]>;
   /** Runs around one tool call that is allowed to run. */

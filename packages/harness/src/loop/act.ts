@@ -199,7 +199,8 @@ async function runOne(
   const { runtime, state, storage, log } = scope;
   const denied = tool?.keepsFiles ? capabilities.map((each) => each.deniesFiles?.(scope) ?? []) : [];
   const given = {
-    ...{ runtime, state, workspace, storage, log, signal },
+    ...{ runtime, state, storage, log, signal },
+    workspace: call.filesFor(scope, confine),
     deniedFiles: (await Promise.all(denied)).flat(),
     idempotencyKey: idempotencyKeyOf(call, use),
     fence: call.options.turn.fence,

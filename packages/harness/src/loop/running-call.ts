@@ -29,6 +29,7 @@ import {
   OpenToolCalls,
   type SessionTurn,
   startTimer,
+  type ToolScope,
   type WorkspaceConfine,
   wellFormed,
 } from '@x/core/internal';
@@ -184,7 +185,10 @@ export class RunningCall {
       model: this.#model,
       runtime,
       state: session.state,
-      workspace: confineWorkspace(options.files, this.#confine()),
+      workspace: confineWorkspace(
+        options.files,
+        this.#confine(() => this.scope),
+      ),
       storage: parts.storage,
       log,
       signal,
@@ -208,13 +212,18 @@ export class RunningCall {
   }
 
   /** Combines the file restrictions of all capabilities. */
-  #confine(): WorkspaceConfine | undefined {
+  /** Returns the files that a tool may use, once its call was judged. */
+  filesFor(scope: ToolScope, confine: WorkspaceConfine | undefined): Workspace {
+    return confineWorkspace(this.options.files, allOf([this.#confine(() => scope), confine]));
+  }
+
+  #confine(scopeOf: () => CallScope | ToolScope): WorkspaceConfine | undefined {
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     return allOf(
       confining.map(
         (each) =>
           async (...file) =>
-            this.waitFor(`confine of "${each.name}"`, () => each.confine?.(this.scope)?.(...file)),
+            this.waitFor(`confine of "${each.name}"`, () => each.confine?.(scopeOf())?.(...file)),
       ),
     );
   }

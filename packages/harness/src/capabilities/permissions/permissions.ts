@@ -106,11 +106,12 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       references.hooks.install(agent);
       warnOfCommands(agent, denied);
     },
-    confine: ({ state: { permissionContext }, workspace }) =>
-      confineBy(
-        { deny: [...denied, ...permissionContext.deny], ask: [...wanted, ...permissionContext.ask] },
-        workspace,
-      ),
+    confine: (scope) => {
+      const { deny, ask } = scope.state.permissionContext;
+      // A judged call brings its own check of the files that rules ask about.
+      const wants = 'tool' in scope ? [] : [...wanted, ...ask];
+      return confineBy({ deny: [...denied, ...deny], ask: wants }, scope.workspace);
+    },
     deniesFiles: ({ state: { permissionContext }, workspace }) =>
       [...denied, ...permissionContext.deny]
         .flatMap((rule) => inWorkspace(rule, workspace))
@@ -136,7 +137,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       if (found?.type === 'deny') return found;
       const objection =
         found?.type === 'ask' ? { ...found, reason: `${found.reason}${textOfStrangers(state)}` } : found;
-      const confine = allOf([confineBy(policy, workspace, tool, real), asJudged(judged, real)]);
+      const confine = confineBy(policy, workspace, real, namesOf(judged));
       if (confine === undefined) return objection;
       return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
     },
@@ -188,43 +189,44 @@ export function narrowing(
 }
 
 /**
- * Returns a check that refuses to open files that rules deny. Searches and capabilities cannot wait for approval, so
- * for them ask rules deny as well.
+ * Returns a check that refuses to open files that rules deny. Rules that ask deny as well, unless the call was judged by that file:
+ * searches and capabilities cannot wait for approval.
+ *
+ * @param judged Refuses files that replaced one of these since, too.
  */
 function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
   workspace: Workspace,
-  tool?: Tool,
   real = new RealPaths(workspace),
+  judged: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): WorkspaceConfine | undefined {
-  const asksNobody = tool === undefined || Object.values(tool.paths ?? {}).includes('walk');
-  const rules = [...deny, ...(asksNobody ? ask : [])]
-    .flatMap((rule) => inWorkspace(rule, workspace))
-    .flatMap((rule) => ({ rule, files: fileRuleOf(rule) }));
-  if (rules.every(({ files }) => files === undefined)) return undefined;
+  const ruled = (rules: readonly PermissionRule[]) =>
+    rules
+      .flatMap((rule) => inWorkspace(rule, workspace))
+      .flatMap((rule) => {
+        const files = fileRuleOf(rule);
+        return files === undefined ? [] : [{ rule, files }];
+      });
+  const [denying, asking] = [ruled(deny), ruled(ask)];
+  if (denying.length + asking.length + judged.size === 0) return undefined;
   return async (path, use, file) => {
     const names = await real.namesOf(path, file);
-    const found = rules.find(({ files }) => files?.use === use && concernsFile(files, names));
-    return found && `Denied by the rule ${formatRule(found.rule)}.`;
-  };
-}
-
-/** Returns a check that refuses files that replaced the judged ones since. */
-function asJudged({ paths }: JudgedCall, real: RealPaths): WorkspaceConfine | undefined {
-  const judged = new Map<string, ReadonlySet<string>>();
-  for (const { role, names } of [...paths.values()].flat()) {
-    // A search does not know its files in advance.
-    if (role !== 'walk' && names[0]) judged.set(formatPath(names[0]), new Set(names.map(formatPath)));
-  }
-  if (judged.size === 0) return undefined;
-  return async (path, _, file) => {
-    const known = file && judged.get(formatPath(plainPath(path)));
-    if (known === undefined) return undefined;
-    const isJudged = (await real.namesOf(path, file)).every((name) => known.has(formatPath(name)));
-    return isJudged
+    const known = judged.get(formatPath(plainPath(path)));
+    const rules = known === undefined ? [...denying, ...asking] : denying;
+    const found = rules.find(({ files }) => files.use === use && concernsFile(files, names));
+    if (found) return `Denied by the rule ${formatRule(found.rule)}.`;
+    return !file || known === undefined || names.every((name) => known.has(formatPath(name)))
       ? undefined
       : `${JSON.stringify(path)} leads to another file than when the call was judged. Try again.`;
   };
+}
+
+/** Returns the names of the files by which a call was judged. A search does not know its files in advance. */
+function namesOf({ paths }: JudgedCall): ReadonlyMap<string, ReadonlySet<string>> {
+  const judged = new Map<string, ReadonlySet<string>>();
+  for (const { role, names } of [...paths.values()].flat())
+    if (role !== 'walk' && names[0]) judged.set(formatPath(names[0]), new Set(names.map(formatPath)));
+  return judged;
 }
 
 function formatPath({ names }: PlainPath): string {

@@ -2,6 +2,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   type Stats,
   statSync,
@@ -166,6 +167,30 @@ describe('a rule about reading', () => {
     expect(results['0']).toContain('docs/page:1: page');
     expect(results['0']).not.toContain(CANARY);
     expect(reply.pendingCalls).toMatchObject([{ name: 'read_file', input: { path: '.env' } }]);
+  });
+
+  it('lets a tool use the file that was approved, and no other', async () => {
+    writeFileSync(join(root, 'a.md'), 'inside');
+    const model = new ScriptedModel([
+      { toolCalls: [{ id: '0', ...read('a.md') }] },
+      { toolCalls: [{ id: '1', name: 'write_file', input: { path: 'b.md', content: 'new' } }] },
+      { text: 'Done.' },
+    ]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(root)
+      .use(permissions({ ask: ['read(*.md)', 'write(**)'] }), workspaceTools())
+      .build();
+    let reply = await agent.call('Go', context);
+    for (let asked = 0; asked < 2; asked++) {
+      const decisions = Object.fromEntries(
+        reply.pendingCalls.map(({ approvalId }) => [approvalId, { type: 'approve' as const }]),
+      );
+      reply = await agent.resume(context, { decisions });
+    }
+    await agent.close();
+    expect(resultsIn(model)['0']).toContain('inside');
+    expect(readFileSync(join(root, 'b.md'), 'utf8')).toBe('new');
   });
 
   it('holds for the instructions that a folder adds to a result', async () => {
