@@ -75,7 +75,9 @@ export function renderCall(
   const main = fields[field];
   const change = changeOf(name, fields, before);
   const drawn = (change && CHANGES[name]) ?? [field];
-  const rest = Object.entries(fields).filter(([key]) => !drawn.includes(key));
+  // A diff does not name its file, and a title may cut the path.
+  const isCut = printable(change?.path ?? '').length > MAX_TITLE;
+  const rest = Object.entries(fields).filter(([key]) => !drawn.includes(key) || (isCut && key === field));
   const others = rest.length > 0 ? [Object.fromEntries(rest)] : [];
   const json = (value: JsonValue) => plainLines(JSON.stringify(value, null, 2) ?? '');
   if (typeof main !== 'string') {

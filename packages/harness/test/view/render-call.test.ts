@@ -60,7 +60,8 @@ describe('a call', () => {
       'todo_write',
     );
     const key = fc.constantFrom('path', 'content', 'oldText', 'newText', 'command', 'extra');
-    const value = fc.oneof(fc.stringMatching(/^[a-z]{1,12}$/), fc.nat(), fc.constant(['deep']));
+    const long = fc.stringMatching(/^[a-z]{121,140}$/);
+    const value = fc.oneof(fc.stringMatching(/^[a-z]{1,12}$/), long, fc.nat(), fc.constant(['deep']));
     fc.assert(
       fc.property(name, fc.dictionary(key, value), (tool, input) => {
         const { lines, rest, wants } = call(tool, input);
