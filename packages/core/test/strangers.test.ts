@@ -36,6 +36,11 @@ it.each([
     [go, { ...assistantMessage('x'), metadata: { [REMINDED]: ['finished-tasks'] } }],
     ['finished-tasks'],
   ],
+  [
+    'a search that the provider ran',
+    [go, assistantMessage([{ type: 'opaque', provider: 'acme', data: 'page', callId: 'c', half: 'result' }])],
+    ['a tool of the provider'],
+  ],
   ['a note about what was removed', [note, ...round('note', 'ok', 'agent')], ['earlier messages']],
   [
     'a summary',

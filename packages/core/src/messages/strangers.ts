@@ -17,7 +17,7 @@ export function quotesStrangers({ content }: Message): boolean {
 /**
  * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
  * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
- * messages by what they are, and a task that another agent gave as `task`.
+ * messages by what they are, tools that the provider ran by `a tool of the provider`, and a task that another agent gave as `task`.
  *
  * @param known Origins that are not strangers. A result with unconfirmed lines of memory is a stranger's whatever its origin.
  */
@@ -38,6 +38,7 @@ export function strangersIn(
       if (isAnswered(context, index)) break;
     }
     for (const block of content) {
+      if (block.type === 'opaque' && block.half !== undefined) names.add('a tool of the provider');
       if (block.type !== 'tool_result') continue;
       const isKnown = block.origin !== undefined && known.includes(block.origin);
       if (!isKnown || textOf([block]).includes(UNCONFIRMED)) names.add(block.toolName);
