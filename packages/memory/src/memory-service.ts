@@ -1,5 +1,5 @@
 import { type AgentEventBody, InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
-import { errorText, parseWith, type Redact, tell, UNCONFIRMED } from '@x/core/internal';
+import { errorText, headOf, parseWith, type Redact, tell, UNCONFIRMED } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
@@ -45,6 +45,10 @@ import {
 const DEFAULT_HITS = 10;
 /** Lines that are looked through for them. */
 const MOST_HITS = 1_000;
+
+/** Most characters of an unconfirmed fact, and of its mark. A search finds pieces of long lines, and each must have the mark. */
+const MAX_UNCONFIRMED = 1_000;
+const MAX_SOURCES = 200;
 
 /**
  * The memory of a workspace as a service, for agents, command lines and MCP servers. It saves, corrects, forgets, searches and
@@ -94,7 +98,7 @@ export class MemoryService {
    *
    * @param strangers the tools whose results may have suggested the fact. If there are any, the fact is saved in the note alone, as
    * unconfirmed, until it is saved again without them.
-   * @throws {InvalidInputError} for an empty text.
+   * @throws {InvalidInputError} for an empty text, or an unconfirmed one of more than 1 000 characters.
    */
   async save(
     place: MemoryPlace,
@@ -107,7 +111,11 @@ export class MemoryService {
       if (factKeys(core).has(factKey(fact.text))) return { status: 'known', facts: [fact.text] };
       const note = dailyFile(options.today);
       if (strangers.length > 0) {
-        const line = plainLine(`${UNCONFIRMED}${strangers.join(', ')}] ${fact.text}`);
+        if (fact.text.length > MAX_UNCONFIRMED) {
+          const message = `has ${fact.text.length} characters, but a fact that others may have suggested can have ${MAX_UNCONFIRMED}: save it in a few words`;
+          throw new InvalidInputError('memory', [{ path: 'content', message }]);
+        }
+        const line = plainLine(`${UNCONFIRMED}${headOf(strangers.join(', '), MAX_SOURCES)}] ${fact.text}`);
         await change({ lines: { [note]: [renderNoteLine({ ...fact, text: line })] } });
         return { status: 'unconfirmed', facts: [fact.text], paths: [note] };
       }

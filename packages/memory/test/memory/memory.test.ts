@@ -288,6 +288,14 @@ it.each([
   expect(() => new MemoryService({ workspace, [name]: 1 } as never)).toThrow(`${name}: unknown key`);
 });
 
+it('refuses a long fact that others may have suggested, whose mark a search would cut off', async () => {
+  const service = new MemoryService({ workspace: await testWorkspace() });
+  const place = { userId: 'u', agentId: 'a' };
+  const long = 'x '.repeat(600).trim();
+  await expect(service.save(place, long, { strangers: ['fetch_page'] })).rejects.toThrow('1000');
+  expect((await service.save(place, long)).status).toBe('done');
+});
+
 it('refuses a malformed configuration', () => {
   expect(() => memory({ index: 5 as never })).toThrow('index');
   expect(() => memory({ unknown: 1 } as never)).toThrow('unknown');
