@@ -17,7 +17,10 @@ export const sessionLog: Importer = {
       }
       const { role, content, createdAt: at, id: answer } = message;
       if (message.kind === 'summary') builder.compaction();
-      else builder.message(role, content, { at, answer });
+      else {
+        const isTyped = message.kind === undefined && content.every(({ origin }) => origin === undefined);
+        builder.message(role, content, { at, answer, wasTyped: () => isTyped });
+      }
     }
   },
 };

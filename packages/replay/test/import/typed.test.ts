@@ -1,4 +1,4 @@
-import { textOf } from '@x/core';
+import { textOf, userMessage } from '@x/core';
 import { expect, it } from 'vitest';
 import { importConversation } from '../../src/index.js';
 
@@ -41,6 +41,15 @@ it.each([
   const { typed, written } = textsOf([row, own]);
   expect(typed).toEqual(['fix it']);
   expect(written).toHaveLength(1);
+});
+
+it('marks what our own harness wrote in the user’s role', () => {
+  const said = userMessage('fix it');
+  const task = userMessage([{ type: 'text', text: 'a task', origin: 'agent' }]);
+  expect(textsOf([said, userMessage('a note', { kind: 'synthetic' }), task])).toEqual({
+    typed: ['fix it'],
+    written: ['a note', 'a task'],
+  });
 });
 
 it('leaves what a user wrote about such texts', () => {
