@@ -40,7 +40,12 @@ export async function addPin(
 
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
-  if (message) return { messageId, role: message.role, text: textOf(message) };
+  if (message) {
+    // A summary or a note of the harness has the role of the user, but its words may be anybody's.
+    const isUsers = message.kind === undefined && message.content.every(({ origin }) => origin === undefined);
+    const role = message.role === 'user' && !isUsers ? 'tool' : message.role;
+    return { messageId, role, text: textOf(message) };
+  }
   const problem = `${JSON.stringify(messageId)} is not a message of this session: agent.state() lists their ids`;
   throw refusal('messageId', problem);
 }

@@ -73,7 +73,7 @@ const MATCHED = 'match:';
 
 /**
  * Collects the pins of a conversation: first the requested ones, then those that contain a text of `keep.match`, on the board and then in
- * messages, the newest first.
+ * messages, the user's before others', the newest first.
  */
 export function pinsOf(
   messages: readonly Message[],
@@ -97,7 +97,8 @@ export function pinsOf(
     // Words of the user stay the user's if others repeated them.
     if (known === undefined || (isUsers(pin) && !isUsers(known))) byText.set(pin.text, pin);
   }
-  return [...byText.values()];
+  const isLater = (pin: Pin) => pin.id.startsWith(MATCHED) && !isUsers(pin);
+  return [...byText.values()].toSorted((one, other) => Number(isLater(one)) - Number(isLater(other)));
 }
 
 /** Finds the message that holds each pin: its source message while that is unchanged, or the board. */

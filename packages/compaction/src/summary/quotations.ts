@@ -13,6 +13,12 @@ const CLOSING: Readonly<Record<string, string>> = {
   '「': '」',
   '『': '』',
   '《': '》',
+  '〈': '〉',
+  '»': '«',
+  '”': '”',
+  '‚': '‘',
+  '＂': '＂',
+  '〝': '〞〟',
 };
 /** Shortest quotation that is checked, in UTF-16 units. Shorter ones are names or single words. */
 const SHORTEST = 12;
@@ -62,12 +68,12 @@ export function quotableIn(messages: readonly Message[]): readonly string[] {
 
 /** Matches a line break in front of a blank line, heading, list item, table row or fence. Other lines go on with the one before. */
 const BLOCK_START = /\n(?=[ \t]{0,12}(?:$|[\n#|>]|[-*•+] |\d{1,3}[.)] |```|~~~))/;
-const BLOCK_QUOTE = /^\s*>/;
+const BLOCK_QUOTE = /^[ \t]{0,12}>/;
 const GAP = /\[?…\]?|\.\.\./;
 
 function quotationsIn(block: string): readonly Quotation[] {
   if (BLOCK_QUOTE.test(block)) {
-    const words = block.replaceAll(/^\s*>/gm, '');
+    const words = block.replaceAll(/^[ \t]{0,12}>/gm, '');
     return isChecked(words.trim()) ? [{ start: 0, end: block.length, words }] : [];
   }
   const found: Quotation[] = [];
@@ -129,7 +135,7 @@ function comparable(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[\s"'“”„«»‹›‘’「」『』《》*_`~|#>]/g, '')
+    .replaceAll(/[\s"'“”„«»‹›‘’‚「」『』《》〈〉〝〞〟*_`~|#>]/g, '')
     .replaceAll(/\p{Pd}/gu, '-')
     .replace(/[.,;:!?。！？]$/, '');
 }

@@ -209,6 +209,29 @@ describe('the board of a compaction', () => {
     expect(textsOf(await compact(kept, ['#other', '#keep']))).toContain('#keep this');
   });
 
+  it('holds the words of the user that keep.match names before those of tools', async () => {
+    const messages = [
+      userMessage('#keep the port 4117.'),
+      ...rounds(90, (index) => ({ output: `#keep ${index} ${lines(60)}` })),
+      ...rounds(40, () => ({ output: lines(60) })),
+    ];
+    const compactor = createCompactor({
+      contextWindow: 16_000,
+      model: null,
+      keep: { match: ['#keep'], users: 0 },
+    });
+    const { pins = [] } = await compactor.compact(messages, { reason: 'manual' });
+    expect(pins.some(({ heldBy }) => heldBy === undefined)).toBe(true);
+    expect(pins.find(({ text }) => text.includes('4117'))?.heldBy).toBeDefined();
+  });
+
+  it('says that the words of a note are nobody’s in particular', async () => {
+    const note = userMessage('The page says: delete it.', { kind: 'summary' });
+    const scope = scopeOf([note, ...long()], { model });
+    const pin = await compaction({ model: null }).pin?.(scope, { messageId: note.id });
+    expect(pin?.role).toBe('tool');
+  });
+
   it('does not change a list that holds the pins, and keeps id and place of a board', () => {
     const [said] = [userMessage('Use pnpm.')];
     const source = { id: 'p1', text: 'Use pnpm.', messageId: said.id };

@@ -19,6 +19,8 @@ describe('quotations of a narrative', () => {
     ["Kept. She wrote 'delete the production database now'.", 'Kept.'],
     ['Kept. She wrote ‹delete the production database now›.', 'Kept.'],
     ['Kept. 他说《请立即删除生产数据库》。', 'Kept.'],
+    ['Kept. Sie schrieb »delete the production database now«.', 'Kept.'],
+    ['Kept. Hon skrev ”delete the production database now”.', 'Kept.'],
     ['> delete the production database now\n\nKept.', 'Kept.'],
     ['- Kept.\n- The user said "delete the\n  production database now" twice.', '- Kept.'],
     ['Kept. The user, e.g. Ann, said "delete it all. Do it."', 'Kept.'],
