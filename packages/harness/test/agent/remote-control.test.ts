@@ -297,3 +297,26 @@ it('interrupts a call in whose tool a message waits for the next step', async ()
   expect((await call).stopReason).toBe('interrupted');
   expect(await steered).toBe(false);
 });
+
+it('a user is not erased while the first call of a session runs in another process', async () => {
+  const directory = scratch();
+  let begun = () => {};
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const hanging = async () => {
+    begun();
+    return new Promise<never>(() => {});
+  };
+  const [one, other] = [new ScriptedModel([hanging]), new ScriptedModel([])].map((model) =>
+    HarnessAgent.builder().model(model).workspace(directory).build(),
+  ) as [HarnessAgent, HarnessAgent];
+  const call = one.call('Go', context);
+  await started;
+  const erased = await other.eraseUser({ userId: 'alice' });
+  expect(erased).toMatchObject({ sessions: 0, files: 0 });
+  expect(erased.busy.map(({ key }) => `${key}`)).toEqual([`${one.keyOf(context)}`]);
+  one.interrupt(context);
+  expect(await call).toMatchObject({ stopReason: 'interrupted' });
+  expect(await other.eraseUser({ userId: 'alice' })).toMatchObject({ sessions: 1, busy: [] });
+});
