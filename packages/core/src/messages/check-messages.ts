@@ -39,10 +39,10 @@ export function checkMessages(
   subject: string,
   path = '',
 ): asserts values is readonly Message[] {
-  const issues = [...values.entries()].flatMap(([index, value]) => {
-    const at = (issue: Issue) => ({ ...issue, path: join(`${path}[${index}]`, issue.path) });
-    return faultsOf(value).map(at);
-  });
+  const issues: Issue[] = [];
+  for (const [index, value] of values.entries())
+    for (const issue of faultsOf(value))
+      issues.push({ ...issue, path: join(`${path}[${index}]`, issue.path) });
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
 }
 

@@ -124,10 +124,15 @@ export function fileLine(file: FileBlock, reason: string, model: Reader, role: F
 
 /** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
 function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
-  const ids = messages.flatMap(({ content }) =>
-    content.flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
-  );
-  if (new Set(ids).size === ids.length) return messages;
+  const ids = new Set<string>();
+  let calls = 0;
+  for (const { content } of messages)
+    for (const block of content) {
+      if (block.type !== 'tool_use') continue;
+      ids.add(block.id);
+      calls++;
+    }
+  if (ids.size === calls) return messages;
   const taken = new Set<string>();
   /** The new ids of calls whose results are to come, by the id that they had. */
   const waiting = new Map<string, string[]>();

@@ -11,18 +11,15 @@ const EXTENSION = 'callIds';
 export class AnswerIds {
   readonly #state: AgentState;
   readonly #messageId: string;
-  readonly #taken: Set<string>;
+  readonly #taken = new Set<string>();
   /** New id of the first call with each id. Chunks of a stream arrive before the whole call. */
   readonly #first = new Map<string, string>();
 
   constructor(state: AgentState, messageId: string) {
     this.#state = state;
     this.#messageId = messageId;
-    this.#taken = new Set(
-      state.context.flatMap(({ content }) =>
-        content.flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
-      ),
-    );
+    for (const { content } of state.context)
+      for (const block of content) if (block.type === 'tool_use') this.#taken.add(block.id);
   }
 
   /** Returns the id for the first call that the model gave this id. */
