@@ -34,7 +34,7 @@ export const brokenAgents: readonly (readonly [
   ],
 ];
 
-/** An agent on a disk for each other promise of the suite, and the test that fails because of it. `Whole` breaks none. */
+/** An agent with leases for each other promise of the suite, and the test that fails because of it. `Whole` breaks none. */
 export const brokenPromises: readonly (readonly [
   name: string,
   test: string | undefined,
@@ -44,7 +44,6 @@ export const brokenPromises: readonly (readonly [
   ['Whole', undefined, {}],
   ['StoresNothing', 'planted text is stored: logs', {}, { area: /nowhere/ }],
   ['Forgets', 'its owner reads it', { forgets: true }],
-  ['FollowsLinks', 'files that one session swaps lead another session nowhere', { followsLinks: true }],
   [
     'TakesNoLease',
     'erasing a user during their first call reports the call or leaves nothing',

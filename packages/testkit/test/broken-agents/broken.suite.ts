@@ -26,10 +26,9 @@ for (const [name, , holes, { area = /log-/, leftAfterErasing = async () => [] } 
     leftAfterErasing,
     async open(model) {
       const directory = mkdtempSync(join(tmpdir(), 'x-broken-agent-'));
-      const root = join(directory, 'files');
       const session = new JsonSession({ directory: join(directory, 'sessions') });
-      const storage = new LocalWorkspace(root);
-      const agent = smallAgent(model, storage, holes, undefined, { root, session });
+      const storage = new LocalWorkspace(join(directory, 'files'));
+      const agent = smallAgent(model, storage, holes, undefined, session);
       return { agent, storage, session };
     },
   });

@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   assistantMessage,
   type JsonObject,
@@ -32,18 +29,10 @@ export interface Holes {
   readonly tenantless?: boolean;
   /** A path that begins with `.x/` is one of the storage. */
   readonly opensStorage?: boolean;
-  /** Files of an agent on a disk are opened by their path, wherever links lead. */
-  readonly followsLinks?: boolean;
   /** A call takes no lease on its session. */
   readonly takesNoLease?: boolean;
   /** A session begins anew with each call. */
   readonly forgets?: boolean;
-}
-
-/** What an agent on a disk has in addition: it runs commands, whose output nobody reads, and takes leases. */
-export interface Disk {
-  readonly root: string;
-  readonly session: SessionStore;
 }
 
 const text = (...names: readonly string[]): JsonObject => ({
@@ -57,7 +46,6 @@ const TOOLS: readonly ToolDefinition[] = [
   { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
   { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
-const EXECUTE: ToolDefinition = { name: 'execute', description: 'Runs', inputSchema: text('command') };
 
 /** What these agents do with files, without a disk: holes are theirs, and not its. */
 export function filesInMemory(): Workspace {
@@ -85,9 +73,8 @@ export function smallAgent(
   storage: Workspace,
   holes: Holes = {},
   direct?: Holes,
-  disk?: Disk,
+  store?: SessionStore,
 ) {
-  const offered = disk === undefined ? TOOLS : [...TOOLS, EXECUTE];
   const sessions = new Map<string, Message[]>();
   const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
     `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
@@ -98,16 +85,13 @@ export function smallAgent(
     of = holes,
   ): Promise<string> {
     const values = (isObject(input) ? input : {}) as Record<string, string>;
-    const { path = '', content = '', word = '', command = '' } = values;
-    if (name === 'execute' && disk) return await runIn(join(disk.root, owner), command);
+    const { path = '', content = '', word = '' } = values;
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
       const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
       // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
       if (opened.split('/').includes('..')) throw new Error('No.');
-      return of.followsLinks && disk
-        ? readFileSync(join(disk.root, opened), 'utf8')
-        : readText(storage, opened);
+      return readText(storage, opened);
     }
     if (name !== 'search') return 'Done.';
     const found: string[] = [];
@@ -138,13 +122,13 @@ export function smallAgent(
     async call(input: string, context: RuntimeContext): Promise<unknown> {
       const owner = ownerOf(context);
       const key = `${holes.sessionsOfAll ? '' : owner}${context.sessionId}`;
-      const release = disk && !holes.takesNoLease ? await leased(disk.session, context) : undefined;
+      const release = store && !holes.takesNoLease ? await leased(store, context) : undefined;
       const messages = (holes.forgets ? undefined : sessions.get(key)) ?? [];
       sessions.set(key, messages);
       messages.push(userMessage(input));
       if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
-        const { content } = await model.generate({ messages, tools: offered });
+        const { content } = await model.generate({ messages, tools: TOOLS });
         messages.push(assistantMessage([...content]));
         const uses = content.filter((block) => block.type === 'tool_use');
         if (uses.length === 0) break;
@@ -163,16 +147,6 @@ export function smallAgent(
     },
     close: async () => {},
   };
-}
-
-/** Runs a command outside of any sandbox, but nothing in it that only reads. */
-function runIn(cwd: string, command: string): Promise<string> {
-  mkdirSync(cwd, { recursive: true });
-  return new Promise((done) => {
-    spawn('sh', ['-c', command.replace(/^cat .*$/m, '')], { cwd, stdio: 'ignore' }).once('close', () =>
-      done('Done.'),
-    );
-  });
 }
 
 /** Takes the turn of a session and stores the session. Returns what gives the turn back. */
