@@ -16,7 +16,7 @@ import {
 import type { FileSource } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { badContents } from '../../../packages/testkit/src/strict/bad-contents.js';
-import type { WireFormat } from '../../../packages/testkit/src/strict/formats.js';
+import type { StrictAnswer, WireFormat } from '../../../packages/testkit/src/strict/formats.js';
 import { strictServer } from '../../../packages/testkit/src/strict/strict-server.js';
 import { type Bad, badTools } from './bad-tools.js';
 
@@ -54,26 +54,39 @@ const [PNG, JPEG] = ['iVBOR', '/9j/'];
 const described = { name: 'look', description: 'Looks', inputSchema: { type: 'object' } };
 const look = { id: 'call_1', name: 'look', input: {} };
 
-/** Makes the model answer so, in words that no server takes offence at. */
-const answering = (answer: object) => `ANSWER ${Buffer.from(JSON.stringify(answer)).toString('base64')}`;
+interface Way {
+  /** What the model answers; undefined for content that cannot come so. */
+  readonly answer?: (bad: Bad, format: WireFormat) => StrictAnswer | undefined;
+  /** Default: a message of the user. */
+  readonly bring?: (agent: ContentAgent, bad: Bad) => Promise<unknown>;
+}
 
-/** How content comes into a session. Answers undefined for content that cannot come so. */
-const WAYS: Readonly<Record<string, (agent: ContentAgent, bad: Bad) => Promise<unknown> | undefined>> = {
-  'a caller': (agent, bad) => agent.call(spoken(bad), context),
-  'the model': (agent, { blocks = [], calls }) => {
-    const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    if (blocks.some(({ type }) => type === 'file')) return undefined;
-    return agent.stream(answering(calls === undefined ? { text } : { calls }), context).reply;
+/** How content comes into a session. */
+const WAYS: Readonly<Record<string, Way>> = {
+  'a caller': { bring: (agent, bad) => agent.call(spoken(bad), context) },
+  'the model': { answer: answerOf },
+  'a tool': { answer: callOf('look') },
+  'an MCP server': { answer: callOf('mcp__far__look') },
+  'an import': {
+    bring: (agent, bad) =>
+      agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
   },
-  'a tool': (agent, { blocks, tool }) =>
-    blocks || tool ? agent.stream(answering({ calls: [look] }), context).reply : undefined,
-  'an MCP server': (agent, { blocks, tool }) =>
-    blocks || tool
-      ? agent.stream(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context).reply
-      : undefined,
-  'an import': (agent, bad) =>
-    agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
 };
+
+/** The content as a model answers it. Of the protocols, that of Google has files in answers. */
+function answerOf({ blocks = [], calls }: Bad, format: WireFormat): StrictAnswer | undefined {
+  if (calls !== undefined) return { calls };
+  const files = blocks.flatMap((block) => (block.type === 'file' ? [block] : []));
+  const held = files.flatMap(({ mediaType, source }) =>
+    source.type === 'base64' && source.data !== '' ? [{ mimeType: mediaType, data: source.data }] : [],
+  );
+  if (held.length < files.length || (files.length > 0 && format !== 'google')) return undefined;
+  return { text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join(''), files: held };
+}
+
+function callOf(name: string): NonNullable<Way['answer']> {
+  return ({ blocks, tool }) => (blocks || tool ? { calls: [{ ...look, name }] } : undefined);
+}
 
 /** A conversation with the content in every place where it may be. */
 function spoken({ blocks, calls = [look] }: Bad): readonly Message[] {
@@ -96,10 +109,10 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
   describe.each(formats)(`${name} over the protocol of %s`, (format) => {
     it.each(Object.entries(WAYS))(
       'answers the next message, whatever %s brings',
-      async (_, bring) => {
+      async (_, way) => {
         const faults: Record<string, unknown> = {};
         for (const bad of [...badContents, ...badTools]) {
-          const fault = await faultOf(bad, format, bring).catch((error: unknown) => String(error));
+          const fault = await faultOf(bad, format, way).catch((error: unknown) => String(error));
           if (fault !== undefined) faults[bad.name] = fault;
         }
         expect(faults).toEqual({});
@@ -108,7 +121,9 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
     );
   });
 
-  async function faultOf(bad: Bad, format: WireFormat, bring: NonNullable<(typeof WAYS)[string]>) {
+  async function faultOf(bad: Bad, format: WireFormat, { answer, bring }: Way) {
+    const wanted = answer?.(bad, format);
+    if (answer !== undefined && wanted === undefined) return undefined;
     const server = await strictServer(format);
     const agent = await build({
       model: open[format](server.url),
@@ -117,11 +132,11 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       mcp: clientOf(bad),
     });
     try {
-      const turn = bring(agent, bad);
-      if (turn === undefined) return undefined;
+      if (wanted !== undefined) server.answerNext(wanted);
       // It may cost its own turn.
-      const isRefusedAtTheDoor = await turn.then(
-        () => false,
+      const turn = bring?.(agent, bad) ?? agent.stream('Go on.', context).reply;
+      const isLost = await turn.then(
+        (reply) => (reply as { readonly stopReason?: unknown }).stopReason === 'truncated',
         (error: unknown) => (error as { code?: unknown }).code === 'invalid_input',
       );
       const next = await agent.call('Hello?', context);
@@ -129,9 +144,15 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       const after = await agent.stream('And now?', context).reply;
       if (next.text !== 'ok' || after.text !== 'ok') return [next.text, after.text, server.refused];
       if (server.refused.length > refusals) return `refused for ever: ${server.refused.at(-1)}`;
-      const [file] = bad.blocks?.filter(({ type }) => type === 'file') ?? [];
-      if (file?.type !== 'file' || isRefusedAtTheDoor) return undefined;
-      return lostOf(file.source, JSON.stringify(server.taken.at(-1)), await logOf(agent));
+      if (isLost) return undefined;
+      const sent = JSON.stringify(server.taken.at(-1));
+      const log = await logOf(agent);
+      for (const block of bad.blocks ?? []) {
+        const lost =
+          block.type === 'file' ? lostOf(block.source, sent, log) : lostText(block.text, sent, log);
+        if (lost !== undefined) return lost;
+      }
+      return undefined;
     } finally {
       await agent.close();
       await server.close();
@@ -152,10 +173,21 @@ function ownTools({ blocks = [], tool }: Bad): readonly Tool[] {
   }
 }
 
+/** What neither the model nor the log knows of a text. */
+function lostText(text: string, sent: string, log: string): string | undefined {
+  const isIn = (where: string) =>
+    [text, text.toWellFormed()].some((form) =>
+      where.includes(JSON.stringify(form.slice(0, 20).trim()).slice(1, -1)),
+    );
+  if (!isIn(log)) return 'the log has lost the text';
+  return isIn(sent) || sent.includes('Set aside, because') ? undefined : 'the model has lost the text';
+}
+
 /** What neither the model nor the log knows of a file. */
 function lostOf(source: FileSource, sent: string, log: string): string | undefined {
   const isHeld = source.type === 'base64' && source.data !== '';
-  const data = source.type === 'base64' ? source.data : 'url' in source ? source.url : '';
+  const given = source.type === 'base64' ? source.data : 'url' in source ? source.url : '';
+  const data = source.type === 'base64' ? given.replace(/^data:[^,]*,/, '') : given;
   const isIn = (text: string) =>
     [data, data.replace(/\s/g, '')].some((known) =>
       text.includes(JSON.stringify(known.slice(0, 20)).slice(1, -1)),

@@ -38,6 +38,7 @@ const look = { id: 'call_1', name: 'look', input: {} };
 export const badContents: readonly BadContent[] = [
   said('first half of a character', 'cut \ud83d'),
   said('second half of a character', '\ude00 cut'),
+  said('character that a stream cuts in halves', '🍐'),
   said('halves in the wrong order', 'a \ude00\ud83d b'),
   said('half of a character between whole ones', '🌤💼\ud83d…🌤'),
   said('control characters', 'a\u0000b\u001b[31m\u0007\u2028'),

@@ -15,14 +15,16 @@ import {
 export interface StrictAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+  /** Files, where the protocol has them in answers: that of Google. */
+  readonly files?: readonly { readonly mimeType: string; readonly data: string }[];
 }
 
 /** The protocol of a provider: how it validates requests, and how it responds. */
 export interface Format {
   /** Matches the end of its request URLs. */
   readonly path: RegExp;
-  /** Rejects an invalid request as the provider does. Returns the last text of the user; empty after tool results. */
-  check(body: Json): string;
+  /** Rejects an invalid request as the provider does. */
+  check(body: Json): void;
   answer(answer: StrictAnswer): object;
   /** Returns the stream events of the same answer. */
   events(answer: StrictAnswer): readonly object[];
@@ -36,12 +38,13 @@ const openaiError = (message: string, status: number) => ({
   error: { message, type: status === 400 ? 'invalid_request_error' : 'server_error', code: null },
 });
 const usage = { input_tokens: 10, output_tokens: 5 };
+/** Cuts a text in two, as streams do: without regard to characters. */
+const halves = (text: string) => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
 
 const anthropic: Format = {
   path: /\/messages$/,
   check(body) {
     const calls = new Calls(/^[a-zA-Z0-9_-]+$/, /^[a-zA-Z0-9_-]{1,128}$/);
-    let said = '';
     const part = ({ type, text, source }: Json, place: string) => {
       if (type === 'text') return checkText(text, place);
       if (!isObject(source) || (type !== 'image' && type !== 'document'))
@@ -54,13 +57,12 @@ const anthropic: Format = {
         type === 'image' ? pictures : pdf,
       );
     };
-    for (const [at, { role, content }] of listOf(body.messages, 'messages').entries()) {
+    for (const [at, { content }] of listOf(body.messages, 'messages').entries()) {
       const place = `messages.${at}`;
       const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content, place);
       if (blocks.length === 0) refuse(`${place}: must not be empty`);
       const results = blocks.filter(({ type }) => type === 'tool_result');
       for (const { tool_use_id, content: output = [] } of results) {
-        said = '';
         calls.result(tool_use_id, place);
         if (typeof output === 'string') checkText(output, place, true);
         else for (const one of listOf(output, place)) part(one, `${place}.tool_result`);
@@ -69,13 +71,11 @@ const anthropic: Format = {
       for (const block of blocks) {
         if (block.type === 'tool_use') calls.call(block.id, block.name, block.input, place);
         else if (block.type !== 'tool_result' && block.type !== 'thinking') part(block, place);
-        if (role === 'user' && block.type === 'text') said = String(block.text);
       }
     }
     calls.settle('messages');
     for (const { name, input_schema } of listOf(body.tools ?? [], 'tools'))
       checkParameters(input_schema, `tools.${name}`);
-    return said;
   },
   answer: ({ text, calls = [] }) => ({
     ...{ type: 'message', id: 'msg_1', role: 'assistant', model: 'claude', usage },
@@ -96,16 +96,16 @@ const anthropic: Format = {
         {
           type: 'content_block_start',
           index,
-          content_block: { ...block, ...(block.type === 'text' ? { text: '' } : { input: {} }) },
+          content_block: { ...block, ...(text === undefined ? { input: {} } : { text: '' }) },
         },
-        {
+        ...halves(String(text ?? JSON.stringify(input))).map((half) => ({
           type: 'content_block_delta',
           index,
           delta:
-            block.type === 'text'
-              ? { type: 'text_delta', text }
-              : { type: 'input_json_delta', partial_json: JSON.stringify(input) },
-        },
+            text === undefined
+              ? { type: 'input_json_delta', partial_json: half }
+              : { type: 'text_delta', text: half },
+        })),
         { type: 'content_block_stop', index },
       ]),
       { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
@@ -120,7 +120,6 @@ const openaiChat: Format = {
   path: /\/chat\/completions$/,
   check(body) {
     const calls = new Calls(/^.{1,40}$/s, /^[a-zA-Z0-9_-]{1,64}$/);
-    let said = '';
     const part = ({ type, text, image_url, input_audio, file }: Json, place: string) => {
       if (type === 'text') return checkText(text, place);
       if (type === 'image_url' && isObject(image_url)) {
@@ -136,7 +135,6 @@ const openaiChat: Format = {
       const place = `messages.${at}`;
       const { role, content, tool_calls = [], tool_call_id } = message;
       if (role === 'tool') {
-        said = '';
         calls.result(tool_call_id, place);
         checkText(content, place, true);
         continue;
@@ -146,7 +144,6 @@ const openaiChat: Format = {
         typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content ?? [], place);
       if (parts.length === 0 && role !== 'assistant') refuse(`${place}: must not be empty`);
       for (const one of parts) if (role !== 'assistant' || one.text !== '') part(one, place);
-      if (role === 'user') said = String(parts.findLast(({ type }) => type === 'text')?.text);
       for (const { id, function: named } of listOf(tool_calls, place)) {
         const { name, arguments: input } = Object(named) as Json;
         calls.call(id, name, JSON.parse(String(input)), place);
@@ -155,7 +152,6 @@ const openaiChat: Format = {
     calls.settle('messages');
     for (const { function: named } of listOf(body.tools ?? [], 'tools'))
       checkParameters(Object(named).parameters, 'tools');
-    return said;
   },
   answer: ({ text = null, calls = [] }) => ({
     ...{ id: 'chat_1', object: 'chat.completion', created: 1, model: 'gpt' },
@@ -174,10 +170,13 @@ const openaiChat: Format = {
   }),
   events(answer) {
     const { choices, ...chunk } = this.answer(answer) as { readonly choices: readonly Json[] };
-    return choices.map(({ message, ...choice }) => {
+    return choices.flatMap(({ message, ...choice }) => {
       const { tool_calls = [], ...rest } = message as { readonly tool_calls?: readonly Json[] };
-      const delta = { ...rest, tool_calls: tool_calls.map((call, index) => ({ index, ...call })) };
-      return { ...chunk, object: 'chat.completion.chunk', choices: [{ ...choice, delta }] };
+      const [content, more] = halves(answer.text ?? '');
+      const indexed = tool_calls.map((call, index) => ({ index, ...call }));
+      return [{ ...rest, content, tool_calls: indexed }, { content: more }].map((delta) => {
+        return { ...chunk, object: 'chat.completion.chunk', choices: [{ ...choice, delta }] };
+      });
     });
   },
   refusal: openaiError,
@@ -191,7 +190,6 @@ const openaiResponses: Format = {
   path: /\/responses$/,
   check(body) {
     const calls = new Calls(/^.{1,64}$/s, /^[a-zA-Z0-9_-]{1,128}$/);
-    let said = '';
     const part = ({ type, text, image_url, file_data, file_url }: Json, place: string) => {
       if (type === 'input_text' || type === 'output_text') return checkText(text, place);
       if (type === 'input_image')
@@ -206,7 +204,6 @@ const openaiResponses: Format = {
       const place = `input.${at}`;
       const { type, role, content, call_id, name, output } = item;
       if (type === 'function_call_output') {
-        said = '';
         calls.result(call_id, place);
         if (typeof output === 'string') checkText(output, place, true);
         else for (const one of listOf(output, place)) part(one, place);
@@ -222,11 +219,9 @@ const openaiResponses: Format = {
         typeof content === 'string' ? [{ type: 'input_text', text: content }] : listOf(content, place);
       if (parts.length === 0) refuse(`${place}: must not be empty`);
       for (const one of parts) part(one, place);
-      if (role === 'user') said = String(parts.findLast((one) => one.type === 'input_text')?.text);
     }
     calls.settle('input');
     for (const { parameters } of listOf(body.tools ?? [], 'tools')) checkParameters(parameters, 'tools');
-    return said;
   },
   answer: (answer) => ({
     ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', status: 'completed', error: null },
@@ -240,20 +235,12 @@ const openaiResponses: Format = {
       { type: 'response.created', response },
       ...response.output.flatMap((item, output_index) => [
         { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
-        item.type === 'message'
-          ? {
-              type: 'response.output_text.delta',
-              item_id: item.id,
-              output_index,
-              content_index: 0,
-              delta: item.text,
-            }
-          : {
-              type: 'response.function_call_arguments.delta',
-              item_id: item.id,
-              output_index,
-              delta: item.arguments,
-            },
+        ...halves(String(item.text ?? item.arguments)).map((delta) => ({
+          type: `response.${item.type === 'message' ? 'output_text' : 'function_call_arguments'}.delta`,
+          item_id: item.id,
+          output_index,
+          delta,
+        })),
         { type: 'response.output_item.done', output_index, item },
       ]),
       { type: 'response.completed', response },
@@ -269,16 +256,10 @@ function responseItems({ text, calls = [] }: StrictAnswer): readonly Json[] {
     ...(text === undefined
       ? []
       : [{ type: 'message', id: 'msg_1', role: 'assistant', status, text, content }]),
-    ...calls.map(({ id, name, input }, index) => {
-      return {
-        type: 'function_call',
-        id: `fc_${index}`,
-        call_id: id,
-        name,
-        arguments: JSON.stringify(input),
-        status,
-      };
-    }),
+    ...calls.map((call, index) => ({
+      ...{ type: 'function_call', id: `fc_${index}`, call_id: call.id, status },
+      ...functionCall(call).function,
+    })),
   ];
 }
 
@@ -292,10 +273,9 @@ const google: Format = {
   path: /:(?:generateContent|streamGenerateContent)$/,
   check(body) {
     const calls = new Calls(/^.*$/s, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/);
-    let said = '';
     let count = 0;
     let open: string[] = [];
-    for (const [at, { role, parts }] of listOf(body.contents, 'contents').entries()) {
+    for (const [at, { parts }] of listOf(body.contents, 'contents').entries()) {
       const place = `contents.${at}`;
       const all = listOf(parts, place);
       if (all.length === 0) refuse(`${place}: parts must not be empty`);
@@ -305,7 +285,6 @@ const google: Format = {
       if (open.length !== results.length)
         refuse(`${place}: the number of function responses must equal the number of function calls`);
       for (const { response, parts: files } of results) {
-        said = '';
         calls.result(open.shift(), place);
         checkText(JSON.stringify(response), place);
         for (const { inlineData } of listOf(files ?? [], place)) inlineFile(inlineData, place);
@@ -313,7 +292,6 @@ const google: Format = {
       calls.settle(place);
       for (const { text, inlineData, functionCall: called } of all) {
         if (text !== undefined) checkText(text, place);
-        if (text !== undefined && role === 'user') said = String(text);
         if (inlineData !== undefined) inlineFile(inlineData, place);
         if (isObject(called)) {
           const id = `call ${++count}`;
@@ -326,7 +304,6 @@ const google: Format = {
     for (const { functionDeclarations } of listOf(body.tools ?? [], 'tools'))
       for (const { parameters } of listOf(functionDeclarations ?? [], 'tools'))
         if (parameters !== undefined) checkSchema(parameters, 'tools');
-    return said;
   },
   answer: (answer) => ({
     candidates: [
@@ -335,6 +312,7 @@ const google: Format = {
           role: 'model',
           parts: [
             ...(answer.text === undefined ? [] : [{ text: answer.text }]),
+            ...(answer.files ?? []).map((inlineData) => ({ inlineData })),
             ...(answer.calls ?? []).map(({ name, input }) => ({ functionCall: { name, args: input } })),
           ],
         },
@@ -343,8 +321,8 @@ const google: Format = {
     ],
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
   }),
-  events(answer) {
-    return [this.answer(answer)];
+  events({ text = '', ...rest }) {
+    return [...halves(text).map((half) => this.answer({ text: half })), this.answer(rest)];
   },
   refusal: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
 };

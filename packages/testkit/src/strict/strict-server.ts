@@ -12,18 +12,23 @@ export interface StrictServer {
   /** The accepted requests, and the reasons of the rejected ones. */
   readonly taken: readonly Json[];
   readonly refused: readonly string[];
+  /** Answers the next accepted request with this answer, in place of `ok`. */
+  answerNext(answer: StrictAnswer): void;
   close(): Promise<void>;
 }
 
-/**
- * Starts a strict server. It answers `ok`, or the answer that the user's last text contains: `ANSWER`, followed by base64 of the JSON of an
- * answer with `text` and `calls`, each `{ id, name, input }`.
- */
+/** Starts a strict server. It answers `ok`, or what it was told to answer next. */
 export async function strictServer(format: WireFormat): Promise<StrictServer> {
   const taken: Json[] = [];
   const refused: string[] = [];
+  let next: StrictAnswer | undefined;
+  const answer = () => {
+    const wanted = next ?? { text: 'ok' };
+    next = undefined;
+    return wanted;
+  };
   const server = createServer((request, response) => {
-    void serve(FORMATS[format], request, response).then(
+    void serve(FORMATS[format], request, response, answer).then(
       (body) => taken.push(body),
       (error: unknown) => {
         refused.push(String(error));
@@ -36,7 +41,15 @@ export async function strictServer(format: WireFormat): Promise<StrictServer> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, taken, refused, close: () => closed(server) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    taken,
+    refused,
+    answerNext(answer) {
+      next = answer;
+    },
+    close: () => closed(server),
+  };
 }
 
 async function closed(server: Server): Promise<void> {
@@ -44,7 +57,12 @@ async function closed(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function serve(format: Format, request: IncomingMessage, response: ServerResponse): Promise<Json> {
+async function serve(
+  format: Format,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: () => StrictAnswer,
+): Promise<Json> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -56,16 +74,10 @@ async function serve(format: Format, request: IncomingMessage, response: ServerR
   if (!format.path.test(address)) throw new Refusal(`no such address: ${address}`, 404);
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Json;
   checkUnicode(body);
-  const answer = wanted(format.check(body));
-  if (body.stream === true || address.includes('stream')) sendEvents(response, format.events(answer));
-  else sendJson(response, 200, format.answer(answer));
+  format.check(body);
+  if (body.stream === true || address.includes('stream')) sendEvents(response, format.events(answer()));
+  else sendJson(response, 200, format.answer(answer()));
   return body;
-}
-
-function wanted(said: string): StrictAnswer {
-  const [, encoded] = /^ANSWER (\S+)$/.exec(said) ?? [];
-  if (encoded === undefined) return { text: 'ok' };
-  return JSON.parse(Buffer.from(encoded, 'base64').toString()) as StrictAnswer;
 }
 
 function sendEvents(response: ServerResponse, events: readonly object[]): void {
