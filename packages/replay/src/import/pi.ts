@@ -76,6 +76,8 @@ export const pi = importerOf({
   readEntry,
 });
 
+/** What a program wrote in the user's role. */
+const PRINTED = { wasTyped: () => false };
 const SPOKEN = ['message', 'branch_summary', 'custom_message'];
 
 function rowOf({ id, parentId, type }: Entry) {
@@ -92,10 +94,8 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
       ...(summary === undefined ? {} : { summary }),
       ...(tokensBefore === undefined ? {} : { tokensBefore }),
     });
-  } else if (entry.type === 'branch_summary') {
-    builder.message('user', readParts(entry.summary), { at, wasTyped: () => false });
-  } else if (entry.type === 'custom_message') {
-    builder.message('user', readParts(entry.content), { at, wasTyped: () => false });
+  } else if (entry.type === 'branch_summary' || entry.type === 'custom_message') {
+    builder.message('user', readParts(entry.summary ?? entry.content), { at, ...PRINTED });
   } else if (entry.type === 'message') {
     readMessage(entry.message, entry, builder);
   }
@@ -128,7 +128,7 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
     }
     case 'bashExecution':
       if (parsed.excludeFromContext !== true)
-        builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at });
+        builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at, ...PRINTED });
       return;
     default:
       builder.message('user', readParts(parsed.content), { at, wasTyped: () => parsed.role === 'user' });

@@ -70,3 +70,13 @@ it('reads a command with words as the user typed it', () => {
     '<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>\n<command-args>the login bug</command-args>';
   expect(textsOf([claude(command)]).typed).toEqual(['/fix the login bug']);
 });
+
+it('reads what a command printed in pi as written by a program', () => {
+  const pi = (message: object) => ({ type: 'message', timestamp: '2026-01-01T00:00:00Z', message });
+  const { typed, written } = textsOf([
+    pi({ role: 'user', content: 'fix it' }),
+    pi({ role: 'assistant', content: [text('Run it.')] }),
+    pi({ role: 'bashExecution', command: 'ls', output: 'a.ts' }),
+  ]);
+  expect([typed, written]).toEqual([['fix it'], ['$ ls\na.ts']]);
+});
