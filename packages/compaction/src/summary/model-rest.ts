@@ -5,6 +5,7 @@ const FAILURES = 2;
 /** Compactions that skip a model after it has failed too often. */
 const RESTS = 4;
 
+/** How a model has done lately, in all sessions: a provider that is down fails each of them. */
 interface Standing {
   failures: number;
   /** Compactions that will still skip the model. */
@@ -30,8 +31,8 @@ export function noteEnd(model: Model, problem: string | undefined): string | und
   if (standing.failures < FAILURES) return undefined;
   standing.rests = RESTS;
   return (
-    `${model.id} could not write a summary ${standing.failures} times in a row (${problem}). The next ${RESTS} compactions ` +
-    'use the record alone; then the model is asked again. Name another model as `model` of the compaction if this goes on.'
+    `${model.id} could not write the last ${standing.failures} summaries, counted over all sessions (${problem}). The next ${RESTS} ` +
+    'compactions use the record alone; then the model is asked again. If this goes on, name another model as `model` of the compaction.'
   );
 }
 

@@ -393,13 +393,23 @@ describe('a model that fails', () => {
     expect(compactions(session).map(({ status }) => status)).toEqual(Array(6).fill('applied'));
     expect(model.requests).toHaveLength(2);
     expect(warnings(session)).toEqual([
-      expect.stringContaining('could not write a summary 2 times in a row'),
+      expect.stringContaining('could not write the last 2 summaries, counted over all sessions'),
     ]);
     works = true;
     await untilCompacted(session);
     expect(model.requests).toHaveLength(3);
     expect(texts(session)).toContain('found the cause');
     expect(texts(session)).toContain('fix the login');
+  });
+
+  it('is left alone in every session after one failure in each of two', async () => {
+    const model = modelOf(() => {
+      throw new Error('gone');
+    });
+    const sessions = [sessionOf(model, now), sessionOf(model, now), sessionOf(model, now)];
+    for (const session of sessions) await untilCompacted(session);
+    expect(model.requests).toHaveLength(2);
+    expect(sessions.map((session) => warnings(session).length)).toEqual([0, 1, 0]);
   });
 
   it.each([
