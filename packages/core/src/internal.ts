@@ -73,7 +73,7 @@ export { type Redact, redactJson, redactSecrets, secretRedactor } from './redact
 export { namesSecret, type SecretPattern } from './redaction/secret-patterns.js';
 export { contentTermsOf, SearchQuery } from './search/query.js';
 export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
-export { Tokenizer, wordsIn } from './search/tokenizer.js';
+export { hasPlainWords, Tokenizer, wordsIn } from './search/tokenizer.js';
 export { collectionOf, type RecordPlace, recordName } from './sessions/collections.js';
 export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
 export type { DriverFailure } from './sessions/database-attempts.js';

@@ -1,4 +1,4 @@
-import { atOnce, headOf, type Work } from '@x/core/internal';
+import { atOnce, hasPlainWords, headOf, type Work } from '@x/core/internal';
 
 /** Matches every line break, including Unicode ones. Quoted text must repeat its mark after each. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: separators of files, groups and records end lines, too
@@ -18,13 +18,13 @@ const LINES_A_PIECE = 1_000;
 const FRAME = 60;
 /** Matches a word with a digit, which usually differs from row to row. */
 const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
-/** Like `COUNTED`, for ASCII text. It is several times as fast. */
-const ASCII_COUNTED = /\b[A-Za-z_]*\d\w*/g;
-const IS_ASCII = /^[\0-\x7f]*$/;
+/** Like `COUNTED`, for plain words. It is several times as fast. */
+const PLAIN_COUNTED = /\b[A-Za-z_]*\d\w*/g;
 
 /** Masks each word that has a digit. Rows of the same kind have the same shape. */
 export function shapeOf(line: string): string {
-  return line.replaceAll(IS_ASCII.test(line) ? ASCII_COUNTED : COUNTED, '0').trim();
+  if (!/\p{N}/u.test(line)) return line.trim();
+  return line.replaceAll(hasPlainWords(line) ? PLAIN_COUNTED : COUNTED, '0').trim();
 }
 
 /** A line with its start offset. */

@@ -1,4 +1,4 @@
-import { wordsIn } from '@x/core/internal';
+import { hasPlainWords, wordsIn } from '@x/core/internal';
 
 const BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -8,12 +8,11 @@ export type Terms = readonly number[];
 
 /**
  * Returns the terms of a text as numbers, each once and in order: words of letters, digits and underscores in lower case,
- * and pairs of neighboring characters in scripts that put no spaces between words. A term is 31 bits of the FNV-1a hash of
- * its UTF-16 units, so that no vocabulary has to be kept. Two terms of one conversation rarely share a number, and then
- * only a weight is wrong.
+ * and pairs of neighboring characters in scripts that put no spaces between words. A term is the hash of its word, so that
+ * no vocabulary has to be kept. Two terms of one conversation rarely share a number, and then only a weight is wrong.
  */
 export function termsOf(text: string): Terms {
-  return IS_ASCII.test(text) ? asciiTerms(text) : sortedOnce([wordsIn(text).map(hashOf)]);
+  return hasPlainWords(text) ? plainTerms(text) : sortedOnce([wordsIn(text).map(hashOf)]);
 }
 
 /** Returns the numbers of all lists in order, each once. */
@@ -38,12 +37,11 @@ function firstOnce(count: number): Terms {
   return once;
 }
 
-const IS_ASCII = /^[\0-\x7f]*$/;
 /** Maximum UTF-16 units of a word that are hashed, as in `wordsIn`. */
 const LONGEST = 64;
 
-/** Hashes the words of an ASCII text without allocating a string per word. Most text is ASCII. */
-function asciiTerms(text: string): Terms {
+/** Hashes ASCII words without allocating a string per word. */
+function plainTerms(text: string): Terms {
   if (room.length <= text.length / 2 + 1) room = new Uint32Array(text.length);
   let count = 0;
   let hash = BASIS;
@@ -62,8 +60,9 @@ function asciiTerms(text: string): Terms {
   return firstOnce(count);
 }
 
-function hashOf(word: string): number {
+/** Returns 31 bits of the FNV-1a hash of a text's UTF-16 units. */
+export function hashOf(text: string): number {
   let hash = BASIS;
-  for (let index = 0; index < word.length; index++) hash = Math.imul(hash ^ word.charCodeAt(index), PRIME);
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), PRIME);
   return hash >>> 1;
 }

@@ -1,3 +1,4 @@
+import { hasPlainWords } from '@x/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { termsOf } from '../../src/record/terms.js';
@@ -22,14 +23,17 @@ describe('the terms of a text', () => {
     expect(termsOf(words.join(' '))).toHaveLength(words.length);
   });
 
-  it('are the same whether a text is read as ASCII or not', () => {
-    const text = fc.string({ unit: 'binary-ascii', maxLength: 300 });
+  it('are the same whether the words of a text are read as plain or not', () => {
+    const plain = Array.from({ length: 0xd800 }, (_, unit) => String.fromCharCode(unit)).filter(
+      hasPlainWords,
+    );
+    const unit = fc.oneof(fc.string({ unit: 'binary-ascii', maxLength: 1 }), fc.constantFrom(...plain));
+    const [extra] = termsOf('я');
     fc.assert(
-      fc.property(text, (text) => {
-        const [extra] = termsOf('я');
+      fc.property(fc.string({ unit, maxLength: 300 }), (text) => {
         expect([...termsOf(text)]).toEqual([...termsOf(`${text} я`)].filter((term) => term !== extra));
       }),
-      { examples: [[`${'Long'.repeat(40)} and more`]] },
+      { examples: [[`${'Long'.repeat(40)} and more`], [plain.join('')], [plain.join('a')]] },
     );
   });
 

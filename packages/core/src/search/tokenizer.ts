@@ -5,8 +5,8 @@ const UNSPACED = [
 ].join('');
 const RUNS = new RegExp(`[${UNSPACED}]+|[[\\p{L}\\p{M}\\p{N}_]--[${UNSPACED}]]+`, 'gv');
 const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, 'u');
-/** Most text is ASCII, and splitting ASCII is several times faster. */
-const IS_ASCII = /^[\0-\x7f]*$/;
+/** Matches texts of ASCII and of signs that are not part of any word: punctuation, arrows, mathematical signs, boxes. */
+const PLAIN = /^[\0-\x7f§«·»×\u2010-\u2027\u2030-\u205e\u2190-\u2426\u2500-\u2775\u2794-\u2bff]*$/;
 const ASCII_RUNS = /[a-zA-Z0-9_]+/g;
 const HAS_PARTS = /[\p{Lu}_]/u;
 /** The boundaries inside `getWeather`, `HTTPServer` and `get_weather`. */
@@ -17,7 +17,6 @@ const MAX_TERM = 64;
 const MAX_KNOWN = 50_000;
 /** Letters that the default stem keeps of a word. */
 const STEM = 5;
-const IS_LETTERS = /^\p{L}+$/u;
 
 /**
  * Splits text into the terms by which it can be found: stems of words in lower case without diacritics. A name such as
@@ -74,12 +73,15 @@ export function wordsIn(text: string): readonly string[] {
 }
 
 function beginningOf(word: string): string {
-  return word.length > STEM && IS_LETTERS.test(word) ? word.slice(0, STEM) : word;
+  return word.length > STEM && /^\p{L}+$/u.test(word) ? word.slice(0, STEM) : word;
 }
+
+/** Tests if all words of a text are ASCII. Most texts are, and splitting them is several times faster. */
+export const hasPlainWords = (text: string): boolean => PLAIN.test(text);
 
 /** Words, and stretches of unspaced text. */
 function runsOf(text: string): readonly string[] {
-  return (IS_ASCII.test(text) ? text.match(ASCII_RUNS) : normalize(text).match(RUNS)) ?? [];
+  return (hasPlainWords(text) ? text.match(ASCII_RUNS) : normalize(text).match(RUNS)) ?? [];
 }
 
 function wordsOf(run: string): readonly string[] {
