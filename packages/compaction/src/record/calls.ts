@@ -1,9 +1,10 @@
 import type { JsonValue, ToolResultBlock, ToolUseBlock } from '@x/core';
-import { digest, isObject, jsonText, tailOf } from '@x/core/internal';
+import { isObject, jsonText, tailOf } from '@x/core/internal';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { cutEnd, cutLine, sharing } from './cut-line.js';
 import { type Argument, argumentsText, type Call, endText, givenText, toolWord } from './entry.js';
 import { readable, within, withoutLines } from './readable.js';
+import { hashOf } from './terms.js';
 
 /** Minimum number of equal UTF-16 units at both ends for two arguments to count as a text before and after a change. */
 const SAME_ENDS = 8;
@@ -28,7 +29,7 @@ export function given(
 ): Pick<Call, 'tool' | 'file' | 'args' | 'whole'> {
   if (withoutList) {
     const { args, ...rest } = given(withoutList, length);
-    return { ...rest, args: [...args, { text: '(list)' }], whole: digest(jsonText(use.input)) };
+    return { ...rest, args: [...args, { text: '(list)' }], whole: hashOf(jsonText(use.input)) };
   }
   const { name, input } = use;
   const tool = toolWord(name);
@@ -39,7 +40,7 @@ export function given(
     tool,
     ...(file === undefined ? {} : { file }),
     args,
-    ...(args.some(({ text }) => text.includes('…')) ? { whole: digest(jsonText(input)) } : {}),
+    ...(args.some(({ text }) => text.includes('…')) ? { whole: hashOf(jsonText(input)) } : {}),
   });
   if (command !== undefined)
     return cut([{ text: cutLine(command.replace(FOLDER_FIRST, ''), length, COMMAND_END) }]);

@@ -1,6 +1,7 @@
 import { estimateCounter } from '@x/core';
 import { isTimeToRest, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
+import { once } from '../conversation/once.js';
 import type { Meter } from '../meter.js';
 import { type Boilerplate, boilerplateOf } from './boilerplate.js';
 import { ending, given, shortened } from './calls.js';
@@ -267,9 +268,8 @@ function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> 
   return kept;
 }
 
-function lineOf(call: Call): string {
-  return argumentsText(call) + endText(call);
-}
+/** Returns the line of a call without its number. */
+const lineOf = once((call: Call) => argumentsText(call) + endText(call));
 
 /** Makes the oldest requests optional if all requests together cost more than `room`. */
 function leaveOldRequests(drafts: Draft[], room: number): void {

@@ -28,8 +28,8 @@ const call = z.strictObject({
   file: z.optional(text),
   name: z.optional(text),
   args: z.array(argument),
-  /** The digest of the input, if `args` omit a part of it. */
-  whole: z.optional(text),
+  /** The hash of the input, if `args` omit a part of it. */
+  whole: z.optional(number),
   end: z.enum(['done', 'failed', 'unanswered']),
   exit: z.optional(number),
   /** The text that the tool returned. */
