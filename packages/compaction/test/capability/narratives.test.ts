@@ -191,7 +191,8 @@ describe('a narrative ahead of time', () => {
     await untilBegun(session, model);
     const canceled = new AbortController();
     canceled.abort();
-    await session.call(more(12), { signal: canceled.signal });
+    // Counting the new messages may pause, and then ends with the call.
+    await session.call(more(12), { signal: canceled.signal }).catch(() => {});
     expect(summaries(session)).toEqual([]);
     await write();
     await session.call(more(1));
