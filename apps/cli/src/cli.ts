@@ -4,7 +4,6 @@ import {
   asksForHelp,
   type Command,
   columns,
-  command,
   didYouMean,
   helpOf,
   type Streams,
@@ -21,7 +20,6 @@ import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
 import { users } from './commands/users.js';
-import { completion, SHELL_NAMES } from './completion.js';
 import { withoutSecrets } from './stores.js';
 import { version } from './version.js';
 
@@ -36,16 +34,6 @@ const commands: readonly Command[] = [
   { ...show, name: 'show' },
   schema,
   doctor,
-  command({
-    name: 'completion',
-    takes: SHELL_NAMES.join('|'),
-    options: {},
-    summary: 'Prints completions for your shell.',
-    examples: ['x completion bash >> ~/.bashrc'],
-    async run({ positionals: [shell], output }) {
-      output.write(`${completion(commands, shell)}\n`);
-    },
-  }),
 ];
 
 const USAGE = [

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -194,22 +193,15 @@ describe('x', () => {
     [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*Default: half/s],
     [['schema', '--help'], /^Usage: x schema\n/],
     [['--help'], /^Usage: x COMMAND .* run .* doctor /s],
-    [['completion', '--help'], /^Usage: x completion bash\|zsh\|fish\n.*x completion bash >> /s],
     [['help', 'help'], /^Usage: x COMMAND /],
     [['--version'], /^\d+\.\d+\.\d+\n$/],
-    [['completion', 'bash'], /'sessions list'\*\) words='--json .*complete -o default -F _x x\n$/s],
-    [['completion', 'zsh'], /^autoload .*bashcompinit\n_x\(\)/],
-    [
-      ['completion', 'fish'],
-      /seen_subcommand_from sessions; and __fish_seen_subcommand_from list' -a '--json/,
-    ],
   ])('says how it is used: x %j', async (args, usage) => {
     const { status, stdout, stderr } = await x(args);
     expect(stdout).toMatch(usage);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it.each(['run', 'sessions', 'sessions list', 'users erase', 'completion'])(
+  it.each(['run', 'sessions', 'sessions list', 'users erase'])(
     'says of %s the same when asked the other way round',
     async (words) => {
       const command = words.split(' ');
@@ -227,30 +219,6 @@ describe('x', () => {
     const options = stdout.split('Options:\n')[1]?.split('\n\n')[0] ?? '';
     expect(options).toMatch(/--html FILE +Writes a page/);
     expect(Math.max(...options.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  });
-
-  it('completes commands and options in bash', async () => {
-    const { stdout: script } = await x(['completion', 'bash']);
-    const complete = (...words: readonly string[]) =>
-      execFileSync('bash', [
-        '-c',
-        `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _x; echo "\${COMPREPLY[@]}"`,
-      ])
-        .toString()
-        .trim();
-    expect(complete('x', 'se')).toBe('sessions');
-    expect(complete('x', 'sessions', 'expo')).toBe('export');
-    expect(complete('x', 'run', '--pro')).toBe('--prompt');
-    expect(complete('x', 'help', 'do')).toBe('doctor');
-    expect(complete('x', 'completion', 'z')).toBe('zsh');
-    expect(complete('x', 'help', 'sessions', 'expo')).toBe('export');
-    // Nothing of its own: the shell offers files.
-    for (const words of [
-      ['run', ''],
-      ['replay', '--config', ''],
-      ['sessions', 'import', 'ex'],
-    ])
-      expect(complete('x', ...words)).toBe('');
   });
 
   it('says what a run needs, and what of it is missing', async () => {
@@ -303,12 +271,10 @@ describe('x', () => {
   });
 
   it.each<[() => readonly string[], string]>([
-    [() => ['completion', 'cmd'], 'x completion bash|zsh|fish'],
     [() => ['frob'], 'There is no command "frob".\n\nUsage'],
     [() => ['help', 'frob'], 'There is no command "frob".\n\nUsage'],
     [() => ['rnu'], 'There is no command "rnu"; did you mean run?\n'],
     [() => ['help', 'runn'], 'There is no command "runn"; did you mean run?\n'],
-    [() => ['completion'], 'bash|zsh|fish is missing.'],
     [() => ['sesions', 'list'], 'There is no command "sesions"; did you mean sessions?\n'],
     [() => ['delete', 's-1'], 'There is no command "delete"; did you mean sessions delete?\n'],
     [() => ['users'], 'x users needs a command. x users --help lists them.\n'],
