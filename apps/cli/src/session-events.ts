@@ -66,7 +66,7 @@ export function costLines({ state, events }: SessionEvents): readonly string[] {
   const { tokens, cost } = spendingOf(state);
   const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
   return [
-    savingsInWords(savingsOf(events)) || 'Nothing was removed from the conversation yet.',
+    savingsInWords(savingsOf(events)) || 'Compaction saved nothing yet.',
     renderCompactionCost(compactionCostOf(state)),
     `all model calls: ${shortNumber(tokens)} tokens${price}`,
   ];

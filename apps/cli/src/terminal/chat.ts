@@ -94,10 +94,10 @@ class Chat {
           this.#printer.note(XError.isInstance(error) ? error.message : String(error));
         }
       }
+      this.#printer.note(`Go on with --session ${this.#context.sessionId}`);
     } finally {
       this.#input.close();
     }
-    this.#printer.note(`Go on with --session ${this.#context.sessionId}`);
   }
 
   #typed(text: string): void {

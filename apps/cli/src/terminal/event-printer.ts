@@ -137,7 +137,8 @@ export class EventPrinter {
         this.#endLine();
         if (this.#answer === '' && event.stopReason === 'completed')
           this.#note('dim', 'The answer is empty.');
-        this.#note('dim', summary(event, this.#context));
+        // The question comes next, and the call goes on after the answer.
+        if (event.stopReason !== 'permission_required') this.#note('dim', summary(event, this.#context));
         break;
     }
   }

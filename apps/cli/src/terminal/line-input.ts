@@ -87,12 +87,12 @@ export class LineInput {
     this.screen.close();
   }
 
-  /** Puts a text back into the line, so that it can be edited or sent. */
+  /** Puts a text back into the line, above what was typed since, so that it can be edited or sent. */
   giveBack(text: string): void {
     const lines = text.split('\n');
-    const last = lines.pop() ?? '';
+    const last = this.#lines.line === '' ? lines.pop() : undefined;
     this.#typed.push(...lines);
-    this.#lines.write(last);
+    this.#lines.write(last ?? '');
     this.screen.refresh();
   }
 

@@ -2,6 +2,7 @@ import { type AgentState, type ContextUsage, RuntimeContext, readText } from '@x
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { shortNumber } from '@x/harness/view';
+import { columns } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, requestOf } from '../session-events.js';
 import { stepLines } from './event-printer.js';
@@ -231,9 +232,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
 };
 
-const HELP = Object.values(commands)
-  .map(({ usage, summary }) => `${usage.padEnd(26)}${summary}`)
-  .join('\n');
+const HELP = columns(Object.values(commands).map(({ usage, summary }) => [usage, summary])).join('\n');
 
 const SOURCES = {
   system: 'system prompt',

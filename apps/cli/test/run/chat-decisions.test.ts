@@ -237,8 +237,10 @@ it('gives back what was typed for a call that Ctrl-C stops, and then clears the 
   await vi.waitFor(() => expect(requests).toHaveLength(1), TIMEOUT);
   input.write('Be short\r');
   await seen('queued: Be short');
+  input.write('half a line');
+  await seen('> half a line');
   input.write('\u0003');
-  await seen(/Not sent, and back in the line\.[\s\S]*> Be short/);
+  await seen(/Not sent, and back in the line\.[\s\S]*> Be short\nhalf a line\n/);
   input.write('\u0003Hello\r');
   await seen('Done.');
   expect(requests).toEqual(['A long task', 'Hello']);

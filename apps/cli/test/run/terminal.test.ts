@@ -110,7 +110,8 @@ describe('x run on a terminal', () => {
     await seen(/\n>\ncompatible/);
     press('\u0004');
     await ended;
-    expect(terminal.text).toMatch(/Go on with --session [\w-]+/);
+    // Nothing of the input is left below it.
+    expect(terminal.text).toMatch(/Go on with --session [\w-]+\n$/);
     expect(endpoint.requests.at(-1)?.at(-1)).toMatchObject({ role: 'user', content: 'SAY also look' });
   });
 
