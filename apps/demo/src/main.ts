@@ -36,8 +36,7 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   const { demo, storage } = await open(settings, 0, true);
   onSignals(() => demo.agent.close());
-  const { session } = settings;
-  const code = await once(demo, { prompt, session, output: process.stdout, folder: storage.folder });
+  const code = await once(demo, { prompt, output: process.stdout, folder: storage.folder });
   await demo.agent.close();
   await storage.close();
   return code;

@@ -7,7 +7,6 @@ import * as z from 'zod';
 const flag = { type: 'string' } as const;
 const FLAGS = {
   once: { type: 'boolean' },
-  session: flag,
   host: flag,
   port: flag,
   token: flag,
@@ -22,7 +21,6 @@ const SURVEY = 'survey this repository';
 export const USAGE = `Usage: npm start -- [options]
 
   --once [PROMPT]   answer one prompt in the terminal and exit; run it again to resume after a crash (default: a survey)
-  --session ID      the session to use with --once
   --port N          port of the page (default 4173, or PORT)
   --host ADDRESS    address to listen on (default 127.0.0.1)
   --token SECRET    what the page is opened with, as ?token=SECRET (default a new one; or X_TOKEN)
@@ -35,7 +33,6 @@ X_NATIVE_COMPACTION=auto has OpenAI or Anthropic compact. Without any, the embed
 
 const settingsSchema = z.strictObject({
   once: z.string().trim().min(1).optional(),
-  session: z.string().min(1).optional(),
   host: z.string().min(1).default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
@@ -58,12 +55,11 @@ export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): DemoSettings {
   const given: Readonly<Record<string, unknown>> = {
-    ...defined({
-      port: environment.PORT,
-      data: environment.X_DATA,
-      token: environment.X_TOKEN,
-      contextWindow: environment.X_CONTEXT_WINDOW,
-    }),
+    // An empty variable counts as not set.
+    port: environment.PORT || undefined,
+    data: environment.X_DATA || undefined,
+    token: environment.X_TOKEN || undefined,
+    contextWindow: environment.X_CONTEXT_WINDOW || undefined,
     ...parseFlags(args),
   };
   const settings = parseWith(settingsSchema, given, 'settings', 'See npm start -- --help.');
@@ -84,9 +80,4 @@ function parseFlags(args: readonly string[]): object {
       remedy: 'See npm start -- --help.',
     });
   }
-}
-
-function defined(values: Record<string, string | undefined>): Record<string, string> {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
-  return Object.fromEntries(entries) as Record<string, string>;
 }

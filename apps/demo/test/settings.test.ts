@@ -3,10 +3,6 @@ import { readSettings } from '../src/settings.js';
 
 it('runs a survey once where no prompt is given', () => {
   expect(readSettings(['--once'], {}).once).toBe('survey this repository');
-  expect(readSettings(['--once', '--session', 's'], {})).toMatchObject({
-    once: 'survey this repository',
-    session: 's',
-  });
   expect(readSettings(['--once', 'look at the stores'], {}).once).toBe('look at the stores');
   expect(readSettings([], {}).once).toBeUndefined();
 });
