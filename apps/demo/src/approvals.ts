@@ -8,15 +8,7 @@ const OWN_FILES = ['REPORT.md', 'notes/**'];
  * Commands that only read the repository. Files are read with the file tools: a command that takes any path could read the server's
  * secrets, such as `/proc/$PPID/environ`. Commands that write or run other commands are in `ASK`, or omitted.
  */
-const READING_COMMANDS = [
-  'ls',
-  'pwd',
-  'git status',
-  'git log *',
-  'git show *',
-  'git diff',
-  'git diff --stat',
-];
+const READING_COMMANDS = ['ls', 'pwd', 'git status', 'git log *', 'git show *', 'git diff'];
 const ASK = ['execute(git *--output*)', 'execute(git *--ext-diff*)', 'execute(git *--textconv*)'];
 
 interface ApprovalOptions {

@@ -1,7 +1,7 @@
 import { join, relative, sep } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { type Model, mountWorkspace, type SessionStore, type Workspace } from '@x/core';
+import { type Model, mountWorkspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { type EventLog, eventLog, HarnessAgent, shell, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
@@ -25,9 +25,6 @@ export interface DemoAgent {
   readonly agent: HarnessAgent;
   /** The events of its sessions. */
   readonly events: EventLog;
-  /** The agent's own files: logs, memory, tasks, plans. */
-  readonly storage: Workspace;
-  readonly store: SessionStore;
   /** Tokens at which automatic compaction starts. */
   readonly triggerTokens: number;
 }
@@ -102,13 +99,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       events,
     )
     .build();
-  return {
-    agent,
-    events,
-    storage: agent.storage,
-    store,
-    triggerTokens: Math.floor(window * DUE_AT),
-  };
+  return { agent, events, triggerTokens: Math.floor(window * DUE_AT) };
 }
 
 /** Returns the directory of the repository that contains the demo's data; empty if it is elsewhere. */

@@ -1,4 +1,4 @@
-import type { ContextUsage, Message, PendingCall, Todo } from '@x/core';
+import type { Message, PendingCall, Todo } from '@x/core';
 import type { KeptEvent, RenderedCall } from '@x/harness/view';
 import type { Prices } from '@x/replay';
 
@@ -73,7 +73,7 @@ export interface FileText {
 }
 
 /** What the model saw at a place of the session, message by message, and the changes since the previous place. */
-export interface RequestView extends Pick<ContextUsage, 'system' | 'tools' | 'reminders'> {
+export interface RequestView {
   readonly messages: readonly RequestMessage[];
   /** Messages that were in the view at the previous place but are not in this one. */
   readonly removed: readonly RequestMessage[];

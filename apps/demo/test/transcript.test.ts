@@ -62,7 +62,7 @@ describe('the transcript', () => {
             expect(transcript.savings.compactions).toBe(standing);
             const words = standingInWords(transcript);
             expect(words.includes('whole conversation')).toBe(standing === 0);
-            if (standing > 1) expect(words).toContain(`${standing} earlier compactions still stand`);
+            if (standing > 1) expect(words).toContain(`${standing} earlier compactions still in effect`);
           }
         },
       ),

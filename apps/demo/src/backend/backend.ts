@@ -39,8 +39,8 @@ const MAX_FILES = 50;
 const MAX_FILE_BYTES = 1_048_576;
 /** Matches the memory files: long-term memory and daily notes. */
 const MEMORY_FILE = /(?:^|\/)(?:MEMORY|memory\/[^/]+)\.md$/;
-/** Maximum characters of a message that are shown around the search words. */
-const FOUND_CHARS = 120;
+/** Maximum characters of a message that are shown around the search words, and before the first of them. */
+const [FOUND_CHARS, BEFORE_FOUND] = [90, 16];
 
 /**
  * Provides the sessions of the demo's agent to the page.
@@ -97,7 +97,7 @@ export class Backend {
     for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
       const text = textOf(message).replace(/\s+/g, ' ');
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
-      const first = Math.max(0, Math.min(...places) - FOUND_CHARS / 3);
+      const first = Math.max(0, Math.min(...places) - BEFORE_FOUND);
       if (places.every((place) => place >= 0) && message.kind === undefined)
         found = `${first > 0 ? '… ' : ''}${text.slice(first, first + FOUND_CHARS)}`;
     }
@@ -216,7 +216,7 @@ export class Backend {
     const rest = this.#agent.follow(context);
     this.#agent.interrupt(context);
     if (rest) await finished(rest);
-    await eraseSession({ session: this.#demo.store, storage: this.#demo.storage }, keyOf(sessionId));
+    await eraseSession(this.#agent, keyOf(sessionId));
     this.#sendAway(sessionId);
   }
 
@@ -227,14 +227,9 @@ export class Backend {
    */
   async request(sessionId: string, place?: number): Promise<RequestView> {
     const state = await this.#known(sessionId);
-    const events = await this.#history(sessionId);
-    if (place === undefined) {
-      const messages = [...(state?.context ?? [])];
-      const last = events.findLast((event) => 'context' in event && event.context !== undefined);
-      const usage = last && 'context' in last ? last.context : undefined;
-      return requestView({ messages, before: messages, usage }, this.#counter);
-    }
-    const seen = requestAt(events, place);
+    const messages = state?.context ?? [];
+    const seen =
+      place === undefined ? { messages, before: messages } : requestAt(await this.#history(sessionId), place);
     if (seen) return requestView(seen, this.#counter);
     throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
   }
@@ -248,7 +243,7 @@ export class Backend {
           files.push({ path, size, modifiedAt, isMemory });
     };
     await add(this.#agent.files(contextOf('any')).list(''), false);
-    await add(this.#demo.storage.list(sessionPrefix(keyOf('any')), { recursive: true }), true);
+    await add(this.#agent.storage.list(sessionPrefix(keyOf('any')), { recursive: true }), true);
     return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
   }
 
@@ -258,7 +253,7 @@ export class Backend {
    * @throws {WorkspaceError} `not_found`, `outside_workspace`, ….
    */
   async readFile(path: string): Promise<FileText> {
-    const { storage } = this.#demo;
+    const { storage } = this.#agent;
     // Evicted results and logs are in the agent's own storage.
     const isKept = await storage.stat(path).catch(() => undefined);
     const files = isKept ? storage : this.#agent.files(contextOf('any'));
@@ -313,7 +308,7 @@ export class Backend {
   /** Lists the stored sessions. Skips damaged ones with a warning, and adds their ids to `damaged`. */
   async *#stored(damaged?: Set<string>): AsyncIterable<SessionInfo> {
     try {
-      yield* this.#demo.store.list({ agentId: AGENT });
+      yield* this.#agent.session.list({ agentId: AGENT });
     } catch (error) {
       // A store reports damaged sessions after it has listed all others.
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;

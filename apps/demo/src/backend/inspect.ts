@@ -5,8 +5,10 @@ import { renderCall, type SeenRequest } from '@x/harness/view';
 import { firstLine, type RequestMessage, type RequestView, textOf } from '../page.js';
 
 /** Returns a request message by message, with the changes since the previous place. */
-export function requestView({ messages, before, usage }: SeenRequest, counter: TokenCounter): RequestView {
-  const { system = 0, tools = 0, reminders = 0 } = usage ?? {};
+export function requestView(
+  { messages, before }: Pick<SeenRequest, 'messages' | 'before'>,
+  counter: TokenCounter,
+): RequestView {
   const earlier = new Map(before.map((message) => [message.id, message]));
   const calls = new Map(
     [...before, ...messages].flatMap(toolUsesOf).map((call) => [call.id, renderCall(call).title]),
@@ -26,7 +28,7 @@ export function requestView({ messages, before, usage }: SeenRequest, counter: T
     if (old === undefined) return shown(message, 'added');
     return isDeepStrictEqual(old.content, message.content) ? shown(message) : shown(message, 'changed', old);
   });
-  return { messages: now, removed: [...earlier.values()].map((old) => shown(old)), system, tools, reminders };
+  return { messages: now, removed: [...earlier.values()].map((old) => shown(old)) };
 }
 
 /** Describes a message in one line: its kind, and its subject. */

@@ -1,5 +1,4 @@
-import { type ClientError, httpStatusOf, InvalidInputError, toClientError, XError } from '@x/core';
-import type { Issue } from '@x/core/internal';
+import { type ClientError, httpStatusOf, toClientError, XError } from '@x/core';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
@@ -26,15 +25,13 @@ const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   nothing_to_undo: 409,
 };
 
-/** Responds with an error; `issues` contain paths in the request, for the fields of a form. */
 export function apiError(
   context: Context,
   status: ContentfulStatusCode,
   code: string,
   message: string,
-  issues: readonly Issue[] = [],
 ): Response {
-  return context.json({ error: { code, message, issues } }, status);
+  return context.json({ error: { code, message } }, status);
 }
 
 const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
@@ -51,7 +48,6 @@ export function isForClients(error: unknown): boolean {
 /** Responds with an error of the backend. */
 export function thrownError(context: Context, error: unknown): Response {
   const { code, message } = forPage(error);
-  const issues = InvalidInputError.isInstance(error) && isForClients(error) ? error.issues : [];
   const status = statuses[code] ?? (httpStatusOf(error) as ContentfulStatusCode);
-  return apiError(context, status, code, message, issues);
+  return apiError(context, status, code, message);
 }

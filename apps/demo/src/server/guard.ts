@@ -3,13 +3,9 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { apiError } from './errors.js';
 
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+/** Matches the names and addresses by which only this machine reaches a server. */
+const LOOPBACK = /^(?:localhost|::1|\[::1\]|127\.\d+\.\d+\.\d+)$/;
 const SAFE_METHODS = ['GET', 'HEAD'];
-
-/** Returns whether a server on this host is reachable only from this machine. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
 
 /**
  * Rejects requests that another web site makes the browser send. It rejects unknown host names, which an attacker could point at this
@@ -19,7 +15,7 @@ export function sameOrigin(host: string): MiddlewareHandler {
   return async (context, next) => {
     const name = hostName(context.req.header('host'));
     // On other hosts the token protects: a rebound name does not have our cookie.
-    if (isLoopback(host) && !LOOPBACK.includes(name) && name !== host) {
+    if (LOOPBACK.test(host) && !LOOPBACK.test(name)) {
       return apiError(context, 421, 'wrong_host', `This server does not answer to the name "${name}".`);
     }
     const isApi = context.req.path.startsWith('/api/');

@@ -357,7 +357,7 @@ describe('Backend', () => {
 
 it('reads the beginning of a large file, and says how large it is', async () => {
   const backend = open(new ScriptedModel([]));
-  await demos[0]?.storage.write('notes.txt', new TextEncoder().encode('a'.repeat(2_000_000)));
+  await demos[0]?.agent.storage.write('notes.txt', new TextEncoder().encode('a'.repeat(2_000_000)));
   const { text, size } = await backend.readFile('notes.txt');
   expect([text.length, size]).toEqual([1_048_576, 2_000_000]);
 });

@@ -53,18 +53,14 @@ describe('a call that waits for approval', () => {
     await expect.poll(() => card('replace').count()).toBe(1);
   });
 
-  it('is denied with a reason, and the agent goes on when nothing waits any more', async () => {
+  it('is denied, and the agent goes on when nothing waits any more', async () => {
     for (const name of ['run', 'replace']) {
       await card(name).getByRole('button', { name: 'Deny' }).click();
-      await v.page.keyboard.type('Not today.');
-      // As long as the decision before is on its way, Enter does nothing.
-      await card(name).locator('[type="submit"]:enabled').waitFor();
-      await v.page.keyboard.press('Enter');
       await card(name).waitFor({ state: 'detached' });
     }
     await v.page.locator('.agent-turn', { hasText: 'I went on with what you decided.' }).waitFor();
     await v.page.locator('.tool-failed', { hasText: 'execute' }).locator('.fold-line').click();
-    await v.page.getByText('The user denied this call: Not today.').first().waitFor();
+    await v.page.getByText('The user denied this call').first().waitFor();
   });
 });
 

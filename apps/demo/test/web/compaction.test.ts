@@ -118,7 +118,7 @@ describe('a compaction', () => {
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
     await expect
       .poll(() => textIn(v.page.locator('.panel')))
-      .toMatch(/Compaction undone\s+An earlier compaction still stands\./);
+      .toMatch(/Compaction undone\s+1 earlier compaction still in effect\./);
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });

@@ -25,9 +25,7 @@ describe('a conversation', () => {
     await v.open();
     await v.page.getByRole('heading', { name: 'Agents that run for hours in a 24k window.' }).waitFor();
     await expect.poll(() => v.page.locator('.empty .button-main').count()).toBe(1);
-    await expect
-      .poll(() => textIn(v.page.locator('.empty')))
-      .toContain('Answered by embedded guide: rules, no LLM');
+    await expect.poll(() => textIn(v.page.locator('.composer'))).toContain('embedded guide: rules, no LLM');
     expect(await textIn(v.page.locator('body'))).not.toMatch(/\d+\.\d+\.\d+|\w+\/\w+\//);
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
     await said('This is a monorepo').waitFor();
@@ -95,22 +93,6 @@ describe('a conversation', () => {
     await v.page.locator('.tool-time').first().waitFor();
     expect(await place()).toBe(before);
     await expect.poll(() => turns.count()).toBe(count);
-  });
-
-  it('draws the latest of many messages, and all when asked', async () => {
-    v.backend.seed('s', function* (stage) {
-      for (let turn = 0; turn < 300; turn++) {
-        yield* stage.begin(`Question ${turn}`);
-        yield* stage.answer(`Answer ${turn}`);
-        yield* stage.end();
-      }
-    });
-    await v.open('s');
-    await said('Answer 299').waitFor();
-    expect(await v.page.locator('[data-turn]').count()).toBe(400);
-    await v.page.getByRole('button', { name: 'Show what was said before' }).click();
-    await expect.poll(() => v.page.locator('[data-turn]').count()).toBe(600);
-    expect(v.complaints).toEqual([]);
   });
 
   it('follows what comes while it comes, until one goes up', async () => {
@@ -390,5 +372,20 @@ describe('the list of conversations', () => {
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages', 'Long ago']);
+  });
+
+  it('says why one could not be deleted', async () => {
+    v.expectComplaints('500');
+    const error = { code: 'internal', message: 'The disk is full.' };
+    await v.page.route('**/api/sessions/*', (route) =>
+      route.request().method() === 'DELETE'
+        ? route.fulfill({ status: 500, json: { error } })
+        : route.continue(),
+    );
+    const item = v.page.locator('.session', { hasText: 'Stores and turns' });
+    await item.hover();
+    await item.getByRole('button', { name: /Delete/ }).click();
+    await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await v.page.getByRole('alert').getByText('The disk is full.').waitFor();
   });
 });

@@ -68,7 +68,7 @@ describe('the places of a conversation, in the panel', () => {
     await step('Latest').click();
     await expect.poll(() => v.page.url()).toMatch(/#\/s\/s$/);
     v.expectComplaints('404');
-    const error = { code: 'not_found', message: 'The session has no request or compaction 999.', issues: [] };
+    const error = { code: 'not_found', message: 'The session has no request or compaction 999.' };
     await v.page.route('**/request?place=999', (route) => route.fulfill({ status: 404, json: { error } }));
     await v.page.goto(`${v.url}#/s/s/999`);
     await section('Place 999').getByText(error.message).waitFor();

@@ -8,7 +8,7 @@ import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { FileView } from './file-view.js';
 import { keys, startKeyboard } from './keyboard.js';
-import { IconButton } from './parts.js';
+import { Facts, IconButton } from './parts.js';
 import { SessionsColumn } from './sessions-column.js';
 
 /** The page: sessions, the conversation, the context. Parts without room open as an overlay. */
@@ -28,14 +28,9 @@ export function App() {
         <header class="column-header row">
           <h2 class="heading">Keys</h2>
         </header>
-        <dl class="facts small pad-wide">
-          {keys.map(([key, meaning]) => (
-            <div key={key} class="row">
-              <dt class="code">{key}</dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
+        <div class="small pad-wide">
+          <Facts rows={keys.map(([key, meaning]) => [key, meaning])} />
+        </div>
       </Beside>
       <p class="visually-hidden" aria-live="polite">
         {announcement.value}

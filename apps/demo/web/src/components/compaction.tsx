@@ -3,7 +3,7 @@ import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
 import { duration, exactCount, plural, shortCount } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
-import { Button, Fold } from './parts.js';
+import { Button, Facts, Fold } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 
 const heads: Readonly<Record<Compaction['status'], string>> = {
@@ -24,12 +24,7 @@ interface CompactionProps {
   readonly compaction: Compaction;
 }
 
-interface Change {
-  readonly messagesBefore: number;
-  readonly messagesAfter: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}
+type Change = Pick<Compaction, 'messagesBefore' | 'messagesAfter' | 'tokensBefore' | 'tokensAfter'>;
 
 /** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
 export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
@@ -96,40 +91,18 @@ export function EarlierCompactions() {
 
 /** The reason and outcome, the steps, and what the model no longer sees. */
 function CompactionDetails({ compaction }: CompactionProps) {
-  const {
-    id,
-    status,
-    message: detail,
-    reason,
-    durationMs,
-    steps,
-    manifest,
-    undone,
-    usage,
-    place,
-    stagesUsed,
-  } = compaction;
-  const how = [
-    inWords(stagesUsed),
-    usage ? 'a model wrote the summary' : 'no model was called',
-    duration(durationMs),
-  ];
-  const isPlain = status === 'applied' && !undone && reason !== 'manual';
-  const facts = [
+  const { id, status, reason, steps, manifest, undone, place } = compaction;
+  const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
+  const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
+  const isPlain = isStanding(compaction) && reason !== 'manual';
+  const facts: readonly (readonly [string, string])[] = [
     ['Why', reasons[reason]],
-    ...(isPlain ? [] : [['Outcome', [undone ? 'undone' : status, detail].filter(Boolean).join(' · ')]]),
-    ['How', how.filter(Boolean).join(' · ')],
+    ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
+    ['How', join(inWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
   ];
   return (
     <div class="compaction-details card stack small pad-wide">
-      <dl class="facts">
-        {facts.map(([name, text]) => (
-          <div key={name} class="row">
-            <dt class="quiet">{name}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={facts} />
       {manifest.length > 0 && !undone && place > 0 && (
         <section>
           <h2 class="removed-heading heading">

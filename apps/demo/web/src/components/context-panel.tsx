@@ -46,6 +46,8 @@ export function ContextPanel() {
             </Section>
           </>
         )}
+        <Files title="Files" files={files.value.filter(({ isMemory }) => !isMemory)} />
+        <Files title="Memory" files={files.value.filter(({ isMemory }) => isMemory)} />
         {todos.length > 0 && (
           <Section title="Todos" figure={`${done} of ${todos.length}`}>
             <ul class="stack small">
@@ -58,8 +60,6 @@ export function ContextPanel() {
             </ul>
           </Section>
         )}
-        <Files title="Files" files={files.value.filter(({ isMemory }) => !isMemory)} />
-        <Files title="Memory" files={files.value.filter(({ isMemory }) => isMemory)} />
       </div>
     </aside>
   );

@@ -1,8 +1,8 @@
 import { savingsInWords } from '@x/harness/view';
 import { ArrowDown, CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { plural, share, shortCount } from '../lib/format.js';
-import { drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
+import { liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
 import {
   blocks,
@@ -12,7 +12,6 @@ import {
   connected,
   context,
   info,
-  modelLine,
   openSession,
   pending,
   phase,
@@ -101,9 +100,6 @@ function Conversation() {
   const content = useRef<HTMLDivElement>(null);
   const top = useRef(0);
   const id = sessionId.value;
-  // Chosen once per session, so that what the user reads does not disappear while the agent works.
-  const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
-  const from = isDrawnWhole.value ? 0 : latest;
 
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
@@ -139,8 +135,7 @@ function Conversation() {
       <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
-          {from > 0 && <Button onClick={drawWhole}>Show what was said before</Button>}
-          {blocks.value.slice(from).map((block) => (
+          {blocks.value.map((block) => (
             <BlockOrMark key={block.id} block={block} />
           ))}
           <ApproveAll />
@@ -167,7 +162,7 @@ function Conversation() {
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
-  const nothing = `Nothing was removed so far: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
+  const nothing = `Compaction saved nothing yet: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   return (
     <button type="button" class="worth small" title="How this is counted" onClick={showSavings}>
       {savingsInWords(savings) || nothing}
@@ -204,7 +199,7 @@ function EmptyState() {
             Let it write a file, and be asked first
           </button>
         </p>
-        <p class="quiet small">{backend ? `Answered by ${modelLine.value}` : 'Waiting for the server …'}</p>
+        {!backend && <p class="quiet small">Waiting for the server …</p>}
       </div>
     </div>
   );

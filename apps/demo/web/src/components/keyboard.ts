@@ -1,32 +1,27 @@
 import { goToNew, keysOpen, togglePanel } from '../state/view.js';
 
-/** The keyboard shortcuts, which are active unless the user is typing. */
-export const keys: readonly (readonly [key: string, meaning: string])[] = [
-  ['/', 'write a message or a command: /compact [what to keep], /undo, /new'],
-  ['j  k', 'next and previous turn'],
-  ['o', 'open or close what is folded in a turn'],
-  ['c', 'show or hide the context'],
+/** The keyboard shortcuts, which are active unless the user is typing. Those without an action belong to a part of the page. */
+export const keys: readonly (readonly [key: string, meaning: string, action?: () => unknown])[] = [
+  [
+    '/',
+    'write a message or a command: /compact [what to keep], /undo, /new',
+    () => document.querySelector<HTMLElement>('.composer textarea')?.focus(),
+  ],
+  ['j', 'next turn', () => moveTurn(1)],
+  ['k', 'previous turn', () => moveTurn(-1)],
+  ['o', 'open or close what is folded in a turn', openTurn],
+  ['c', 'show or hide the context', togglePanel],
   ['← →', 'in the chart: previous and next request or compaction'],
-  ['n', 'new conversation'],
-  ['?', 'this list'],
+  ['n', 'new conversation', goToNew],
+  ['?', 'this list', () => (keysOpen.value = true)],
 ];
-
-const actions: Readonly<Record<string, (() => unknown) | undefined>> = {
-  '/': () => document.querySelector<HTMLElement>('.composer textarea')?.focus(),
-  j: () => moveTurn(1),
-  k: () => moveTurn(-1),
-  o: openTurn,
-  c: () => togglePanel(),
-  n: goToNew,
-  '?': () => (keysOpen.value = true),
-};
 
 /** Listens for keyboard shortcuts. Returns a function that stops it. */
 export function startKeyboard(): () => void {
   const onKey = (event: KeyboardEvent) => {
     const { target, key } = event;
     const isTyping = target instanceof HTMLElement && target.matches('input, textarea');
-    const action = actions[key];
+    const [, , action] = keys.find(([name]) => name === key) ?? [];
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping || action === undefined) return;
     if (document.querySelector('dialog[open]')) return;
     event.preventDefault();

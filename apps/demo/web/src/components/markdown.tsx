@@ -22,30 +22,24 @@ function underTitle(tokens: readonly Token[]): readonly Token[] {
 }
 
 /** Elements of tokens that only have children. */
-const elements = {
-  paragraph: 'p',
-  blockquote: 'blockquote',
-  strong: 'strong',
-  em: 'em',
-  del: 'del',
-  text: 'span',
-} as const;
+const elements: Readonly<Record<string, 'p' | 'blockquote' | 'strong' | 'em' | 'del' | 'span' | undefined>> =
+  {
+    paragraph: 'p',
+    blockquote: 'blockquote',
+    strong: 'strong',
+    em: 'em',
+    del: 'del',
+    text: 'span',
+  };
 const headings = ['h2', 'h3', 'h4'] as const;
 
 function draw(token: Token, key: number): ComponentChildren {
+  const Element = elements[token.type];
+  if (Element) return <Element key={key}>{inside(token)}</Element>;
   switch (token.type) {
     case 'heading': {
       const Heading = headings[token.depth] ?? 'h4';
       return <Heading key={key}>{inside(token)}</Heading>;
-    }
-    case 'paragraph':
-    case 'blockquote':
-    case 'strong':
-    case 'em':
-    case 'del':
-    case 'text': {
-      const Element = elements[token.type as keyof typeof elements];
-      return <Element key={key}>{inside(token)}</Element>;
     }
     case 'br':
       return <br key={key} />;
@@ -73,8 +67,17 @@ function draw(token: Token, key: number): ComponentChildren {
       return token.text;
     case 'space':
     case 'def':
-    case 'checkbox':
       return null;
+    case 'checkbox':
+      return (
+        <input
+          key={key}
+          type="checkbox"
+          checked={token.checked}
+          disabled
+          aria-label={token.checked ? 'Done' : 'To do'}
+        />
+      );
     default:
       return <span key={key}>{token.raw}</span>;
   }
@@ -86,19 +89,7 @@ function inside(token: Token): ComponentChildren {
 }
 
 function List({ list }: { readonly list: Tokens.List }) {
-  const items = list.items.map((item, index) => (
-    <li key={index}>
-      {item.task && (
-        <input
-          type="checkbox"
-          checked={!!item.checked}
-          disabled
-          aria-label={item.checked ? 'Done' : 'To do'}
-        />
-      )}
-      {item.tokens.map(draw)}
-    </li>
-  ));
+  const items = list.items.map((item, index) => <li key={index}>{item.tokens.map(draw)}</li>);
   return list.ordered ? <ol start={list.start || 1}>{items}</ol> : <ul>{items}</ul>;
 }
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { RenderedLine } from '@x/harness/view';
+import type { RenderedCall, RenderedLine } from '@x/harness/view';
 import { Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren, JSX } from 'preact';
 import { drawerOpen, isOpen, setOpen, showsSessions } from '../state/view.js';
@@ -62,6 +62,20 @@ export function Section({ title, figure, children }: SectionProps) {
   );
 }
 
+/** Terms with their descriptions. */
+export function Facts({ rows }: { readonly rows: readonly (readonly [term: string, text: string])[] }) {
+  return (
+    <dl class="facts">
+      {rows.map(([term, text]) => (
+        <div key={term} class="row">
+          <dt class="quiet">{term}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 interface FoldProps {
   readonly id: string;
   readonly class?: string;
@@ -108,6 +122,17 @@ interface CodeBlockProps {
 /** Joins rendered lines, with their marks, to one text. */
 export function textOfLines(lines: readonly RenderedLine[]): string {
   return lines.map(({ mark, text }) => (mark === '' ? text : `${mark} ${text}`)).join('\n');
+}
+
+/** What a call does: its command, change or input, and the rest of its input. */
+export function CallLines({ label, call }: { readonly label: string; readonly call: RenderedCall }) {
+  const { lines, rest } = call;
+  return (
+    <>
+      <CodeBlock label={label} text={textOfLines(lines)} lines={lines} />
+      {rest.length > 0 && <CodeBlock label="Other input" text={textOfLines(rest)} />}
+    </>
+  );
 }
 
 /** Monospaced text that can be copied. Long text scrolls. */

@@ -102,7 +102,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         onClick={closeDrawer}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
-        {session.found && <div class="clip quiet label">{session.found}</div>}
+        {session.found && <div class="quiet label">{session.found}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
           {session.damaged ? 'cannot be read' : whenOf(session.updatedAt)}

@@ -18,7 +18,7 @@ import { fates, pending, progress, call as runningCall, transcript } from '../st
 import { showCompaction } from '../state/show-message.js';
 import type { Fate } from '../state/transcript.js';
 import { fileAddress } from '../state/view.js';
-import { Button, CodeBlock, Fold, textOfLines } from './parts.js';
+import { Button, CallLines, CodeBlock, Fold, textOfLines } from './parts.js';
 
 const icons: Readonly<Partial<Record<CallKind, LucideIcon>>> = {
   read: FileText,
@@ -45,19 +45,19 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   const waits = useComputed(() => pending.value.some(({ id }) => id === call.id)).value;
   const said = useComputed(() => progress.value.get(call.id)).value;
   const isLive = useComputed(() => runningCall.value !== undefined).value;
-  const { kind, title, lines, rest } = renderCall(call);
+  const rendered = renderCall(call);
   const running = !result && isLive && !waits;
   const failed = result ? result.isError : !isLive && !waits;
   const chars =
     evicted?.chars ??
     result?.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
-  const Icon = running ? LoaderCircle : failed ? CircleAlert : (icons[kind] ?? Wrench);
+  const Icon = running ? LoaderCircle : failed ? CircleAlert : (icons[rendered.kind] ?? Wrench);
   const label = running ? 'running' : failed ? 'failed' : undefined;
   const line = (
     <>
       <Icon class={running ? 'spin' : 'quiet'} size={16} aria-label={label} aria-hidden={!label} />
       <span class="tool-name code">{call.name}</span>
-      <span class="clip quiet code">{title.slice(call.name.length + 1)}</span>
+      <span class="clip quiet code">{rendered.title.slice(call.name.length + 1)}</span>
       {running && said && <span class="clip quiet code">{said}</span>}
       {waits && (
         <span class="tag accent">
@@ -78,8 +78,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
     <Fold id={call.id} class={`tool-call${failed ? ' tool-failed' : ''}`} line={line}>
       {() => (
         <div class="tool-inside stack">
-          <CodeBlock label="Input" text={textOfLines(lines)} lines={lines} />
-          {rest.length > 0 && <CodeBlock label="Other input" text={textOfLines(rest)} />}
+          <CallLines label="Input" call={rendered} />
           {result && <Result result={result} label={failed ? 'Error' : 'Output'} />}
           {evicted && <a href={fileAddress(evicted.path)}>Open the whole result, {size(evicted.chars)}</a>}
           {fate && <FateTag fate={fate} />}

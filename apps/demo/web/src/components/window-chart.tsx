@@ -104,7 +104,7 @@ export function WindowChart() {
       <figcaption class="quiet label">
         {isChosen && shown
           ? pointInWords(shown)
-          : `Largest ${shortCount(peak)} · ▲ compaction, outlined: before it${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `Largest ${shortCount(peak)}${most > peak ? ' · ▲ compaction, outlined: before it' : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
       <Steps />
     </figure>

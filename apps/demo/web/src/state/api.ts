@@ -1,5 +1,4 @@
-import type { CompactOptions, Receipt } from '@x/core';
-import type { Issue } from '@x/core/internal';
+import type { ClientError, CompactOptions, Receipt } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
@@ -13,13 +12,10 @@ import type {
 /** The server responded with an error, or did not respond (`offline`). */
 export class ApiError extends Error {
   readonly code: string;
-  /** The invalid fields of the request. */
-  readonly issues: readonly Issue[];
 
-  constructor(code: string, message: string, issues: readonly Issue[] = []) {
+  constructor(code: string, message: string) {
     super(message);
     this.code = code;
-    this.issues = issues;
   }
 }
 
@@ -61,8 +57,8 @@ async function request<Answer = void>(method: string, url: string, body?: unknow
   if (response.status === 204) return undefined as Answer;
   if (response.ok) return (await response.json()) as Answer;
   const { error } = (await response.json().catch(() => ({}))) as {
-    readonly error?: { readonly code: string; readonly message: string; readonly issues: readonly Issue[] };
+    readonly error?: ClientError;
   };
   const message = error?.message ?? `The server answered ${response.status}.`;
-  throw new ApiError(error?.code ?? `http_${response.status}`, message, error?.issues);
+  throw new ApiError(error?.code ?? `http_${response.status}`, message);
 }

@@ -1,29 +1,8 @@
-import { computed, signal } from '@preact/signals';
+import { computed } from '@preact/signals';
 import { addUsage, type Usage } from '@x/core';
 import { textOf } from '../../../src/page.js';
 import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
-import { blocks, call, compacting, info, sessionId, transcript } from './session.js';
-import type { Block } from './transcript.js';
-
-/** Maximum number of the latest messages that are drawn at first. */
-const DRAWN = 400;
-/** The session that is drawn as a whole. */
-const drawnWhole = signal<string>();
-export const isDrawnWhole = computed(() => drawnWhole.value === sessionId.value);
-
-export function drawWhole(): void {
-  drawnWhole.value = sessionId.peek();
-}
-
-/** Returns the index of the first block to draw. */
-export function latestFrom(blocks: readonly Block[]): number {
-  let messages = 0;
-  const cut = blocks.findLastIndex((block) => {
-    messages += block.type === 'agent' ? block.messages.length : 1;
-    return messages > DRAWN;
-  });
-  return Math.min(cut + 1, Math.max(0, blocks.length - 1));
-}
+import { blocks, call, compacting, info, transcript } from './session.js';
 
 /** The messages of each whole reply, by the id of its last turn. Compactions and notices can be within a reply. */
 export const wholeReplies = computed(() => {

@@ -1,9 +1,12 @@
-import { compact, lastApplied, problem, send, undo } from './session.js';
+import { compact, lastApplied, phase, problem, send, undo } from './session.js';
 import { goToNew } from './view.js';
 
 /** Commands by name, called with the text after the name. Resolve to whether the command was accepted. */
 const commands: Readonly<Record<string, (text: string) => boolean | Promise<boolean>>> = {
-  compact: (instructions) => compact(instructions ? { instructions } : {}),
+  compact: (instructions) =>
+    phase.value === 'new'
+      ? refuse('There is nothing to compact yet. Say something first.')
+      : compact(instructions ? { instructions } : {}),
   undo: () => (lastApplied.value ? undo() : refuse('There is no compaction to undo.')),
   new() {
     goToNew();

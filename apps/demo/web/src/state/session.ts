@@ -91,18 +91,6 @@ export async function refreshSessions(): Promise<void> {
   if (found) sessions.value = found;
 }
 
-/** Deletes a session. Resolves to whether it is deleted. */
-export async function removeSession(id: string): Promise<boolean> {
-  try {
-    await api.remove(id);
-    return true;
-  } catch (error) {
-    return error instanceof ApiError && error.code === 'session_not_found';
-  } finally {
-    await refreshSessions();
-  }
-}
-
 /** Files that the agent has written, the newest first. */
 export const files = signal<readonly FileInfo[]>([]);
 
@@ -133,12 +121,9 @@ export function send(text: string): Promise<boolean> {
   });
 }
 
-export async function compact(options: Parameters<typeof api.compact>[1]): Promise<boolean> {
-  if (phase.peek() !== 'new') return attempt(() => api.compact(sessionId.peek(), options));
-  problem.value = { code: 'empty', message: 'There is nothing to compact yet. Say something first.' };
-  return false;
-}
-
+export const removeSession = (id: string) => attempt(() => api.remove(id));
+export const compact = (options: Parameters<typeof api.compact>[1]) =>
+  attempt(() => api.compact(sessionId.peek(), options));
 export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId));
 export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id));
 export const stop = () => attempt(() => api.stop(sessionId.peek()));

@@ -1,4 +1,4 @@
-import { callAnsweredBy, drawWhole } from './blocks.js';
+import { callAnsweredBy } from './blocks.js';
 import { lastApplied, transcript } from './session.js';
 import { following, goToConversation, setOpen, sheetOpen, showPanel } from './view.js';
 
@@ -39,9 +39,6 @@ export function showGone(): void {
   setOpen('gone', true);
 }
 
-/** Number of frames after which the target must be in a part that is not drawn yet, further up. */
-const UNTIL_DRAWN = 10;
-
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
@@ -50,6 +47,5 @@ function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
     place?.scrollIntoView({ block });
     place?.focus({ preventScroll: true });
     if (!place && frame < 60) goTo(selector, block, frame + 1);
-    if (!place && frame === UNTIL_DRAWN) drawWhole();
   });
 }

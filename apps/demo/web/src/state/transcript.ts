@@ -10,6 +10,7 @@ import {
 } from '@x/core';
 import { isPlace, type Savings, savingsOf } from '@x/harness/view';
 import { type PageEvent, textOf } from '../../../src/page.js';
+import { plural } from '../lib/format.js';
 
 type EventOf<Type extends PageEvent['type']> = Extract<PageEvent, { readonly type: Type }>;
 
@@ -131,9 +132,7 @@ export function isStanding({ status, undone }: Compaction): boolean {
 export function standingInWords({ compactions }: Pick<Transcript, 'compactions'>): string {
   const standing = compactions.filter(isStanding).length;
   if (standing === 0) return 'The model sees the whole conversation.';
-  return standing === 1
-    ? 'An earlier compaction still stands.'
-    : `${standing} earlier compactions still stand.`;
+  return `${plural(standing, 'earlier compaction')} still in effect.`;
 }
 
 /** Derives the transcript from the events of a session, oldest first. Streaming events of a finished step may be missing. */
