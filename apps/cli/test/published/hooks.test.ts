@@ -81,8 +81,7 @@ describe('hooks from YAML alone', () => {
     ['', ''],
     [', pass_environment: [OPENAI_API_KEY]', 'secret'],
   ])('see no secrets of this process but those that they are passed: %s', async (more, passed) => {
-    const files =
-      `${compaction}\nhooks: { after_compaction: 'echo "{\\"key\\": \\"$OPENAI_API_KEY\\"}" >> ${place}/heard'${more} }`;
+    const files = `${compaction}\nhooks: { after_compaction: 'echo "{\\"key\\": \\"$OPENAI_API_KEY\\"}" >> ${place}/heard'${more} }`;
     await run({ files, ...due });
     expect(heard().map(({ key }) => key)).toEqual([passed]);
   });

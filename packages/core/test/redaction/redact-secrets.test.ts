@@ -64,9 +64,7 @@ describe('redact', () => {
     [`"authorization": "bearer ${many('abc1', 6)}"`, '"authorization": "bearer [redacted:authorization]"'],
     [`Authorization: token ${many('abc1', 6)}`, 'Authorization: token [redacted:authorization]'],
     [`https://${many('abc1', 6)}@github.com/a/b`, 'https://[redacted:credentials]@github.com/a/b'],
-    ...['ya29.', 'gsk_', 'xai-', 'pypi-'].map(
-      (begin) => [begin + many('aB3x', 9), '[redacted:api-key]'],
-    ),
+    ...['ya29.', 'gsk_', 'xai-', 'pypi-'].map((begin) => [begin + many('aB3x', 9), '[redacted:api-key]']),
     [`SG.${many('aB3x', 5)}.${many('aB3x', 9)}`, '[redacted:api-key]'],
     [`dop_v1_${many('ab34', 16)}`, '[redacted:api-key]'],
     [`shpat_${many('ab34', 8)}`, '[redacted:api-key]'],

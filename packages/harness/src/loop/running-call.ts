@@ -16,6 +16,7 @@ import {
   type Session,
   TimeLimitError,
   type Tool,
+  type ToolScope,
   type Usage,
   type Workspace,
   XError,
@@ -29,7 +30,6 @@ import {
   OpenToolCalls,
   type SessionTurn,
   startTimer,
-  type ToolScope,
   type WorkspaceConfine,
   wellFormed,
 } from '@x/core/internal';

@@ -72,7 +72,9 @@ class FullWorkspace extends CountingWorkspace {
     const room = this.#room - Buffer.byteLength(data as Uint8Array);
     if (room < 0) {
       const cause = { code: 'ENOSPC' };
-      throw new WorkspaceError('workspace_io', path, 'The file cannot be written: the disk is full.', { cause });
+      throw new WorkspaceError('workspace_io', path, 'The file cannot be written: the disk is full.', {
+        cause,
+      });
     }
     this.#room = room;
   }
