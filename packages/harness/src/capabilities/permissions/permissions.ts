@@ -6,7 +6,7 @@ import {
   type Tool,
   type Workspace,
 } from '@x/core';
-import { allOf, isObject, PERMISSION_MODES, parseWith, type WorkspaceConfine, warn } from '@x/core/internal';
+import { isObject, PERMISSION_MODES, parseWith, type WorkspaceConfine, warn } from '@x/core/internal';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
