@@ -29,10 +29,12 @@ describe('outcomeOf', () => {
     (status) => {
       expect(outcome(`${status}\n${long}`)).toEqual({ failed: true });
       expect(outcome(`exit 0\n${status}`).failed).toBe(false);
+      expect(outcome(`${status}\nexit 0\n${long}`).failed).toBe(true);
     },
   );
 
   it('believes what stands in front before what the command printed', () => {
+    expect(outcome('exit 0\n{"isError": true}').failed).toBe(false);
     expect(outcome('exit 0\nset -e\ntest -f x || exit 3\nexit 1').failed).toBe(false);
   });
 
