@@ -317,8 +317,14 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       return (await Promise.all(denied)).flat();
     },
     async remind(scope) {
-      const present = (await inherited(scope))[0]?.state;
-      if (present) scope.state.planModeContext = structuredClone(present.planModeContext);
+      const plan = (await inherited(scope))[0]?.state.planModeContext;
+      const { extensions, planModeContext: own } = scope.state;
+      const isOwn = own.active && extensions[INHERITANCE] === undefined;
+      // Plan mode that the subagent entered itself ends only by its own plan.
+      if (plan === undefined || (isOwn && !plan.active)) return [];
+      scope.state.planModeContext = structuredClone(plan);
+      if (plan.active) extensions[INHERITANCE] = { plans: true };
+      else delete extensions[INHERITANCE];
       return [];
     },
     observe(event, { runtime, model }) {
