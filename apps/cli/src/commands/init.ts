@@ -51,8 +51,11 @@ export const init = command({
       if (!(await isNew(file, content))) kept.add(file);
       output.write(`${kept.has(file) ? 'Kept ' : 'Wrote'} ${file}\n`);
     }
-    if (!kept.has(DEFAULT_AGENT_FILE))
-      await requireTrust(DEFAULT_AGENT_FILE, Object(await readYaml(DEFAULT_AGENT_FILE)), true);
+    if (!kept.has(DEFAULT_AGENT_FILE)) {
+      const config = Object(await readYaml(DEFAULT_AGENT_FILE));
+      const keepTrust = await requireTrust(DEFAULT_AGENT_FILE, config, true);
+      keepTrust();
+    }
     if (kept.has(DEFAULT_AGENT_FILE))
       output.write(`Next:  ${X} doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then ${X} run\n`);
     else if (known) output.write(`Next:  ${X} run (${known[0]} is set)\n`);
