@@ -154,7 +154,6 @@ function unreadableSessions(errors: readonly SessionStoreError[]): SessionStoreE
 }
 
 /**
-/**
  * Lists sessions that are all in memory, like {@link listPages}.
  *
  * @param unreadable Errors of sessions that the store could not read.
