@@ -95,7 +95,7 @@ describe('what does not pass the door', () => {
       expect((await agent.call('go', context)).text).toBe('I see');
       const [result] = (await opens(agent)).flatMap(toolResultsOf);
       expect(result).toMatchObject({ isError: true, toolName: 'odd' });
-      expect(textOf(result?.output ?? [])).toContain('is no result');
+      expect(textOf(result?.output ?? [])).toContain('returned an invalid result');
     },
   );
 
