@@ -84,25 +84,37 @@ export class KeyValueSession implements SessionStore {
 
   async *list(scope?: SessionScope, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const found: Omit<ListedSession, 'id'>[] = [];
+    const unreadable: SessionStoreError[] = [];
     for await (const name of this.#backend.keys()) {
       const key = SessionKey.parse(name);
-      const { stored } = key.isWithin(scope) ? await this.#read(key) : {};
-      if (stored !== undefined) found.push(describeSession(key, stored));
+      if (!key.isWithin(scope)) continue;
+      try {
+        const { stored } = await this.#read(key);
+        if (stored !== undefined) found.push(describeSession(key, stored));
+      } catch (error) {
+        // One damaged session hides no other: the listing ends with its error.
+        if (!(error instanceof SessionStoreError)) throw error;
+        unreadable.push(error);
+      }
     }
     // Sorted and cut to a page; where the backend has an index of times, `listPages` reads no more than the page.
-    yield* listAll(found, options);
+    yield* listAll(found, options, unreadable);
   }
 
   async close(): Promise<void> {}
 
   async #read(key: SessionKey): Promise<{ readonly stored?: Value; readonly revision: number }> {
-    try {
-      const found = await this.#backend.get(key.toString());
-      return found ? { stored: JSON.parse(found.text), revision: found.revision } : { revision: 0 };
-    } catch (cause) {
-      // Never `undefined` instead of a failure: the agent would begin an empty session over this one.
+    // Never return `undefined` after a failure: the agent would begin an empty session over this one.
+    const failed = (code: 'session_corrupt' | 'session_unavailable') => (cause: unknown) => {
       const details = { sessionKey: key.toString(), cause };
-      throw new SessionStoreError('session_unavailable', `Session ${key} cannot be read: ${cause}`, details);
+      throw new SessionStoreError(code, `Session ${key} cannot be read: ${cause}`, details);
+    };
+    const found = await this.#backend.get(key.toString()).catch(failed('session_unavailable'));
+    if (found === undefined) return { revision: 0 };
+    try {
+      return { stored: JSON.parse(found.text), revision: found.revision };
+    } catch (error) {
+      return failed('session_corrupt')(error);
     }
   }
 }
