@@ -5,7 +5,7 @@ import {
   type ModelRequest,
   type ModelStreamPart,
 } from '@x/core';
-import { callable, having, isObject, parseWith, sendableTool, tell, unlessAborted } from '@x/core/internal';
+import { callable, having, isObject, notify, parseWith, sendableTool, unlessAborted } from '@x/core/internal';
 import {
   type FileRole,
   type NativeCompaction,
@@ -118,7 +118,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   const described = { id, provider, contextWindow };
   const target = targetOf(model, compact, providerTools);
   const warn = (warnings: readonly unknown[] = []) => {
-    for (const warning of warnings) tell('onWarning', onWarning, warning);
+    for (const warning of warnings) notify('onWarning', onWarning, warning);
   };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {

@@ -39,6 +39,7 @@ export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-
 export { isObject, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
+export { notify } from './lib/notify.js';
 export {
   isSqliteMissing,
   type LoadModule,
@@ -50,7 +51,6 @@ export {
   type SqliteValues,
   sqliteCode,
 } from './lib/sqlite.js';
-export { tell } from './lib/tell.js';
 export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
 export { turnTaker } from './lib/turn-taker.js';
 export { warn } from './lib/warn.js';

@@ -36,7 +36,7 @@ export {
   isAnother,
   isKept,
   lastOf,
-  lastWanted,
+  lastOption,
   leaseLost,
   operationId,
   remember,

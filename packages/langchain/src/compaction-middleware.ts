@@ -3,7 +3,7 @@ import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/mess
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
 import { isContextOverflow } from '@x/core';
-import { tell, wellFormed } from '@x/core/internal';
+import { notify, wellFormed } from '@x/core/internal';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
 import { fromMessage } from './from-message.js';
@@ -60,7 +60,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
-    if (outcome.status !== 'skipped') tell('onCompaction', options.onCompaction, outcome);
+    if (outcome.status !== 'skipped') notify('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
     const isCompat = options.compat !== false && options.compactor === undefined;
     const originals = new Map(sources.map((source) => [source.id, source]));

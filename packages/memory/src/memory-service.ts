@@ -1,5 +1,5 @@
 import { type AgentEventBody, InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
-import { errorText, headOf, parseWith, type Redact, tell, UNCONFIRMED } from '@x/core/internal';
+import { errorText, headOf, notify, parseWith, type Redact, UNCONFIRMED } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
@@ -82,7 +82,7 @@ export class MemoryService {
     this.withoutUser = withoutUser;
     this.#redact = redactorFor(redact);
     this.#index = MemoryIndex.at(index);
-    this.#emit = onEvent && ((event) => tell('onEvent', onEvent, event));
+    this.#emit = onEvent && ((event) => notify('onEvent', onEvent, event));
     this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
     this.#maintenance = new Maintenance(this.#settings, this.#index);
   }

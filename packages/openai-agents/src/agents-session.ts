@@ -8,7 +8,7 @@ import {
   type SessionHistoryRewriteAwareSession,
 } from '@openai/agents';
 import { type CompactionOutcome, type Compactor, ItemLog, type SessionKey, type SessionStore } from '@x/core';
-import { callable, having, parseWith, tell } from '@x/core/internal';
+import { callable, having, notify, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactHistory } from './compaction.js';
 import {
@@ -159,7 +159,7 @@ export class AgentsSession
     const { compactor, onCompaction } = this.#options;
     if (compactor === undefined) return null;
     const outcome = await compactHistory(this.#log(run), compactor, force ? 'manual' : 'proactive_budget');
-    if (outcome !== undefined && outcome.status !== 'skipped') tell('onCompaction', onCompaction, outcome);
+    if (outcome !== undefined && outcome.status !== 'skipped') notify('onCompaction', onCompaction, outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;
     const totalTokens = inputTokens + outputTokens;

@@ -31,7 +31,7 @@ import {
   type ListOptions,
   type ListPosition,
   type LoadOptions,
-  lastWanted,
+  lastOption,
   leaseLost,
   listPages,
   type SessionChange,
@@ -100,7 +100,7 @@ export class RedisSession implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options);
+    const last = lastOption(options);
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) {

@@ -27,7 +27,7 @@ import {
   isKept,
   type ListOptions,
   type LoadOptions,
-  lastWanted,
+  lastOption,
   type ProcessNote,
   remember,
   retentionOf,
@@ -112,7 +112,7 @@ class SqliteRecords implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
+    const last = lastOption(options) ?? Number.MAX_SAFE_INTEGER;
     return this.#transaction(key, 'deferred', () => {
       const row = this.#row(key);
       if (row === undefined) return undefined;

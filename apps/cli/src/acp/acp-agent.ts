@@ -116,7 +116,7 @@ export function acpAgent(
         if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
         sessions.set(params.sessionId, session);
         for await (const message of session.agent.log(session.context).read()) {
-          await tell(client, session, replayOf(message, session.directory));
+          await sendUpdates(client, session, replayOf(message, session.directory));
         }
         await tellPlan(client, session);
         return {};
@@ -154,14 +154,14 @@ async function turn(
   let pending: readonly PendingCall[] = [];
   try {
     for await (const event of withoutOpenCalls(stream)) {
-      await tell(client, session, updatesOf(toClientEvent(event, onError), session.directory));
+      await sendUpdates(client, session, updatesOf(toClientEvent(event, onError), session.directory));
       if (event.type === 'tool.result') await tellPlan(client, session);
       if (event.type === 'permission.required') pending = event.calls;
     }
     const { stopReason } = await stream.reply;
     const decisions = pending.length > 0 ? await decided(client, session, pending, signal) : {};
     if (decisions === undefined || signal.aborted) {
-      await tell(client, session, pending.map(undecided));
+      await sendUpdates(client, session, pending.map(undecided));
       return { stopReason: 'cancelled' };
     }
     if (pending.length > 0) {
@@ -222,7 +222,7 @@ async function decided(
   return decisions;
 }
 
-async function tell(
+async function sendUpdates(
   client: AgentContext,
   { context }: Session,
   updates: readonly SessionUpdate[],
@@ -238,7 +238,7 @@ async function tellPlan(client: AgentContext, session: Session): Promise<void> {
   const plan = JSON.stringify(todos);
   if (plan === session.plan) return;
   session.plan = plan;
-  await tell(client, session, [planOf(todos)]);
+  await sendUpdates(client, session, [planOf(todos)]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Compactor, estimateCounter } from '@x/core';
-import { parseWith, tell, wellFormed } from '@x/core/internal';
+import { notify, parseWith, wellFormed } from '@x/core/internal';
 import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
@@ -42,7 +42,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
       ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: ratio }),
       reason: 'proactive_budget',
     });
-    if (reduced.outcome.status !== 'skipped') tell('onCompaction', onCompaction, reduced.outcome);
+    if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);
     // Providers refuse half of a character in every later request too.
     return { messages: reduced.messages.map(wellFormed) };
   };

@@ -1,5 +1,5 @@
 import { type Compactor, isContextOverflow, type JsonObject } from '@x/core';
-import { errorText, parseWith, tell, warn, wellFormed } from '@x/core/internal';
+import { errorText, notify, parseWith, warn, wellFormed } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import {
   type AiSdkLanguageModel,
@@ -61,7 +61,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
           ...(contextWindow === undefined ? {} : { contextWindow }),
           ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
         });
-        tell('onCompaction', onCompaction, outcome);
+        notify('onCompaction', onCompaction, outcome);
         return outcome.status === 'applied' ? { ...call, prompt: wellFormed(messages) } : undefined;
       } catch (error) {
         call.abortSignal?.throwIfAborted();

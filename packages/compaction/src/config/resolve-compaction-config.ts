@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@x/core';
-import { tell } from '@x/core/internal';
+import { notify } from '@x/core/internal';
 import { configOf, type ParsedCompactionConfig, parseCompactionConfig } from './compaction-file.js';
 
 /** Sources of a configuration, each as parsed data with keys in snake_case. */
@@ -58,7 +58,7 @@ export function resolveCompactionConfig({
     if (isOther && Object.keys(layer).length > 0) {
       const named = layer.preset === undefined ? 'no preset' : `preset ${layer.preset}`;
       const message = `counts for nothing here: its keys are those of ${named}, and the agent's own file has those of preset ${preset}`;
-      tell('onWarning', onWarning, `${subjects[index]} ${message}`);
+      notify('onWarning', onWarning, `${subjects[index]} ${message}`);
     }
     return isOther ? {} : layer;
   });

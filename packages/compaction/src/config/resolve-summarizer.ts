@@ -1,5 +1,5 @@
 import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
-import { tell } from '@x/core/internal';
+import { notify } from '@x/core/internal';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
 /** Name of the default prompt and agent in Aura's configuration. */
@@ -70,7 +70,7 @@ export function resolveSummarizer(
   const isMissing =
     agent !== undefined && (onWarning !== undefined || isShipped(agent)) && summarizer(agent) === undefined;
   if (isMissing && !isShipped(agent)) {
-    tell(
+    notify(
       'onWarning',
       onWarning,
       `agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`,

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 /** The terms of one message, from which the weights of terms are computed. */
-export interface Saying {
+export interface Utterance {
   readonly at: number;
   readonly terms: Terms;
   /** The author of the message. */
@@ -103,11 +103,11 @@ export class Choice<Item extends Candidate> {
    */
   static *among<Item extends Candidate>(
     candidates: readonly Item[],
-    sayings: readonly Saying[],
+    utterances: readonly Utterance[],
     standing: Iterable<Terms>,
     wanted: Terms,
   ): Work<Choice<Item>> {
-    const choice = new Choice(candidates, yield* Vocabulary.of(sayings));
+    const choice = new Choice(candidates, yield* Vocabulary.of(utterances));
     for (const term of wanted) choice.#wanted[choice.#vocabulary.index(term)] = 1;
     yield* choice.#weigh(standing);
     return choice;
@@ -228,12 +228,12 @@ class Vocabulary {
     this.#first = first;
   }
 
-  static *of(sayings: readonly Saying[]): Work<Vocabulary> {
+  static *of(utterances: readonly Utterance[]): Work<Vocabulary> {
     const indices = new Map<number, number>();
     const first: number[] = [0];
     const inMessages: number[] = [0];
     const uses: number[] = [0];
-    const add = ({ at, terms, by }: Saying) => {
+    const add = ({ at, terms, by }: Utterance) => {
       const use = by === 'user' ? 2 : by === 'assistant' ? 1 : 0;
       for (let place = 0; place < terms.length; place++) {
         const term = terms[place] as number;
@@ -249,15 +249,15 @@ class Vocabulary {
         }
       }
     };
-    for (const saying of sayings) {
+    for (const saying of utterances) {
       add(saying);
       if (isTimeToRest()) yield;
     }
     const weights = Float64Array.from(inMessages, (among, index) => {
-      const rarity = Math.log(1 + sayings.length / Math.max(1, among));
+      const rarity = Math.log(1 + utterances.length / Math.max(1, among));
       const used = uses[index] as number;
       const use = used > 0 ? 1 + Math.min(WEIGHT.mostUses, used) * WEIGHT.use : WEIGHT.unused;
-      return among > sayings.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
+      return among > utterances.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
     });
     return new Vocabulary(indices, weights, first);
   }

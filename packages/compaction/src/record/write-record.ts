@@ -3,7 +3,7 @@ import { isTimeToRest, type Work } from '@x/core/internal';
 import { countMessages } from '@x/core/messages';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
-import { Choice, type Saying } from './choose-excerpts.js';
+import { Choice, type Utterance } from './choose-excerpts.js';
 import { type Draft, draftsOf, type RecordInput } from './drafts.js';
 import { argumentsText, type Entry, isCall, renderEntries } from './entry.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
@@ -36,20 +36,20 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
 
   const calls = drafts.filter(({ must }) => must);
   const optional = drafts.filter(({ must }) => !must);
-  const sayings: Saying[] = [];
+  const utterances: Utterance[] = [];
   for (const entry of earlier) {
-    sayings.push({ at: entry.at, terms: termsOf(renderEntries([entry])), by: speakerOf(entry.kind) });
+    utterances.push({ at: entry.at, terms: termsOf(renderEntries([entry])), by: speakerOf(entry.kind) });
     if (isTimeToRest()) yield;
   }
   const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
   for (const { at, excerpts } of [...covered, ...later])
-    sayings.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
+    utterances.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
   const openRequest = [...covered, ...later].findLast(({ excerpts }) =>
     isUserRequest(excerpts.message),
   )?.excerpts;
   const choice = yield* Choice.among(
     optional,
-    sayings,
+    utterances,
     termsThatStand(input, calls),
     openRequest?.terms ?? [],
   );
@@ -159,12 +159,12 @@ function tokensPerEstimate(covered: readonly Numbered[], meter: Meter): number {
   return estimate === 0 ? meter.ratio : meter.messages(sample) / estimate;
 }
 
-function byOf(message: Message): Saying['by'] {
+function byOf(message: Message): Utterance['by'] {
   if (message.role === 'assistant') return 'assistant';
   return message.role === 'user' && message.kind === undefined ? 'user' : 'tool';
 }
 
-function speakerOf(kind: Entry['kind']): Saying['by'] {
+function speakerOf(kind: Entry['kind']): Utterance['by'] {
   if (kind === 'asked') return 'user';
   return kind === 'found' ? 'tool' : 'assistant';
 }

@@ -3,7 +3,7 @@ import type { RuntimeContext } from '../agent/runtime-context.js';
 import { OutcomeUnknownError } from '../errors/call-errors.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { isPlain, type JsonObject, type JsonValue } from '../lib/json.js';
-import { tell } from '../lib/tell.js';
+import { notify } from '../lib/notify.js';
 import { errorText } from '../lib/text.js';
 import { turnTaker } from '../lib/turn-taker.js';
 import type { TextOrigin, ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
@@ -227,7 +227,7 @@ export function defineTool<Input>(
     async run(input, context) {
       // A failed progress update must not end the tool run.
       const onUpdate = (output: ToolReturn) =>
-        tell(
+        notify(
           'onUpdate',
           context.onUpdate && ((shown) => context.onUpdate?.(toBlocks(shown as ToolReturn))),
           output,

@@ -1,6 +1,6 @@
 import { ModelError } from '../errors/model-error.js';
 import { systemClock } from '../lib/clock.js';
-import { tell } from '../lib/tell.js';
+import { notify } from '../lib/notify.js';
 
 const MAX_DELAY_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 300_000;
@@ -46,7 +46,7 @@ export async function withRetries<Answer>(
       if ((error.retryAfterMs ?? 0) > retryAfterMs) throw error;
       const backoff = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
       const delayMs = Math.round(error.retryAfterMs ?? backoff);
-      tell('onRetry', onRetry && (() => onRetry(attempt, delayMs, error)), error);
+      notify('onRetry', onRetry && (() => onRetry(attempt, delayMs, error)), error);
       await systemClock.sleep(delayMs, { signal });
     }
   }

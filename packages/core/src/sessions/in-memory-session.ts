@@ -20,7 +20,7 @@ import {
   isAnother,
   isKept,
   lastOf,
-  lastWanted,
+  lastOption,
   remember,
   tokenOf,
 } from './store-rules.js';
@@ -93,7 +93,7 @@ class MemoryRecords implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options);
+    const last = lastOption(options);
     const stored = this.#sessions.get(checkKey(key).toString());
     if (stored === undefined) return undefined;
     const { version, head, updatedAt } = stored;

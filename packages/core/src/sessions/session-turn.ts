@@ -1,6 +1,6 @@
 import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
 import { type Clock, steadyClock } from '../lib/clock.js';
-import { tell } from '../lib/tell.js';
+import { notify } from '../lib/notify.js';
 import { type HeldTurn, heartOf, PROCESS_TTL_MS, type ProcessHeart } from './process-heart.js';
 import type { SessionKey } from './session-key.js';
 import type { LeaseClaim, SessionLeases } from './session-leases.js';
@@ -139,7 +139,7 @@ async function waitForLease(
   const take = async () => {
     for (let over: number | undefined; ; ) {
       const fence = await leases.take(key, claim, { over });
-      if (fence !== undefined && over !== undefined) tell('onTakeOver', onTakeOver, undefined);
+      if (fence !== undefined && over !== undefined) notify('onTakeOver', onTakeOver, undefined);
       const holder = fence === undefined ? await leases.find(key) : undefined;
       if (holder === undefined || holder.fence === over || !(await heart.isGone(holder))) return fence;
       over = holder.fence;
@@ -155,7 +155,7 @@ async function waitForLease(
     if (fence !== undefined) return fence;
     const rest = deadline - clock.now();
     if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
-    if (pause === FIRST_PAUSE_MS) tell('onWait', onWait, undefined);
+    if (pause === FIRST_PAUSE_MS) notify('onWait', onWait, undefined);
     // Jitter keeps waiting calls from polling at the same moments.
     await clock.sleep(Math.min(rest, pause * (0.5 + Math.random() / 2)), { signal });
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
@@ -205,7 +205,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   }
 
   onUncertain(isOver: boolean): void {
-    tell('onUncertain', this.#leased.options.onUncertain, isOver);
+    notify('onUncertain', this.#leased.options.onUncertain, isOver);
   }
 
   async confirm(): Promise<boolean> {

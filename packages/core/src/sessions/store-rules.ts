@@ -222,7 +222,7 @@ export function leaseLost(
  *
  * @throws {InvalidInputError} for anything but a non-negative integer.
  */
-export function lastWanted({ last }: LoadOptions = {}): number | undefined {
+export function lastOption({ last }: LoadOptions = {}): number | undefined {
   if (last === undefined || (Number.isSafeInteger(last) && last >= 0)) return last;
   throw new InvalidInputError('load options', [{ path: 'last', message: 'must be a whole number from 0' }]);
 }

@@ -1,5 +1,5 @@
 import type { AgentActivity, Capability } from '@x/core';
-import { type AgentActivityBody, tell } from '@x/core/internal';
+import { type AgentActivityBody, notify } from '@x/core/internal';
 
 /** Reports an activity of one call to the capabilities. */
 export type Report = (activity: AgentActivityBody) => void;
@@ -13,6 +13,6 @@ export function reportOf(capabilities: readonly Capability[], call: CallName): R
   return (body) => {
     const activity = { ...body, ...call };
     for (const one of monitors)
-      tell(`monitor of "${one.name}"`, (it: AgentActivity) => one.monitor?.(it), activity);
+      notify(`monitor of "${one.name}"`, (it: AgentActivity) => one.monitor?.(it), activity);
   };
 }

@@ -15,11 +15,11 @@ import {
   agentFiles,
   errorText,
   KeyedMutex,
+  notify,
   type SessionTurn,
   startTimer,
   type TakeTurnOptions,
   takeTurn,
-  tell,
   type UserScope,
   unlessAborted,
   withinLimit,
@@ -214,7 +214,7 @@ export class SessionTurns {
     const { key, options } = waiting;
     const id = key.toString();
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
-    if (this.#turns.isBusy(id)) tell('onWait', options.control?.onWait, undefined);
+    if (this.#turns.isBusy(id)) notify('onWait', options.control?.onWait, undefined);
     if (!isPlaced) waiting.ticket = this.#admission.enter(key, !this.#turns.isBusy(id));
     const inTurn = () => {
       if (!isPlaced) this.#refuseClosed();
@@ -352,7 +352,7 @@ export class SessionTurns {
       timeoutMs: queueMs || Number.POSITIVE_INFINITY,
       outageMs: outageMs || Number.POSITIVE_INFINITY,
       onWait: () => {
-        tell('onWait', options.control?.onWait, undefined);
+        notify('onWait', options.control?.onWait, undefined);
         if (ticket === undefined) return;
         waiting.stage = 'queued';
         report?.({ type: 'turn.awaited' });

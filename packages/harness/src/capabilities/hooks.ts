@@ -64,7 +64,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
     scope.emit({ type: 'warning', source: 'hooks', message: `The hook ${toSnakeCase(event)} ${message}` });
 
   /** Runs the command of an event and returns its output. */
-  async function tell(event: keyof typeof commands, scope: CallScope, facts: Facts): Promise<string> {
+  async function run(event: keyof typeof commands, scope: CallScope, facts: Facts): Promise<string> {
     const line = commands[event];
     if (line === undefined) return '';
     const { agentId, callId, state, runtime, workspace, signal } = scope;
@@ -97,7 +97,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
 
   return {
     async beforeCompaction(input, scope) {
-      const printed = await tell('beforeCompaction', scope, inSnakeCase(input));
+      const printed = await run('beforeCompaction', scope, inSnakeCase(input));
       if (printed === '') return undefined;
       const answer = answerSchema.safeParse(parsedJson(printed));
       if (answer.success) return answer.data;
@@ -107,7 +107,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
     },
     async afterCompaction({ outcome, ...facts }, scope) {
       const { status, message } = outcome as { readonly status?: unknown; readonly message?: unknown };
-      await tell('afterCompaction', scope, { ...inSnakeCase(facts), status, message });
+      await run('afterCompaction', scope, { ...inSnakeCase(facts), status, message });
     },
   };
 }

@@ -263,7 +263,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
 function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
   let latest: readonly ToolOutputBlock[] | undefined;
   let isOver = false;
-  const tell = () => {
+  const report = () => {
     if (latest && !isOver) call.emit({ type: 'tool.progress', toolUseId, name, output: latest });
     latest = undefined;
   };
@@ -272,8 +272,8 @@ function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
       const isWaiting = latest !== undefined;
       latest = output;
       const room = call.room();
-      if (room === undefined) tell();
-      else if (!isWaiting) void room.then(tell);
+      if (room === undefined) report();
+      else if (!isWaiting) void room.then(report);
     },
     stop() {
       isOver = true;

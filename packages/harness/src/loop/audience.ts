@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentEventBody, CallScope, Capability } from '@x/core';
-import { tell } from '@x/core/internal';
+import { notify } from '@x/core/internal';
 import type { AgentParts } from '../agent/agent-parts.js';
 import type { Reply } from '../agent/call-options.js';
 import type { EventJournal } from '../lib/event-journal.js';
@@ -29,7 +29,7 @@ export class Audience {
 
   observe(event: AgentEventBody, scope: CallScope): void {
     for (const one of this.#observers) {
-      this.#tell(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event);
+      this.#notify(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event);
     }
   }
 
@@ -42,12 +42,12 @@ export class Audience {
     if (told.type === 'warning' && isUnheard) {
       process.emitWarning(`${told.source}: ${told.message}`, { code: 'agent_warning' });
     }
-    for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, told);
+    for (const listener of this.#listeners) this.#notify('onEvent', listener, listener, told);
   }
 
   /** Calls one receiver. Its first failure in a call is emitted as a warning, which it receives too. */
-  #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
-    tell(`The listener "${source}"`, listener, event, (message) => {
+  #notify<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
+    notify(`The listener "${source}"`, listener, event, (message) => {
       if (this.#failing.has(who)) return;
       this.#failing.add(who);
       this.#emit({ type: 'warning', source, message });

@@ -230,10 +230,10 @@ function offered(
       if (spentMs > MAX_CHECK_MS) throw new Error('the schemas before it took too long to be checked');
       return [
         toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal, onUpdate }) => {
-          const tell =
+          const onProgress =
             onUpdate &&
             ((progress: McpProgress) => onUpdate([{ type: 'text', text: textOfProgress(progress) }]));
-          const result = await connection.callTool(tool.name, { ...input }, signal, tell);
+          const result = await connection.callTool(tool.name, { ...input }, signal, onProgress);
           const output = outputOf(result, settings);
           if (result.isError !== true) return output;
           throw new McpServerError(

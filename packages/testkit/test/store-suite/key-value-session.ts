@@ -16,7 +16,7 @@ import {
   type ListOptions,
   type LoadOptions,
   lastOf,
-  lastWanted,
+  lastOption,
   listAll,
   remember,
   type SessionChange,
@@ -45,7 +45,7 @@ export class KeyValueSession implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options);
+    const last = lastOption(options);
     const { stored } = await this.#read(key);
     if (stored === undefined) return undefined;
     const { operations: _, createdAt: __, messages, ...session } = stored;

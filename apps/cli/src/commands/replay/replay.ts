@@ -133,13 +133,13 @@ export const replay = command({
     }
     const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
-    const tell = values.json ? errors : output;
-    if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
+    const notes = values.json ? errors : output;
+    if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
     if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
-    if (wantsBest) tell.write(`\n${wordsFor(best, comparisons)}\n`);
+    if (wantsBest) notes.write(`\n${wordsFor(best, comparisons)}\n`);
     if (values.write !== undefined) {
       if (best) await writeSettings(values.write, best.yaml);
-      tell.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
+      notes.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
     }
     const judged = ['config', 'ours', ...Object.keys(chosen)].find((name) => Object.hasOwn(chosen, name));
     const met = conditions?.(judged ?? '', comparisons) ?? [];

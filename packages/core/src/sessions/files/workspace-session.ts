@@ -24,7 +24,7 @@ import {
   conflict,
   isAnother,
   isKept,
-  lastWanted,
+  lastOption,
   remember,
   tokenOf,
 } from '../store-rules.js';
@@ -85,7 +85,7 @@ class WorkspaceRecords implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options);
+    const last = lastOption(options);
     const directory = directoryOf(key);
     return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;

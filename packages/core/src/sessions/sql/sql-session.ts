@@ -22,7 +22,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, checkFormat, isKept, lastWanted, retentionOf } from '../store-rules.js';
+import { checkChange, checkCommit, checkFormat, isKept, lastOption, retentionOf } from '../store-rules.js';
 import type { SqlValues } from './named-values.js';
 import { listRows, SQL_PARTS, type SqlListing } from './sql-listing.js';
 
@@ -169,7 +169,7 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
-    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
+    const last = lastOption(options) ?? Number.MAX_SAFE_INTEGER;
     const loaded = await this.#attempt(key, () => this.#dialect.load(this.#idOf(key), last));
     if (loaded === undefined) return undefined;
     const { count, messages, ...session } = loaded;

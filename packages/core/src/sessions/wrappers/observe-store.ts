@@ -1,5 +1,5 @@
 import { XError } from '../../errors/x-error.js';
-import { tell } from '../../lib/tell.js';
+import { notify } from '../../lib/notify.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionStore } from '../session-store.js';
 import { type LeaseOperation, wrapLeases, wrapStore } from './wrap-store.js';
@@ -31,7 +31,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
     const begin = (operation: StoreOperation['operation'], key?: SessionKey) => {
       const startedAt = performance.now();
       return (outcome: string) =>
-        tell('observeStore', observe, {
+        notify('observeStore', observe, {
           operation,
           key,
           collection,

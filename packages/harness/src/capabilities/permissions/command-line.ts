@@ -176,7 +176,7 @@ class LineReader implements CommandLine {
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isRun =
       known === undefined &&
-      (isFed || given[first]?.isKnown === false || words.some((word) => this.#mayHold(word)));
+      (isFed || given[first]?.isKnown === false || words.some((word) => this.#couldMatch(word)));
     const isOpaque =
       isRun ||
       !given[0]?.isKnown ||
@@ -206,7 +206,7 @@ class LineReader implements CommandLine {
   }
 
   /** Tests if a word may refer to content from the line: a file that it writes, its input, or a template. */
-  #mayHold(word: string): boolean {
+  #couldMatch(word: string): boolean {
     return this.#written.has(baseName(word)) || INPUT.test(word) || (word.includes('{}') && word !== '{}');
   }
 

@@ -5,7 +5,7 @@ import { type FileRule, type FileUse, isObject, type PathRole } from '@x/core/in
 import { matchWildcard } from '../../lib/wildcard.js';
 import { pathsOf } from './command-paths.js';
 import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
-import { folded, matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
+import { couldMatch, folded, matchPath, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
 /** A tool call prepared for matching: its parsed input, and every known name of each path. */
@@ -268,7 +268,7 @@ function isPathOf(pattern: string, text: string, root: string | undefined): bool
 
 function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
   const wanted = pathPattern(folded(pattern));
-  const fits = role === 'walk' ? [matchPath, mayHold] : [matchPath];
+  const fits = role === 'walk' ? [matchPath, couldMatch] : [matchPath];
   return names.some((name) => fits.some((fit) => fit(wanted, foldedPath(name))));
 }
 

@@ -29,7 +29,7 @@ export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
 }
 
 /** Tests if any path below this directory could match a pattern. */
-export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
+export function couldMatch(pattern: PlainPath, directory: PlainPath): boolean {
   const { names } = pattern;
   // Positions in the pattern that may match next, after each name of the directory.
   let places = withSkipped([0]);

@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  couldMatch,
   matchPath,
-  mayHold,
   pathPattern,
   plainPath,
 } from '../../../src/capabilities/permissions/path-pattern.js';
@@ -66,14 +66,14 @@ describe('matchPath', () => {
   });
 });
 
-describe('mayHold', () => {
+describe('couldMatch', () => {
   it('is true for every directory above a path that fits', () => {
     fc.assert(
       fc.property(patterns, names, (pattern, path) => {
         if (!matches(pattern.join('/'), path.join('/'))) return;
         for (let depth = 0; depth <= path.length; depth++) {
           const directory = plainPath(path.slice(0, depth).join('/'));
-          expect(mayHold(pathPattern(pattern.join('/')), directory)).toBe(true);
+          expect(couldMatch(pathPattern(pattern.join('/')), directory)).toBe(true);
         }
       }),
       { numRuns: 1_000 },
@@ -87,6 +87,6 @@ describe('mayHold', () => {
     ['a/b/*.ts', 'a/c', false],
     ['**/.env', 'anything/at/all', true],
   ])('of %s in "%s": %s', (pattern, directory, expected) => {
-    expect(mayHold(pathPattern(pattern), plainPath(directory))).toBe(expected);
+    expect(couldMatch(pathPattern(pattern), plainPath(directory))).toBe(expected);
   });
 });

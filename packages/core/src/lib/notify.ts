@@ -7,7 +7,7 @@ import { warn } from './warn.js';
  * @param name The listener's name in the warning.
  * @param failed Receives the warning. Default {@link warn}.
  */
-export function tell<Event>(
+export function notify<Event>(
   name: string,
   listener: ((event: Event) => unknown) | undefined,
   event: Event,
@@ -15,9 +15,9 @@ export function tell<Event>(
 ): void {
   const report = (error: unknown) => failed(`${name} threw: ${errorText(error)}`);
   try {
-    const told = listener?.(event) as PromiseLike<unknown> | undefined;
+    const result = listener?.(event) as PromiseLike<unknown> | undefined;
     // Only wrap actual promises, because a promise per event would cost more than most listeners.
-    if (typeof told?.then === 'function') Promise.resolve(told).catch(report);
+    if (typeof result?.then === 'function') Promise.resolve(result).catch(report);
   } catch (error) {
     report(error);
   }
