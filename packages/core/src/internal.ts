@@ -62,7 +62,7 @@ export type { RepeatedPair } from './messages/pairing.js';
 export { distinctId, fileLine } from './messages/sendable.js';
 export { sendableTool } from './messages/sendable-tool.js';
 export { describeContent } from './messages/set-aside.js';
-export { quotesStrangers, REMINDED, strangersIn, UNCONFIRMED } from './messages/strangers.js';
+export { isOfUser, quotesStrangers, REMINDED, strangersIn, UNCONFIRMED } from './messages/strangers.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
 export { type CompiledSchema, type StandardResult, schemaFault } from './model/compile-schema.js';
 export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';

@@ -112,10 +112,12 @@ function filesIn(
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
       const path = join(folder, entry.name);
-      const found = statSync(path, { throwIfNoEntry: false });
       const isOwn = isNamed(entry.name) || isNamed(`/${parse(entry.name).name}`);
-      if (!found?.isDirectory()) return found?.isFile() && (isWhole || isOwn) ? [path] : [];
       const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-      return isPlain || isOwn ? filesIn(path, isNamed, depth + 1, isWhole || isOwn) : [];
+      if (!isPlain && !isOwn && !isWhole) return [];
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found?.isFile()) return [path];
+      const isSearched = found?.isDirectory() && (isPlain || isOwn);
+      return isSearched ? filesIn(path, isNamed, depth + 1, isWhole || isOwn) : [];
     });
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError, type Pin, type PinRequest, type ReasonScope, textOf } from '@x/core';
+import { isOfUser } from '@x/core/internal';
 import type { Meter } from '../meter.js';
 import { beforeLatestRequest, pinBoard, pinsOf, roomForPins, withPins } from '../run/pins.js';
 import { keepPins, pinsIn } from './stored-state.js';
@@ -41,9 +42,8 @@ export async function addPin(
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
   if (message) {
-    // A summary or a note of the harness has the role of the user, but its words may be anybody's.
-    const isUsers = message.kind === undefined && message.content.every(({ origin }) => origin === undefined);
-    const role = message.role === 'user' && !isUsers ? 'tool' : message.role;
+    // A summary or a note has the role of the user, but its words may be anybody's.
+    const role = message.role === 'user' && !isOfUser(message) ? 'tool' : message.role;
     return { messageId, role, text: textOf(message) };
   }
   const problem = `${JSON.stringify(messageId)} is not a message of this session: agent.state() lists their ids`;

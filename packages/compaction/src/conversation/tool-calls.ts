@@ -125,13 +125,12 @@ export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
     return { failed: failed === true, exitCode: typeof exitCode === 'number' ? exitCode : undefined };
   }
   const text = textOf([result]);
+  const [head, tail] = [text.slice(0, HEAD), text.slice(-TAIL)];
+  if (KILLED.test(head)) return { failed: true };
   // The first line is the tool's own. Lines below may be output that quotes others.
-  if (KILLED.test(text.slice(0, HEAD))) return { failed: true };
-  const own = codeIn(text.slice(0, HEAD).split('\n', 1).join(), STATUS);
-  if (own !== undefined) return { failed: result.isError || own !== 0, exitCode: own };
-  if (TOLD.test(text.slice(0, HEAD)) || TOLD.test(text.slice(-TAIL))) return { failed: true };
-  const head = text.slice(0, HEAD);
-  const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
+  const own = codeIn(head.split('\n', 1).join(), STATUS);
+  if (own === undefined && (TOLD.test(head) || TOLD.test(tail))) return { failed: true };
+  const code = own ?? codeIn(head, STATUS) ?? codeIn(tail, STATUS, MENTION);
   if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
   return { failed: result.isError };
 });

@@ -183,7 +183,7 @@ describe('the board of a compaction', () => {
       const [sign = ''] = /\[\w+\]/.exec(said[0] ?? '') ?? [];
       const lines = said.map((text, at) => [at, text] as const).filter(([, text]) => text.startsWith(sign));
       expect(lines.map(([at, text]) => [at, text.slice(sign.length + 1, 16 + sign.length)])).toEqual([
-        [1, 'From the result'],
+        [1, 'From a tool, or'],
         [6, 'From the user:'],
         [8, 'End of the pinn'],
       ]);

@@ -14,6 +14,11 @@ export function quotesStrangers({ content }: Message): boolean {
   );
 }
 
+/** Tests if the user wrote a message: neither a program in the user's role nor another agent. */
+export function isOfUser({ role, kind, content }: Message): boolean {
+  return role === 'user' && kind === undefined && content.every(({ origin }) => origin === undefined);
+}
+
 /**
  * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
  * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
@@ -34,7 +39,7 @@ export function strangersIn(
     const reminded = metadata?.[REMINDED];
     if (Array.isArray(reminded)) for (const name of reminded) names.add(`${name}`);
     if (role === 'user' && kind === undefined) {
-      if (content.some(({ origin }) => origin !== undefined)) names.add('task');
+      if (!isOfUser(message)) names.add('task');
       if (isAnswered(context, index)) break;
     }
     for (const block of content) {

@@ -48,12 +48,12 @@ export class ProcessHeart {
   /** Until this time, no other process can have treated this one as dead. */
   #certainUntil = Number.NEGATIVE_INFINITY;
   /** Counts how often that time passed before the next heartbeat was answered. */
-  lapses = 0;
+  #lapses = 0;
   #lapsedAt = Number.NEGATIVE_INFINITY;
   #beating: { readonly sentAt: number; readonly done: Promise<void> } | undefined;
   #isRunning = false;
   #hasFailed = false;
-  /** Tokens of claims that are requesting a lease, with the value of `lapses` at that time. */
+  /** Tokens of claims that are requesting a lease, with the value of `#lapses` at that time. */
   readonly #asking = new Map<string, number>();
   readonly #turns = new Map<string, HeldTurn>();
   /** Turns whose leases may have been taken over. */
@@ -87,7 +87,7 @@ export class ProcessHeart {
     // Heartbeats may have stopped in the meantime.
     if (!this.#isRunning) await this.#begin();
     const token = operationId();
-    this.#asking.set(token, this.lapses);
+    this.#asking.set(token, this.#lapses);
     const takenAt = new Date().toISOString();
     return { ...thisProcess(), token, process: this.#id, ttlMs: this.#ttlMs, takenAt };
   }
@@ -95,7 +95,7 @@ export class ProcessHeart {
   /** Keeps a lease that was granted to a claim. */
   hold(turn: HeldTurn): void {
     const { token } = turn.claim;
-    const isCertain = this.#asking.get(token) === this.lapses && this.#clock.now() < this.#certainUntil;
+    const isCertain = this.#asking.get(token) === this.#lapses && this.#clock.now() < this.#certainUntil;
     this.#asking.delete(token);
     this.#turns.set(token, turn);
     if (!isCertain) this.#doubtful.add(turn);
@@ -117,6 +117,11 @@ export class ProcessHeart {
     if (release === undefined) return;
     this.#unreleased.set(token, release);
     await this.#release(token, release);
+  }
+
+  /** How often heartbeats were not answered in time. A write that spans such a lapse may be lost. */
+  get lapses(): number {
+    return this.#lapses;
   }
 
   /** Tests if no other process can have taken over the lease of a turn. */
@@ -264,7 +269,7 @@ export class ProcessHeart {
     const isUncertain = this.#clock.now() >= this.#certainUntil;
     const isLate = isUncertain && this.#certainUntil > 0;
     if (isUncertain) {
-      this.lapses++;
+      this.#lapses++;
       if (isLate) this.#lapsedAt = this.#clock.now();
       for (const turn of this.#turns.values()) this.#doubtful.add(turn);
     }

@@ -211,12 +211,12 @@ export class RunningCall {
     };
   }
 
-  /** Combines the file restrictions of all capabilities. */
   /** Returns the files that a tool may use, once its call was judged. */
   filesFor(scope: ToolScope, confine: WorkspaceConfine | undefined): Workspace {
     return confineWorkspace(this.options.files, allOf([this.#confine(() => scope), confine]));
   }
 
+  /** Combines the file restrictions of all capabilities. */
   #confine(scopeOf: () => CallScope | ToolScope): WorkspaceConfine | undefined {
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     return allOf(

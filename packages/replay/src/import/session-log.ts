@@ -1,4 +1,5 @@
 import { type Message, messageSchema } from '@x/core';
+import { isOfUser } from '@x/core/internal';
 import * as z from 'zod';
 import type { Importer } from './importer.js';
 
@@ -17,10 +18,7 @@ export const sessionLog: Importer = {
       }
       const { role, content, createdAt: at, id: answer } = message;
       if (message.kind === 'summary') builder.compaction();
-      else {
-        const isTyped = message.kind === undefined && content.every(({ origin }) => origin === undefined);
-        builder.message(role, content, { at, answer, wasTyped: () => isTyped });
-      }
+      else builder.message(role, content, { at, answer, wasTyped: () => isOfUser(message) });
     }
   },
 };
