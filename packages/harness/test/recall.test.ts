@@ -138,7 +138,7 @@ describe('recall in an agent', () => {
       },
     };
     const model = new ScriptedModel([], { contextWindow: 50_000 });
-    const scope = { state, log, model, emit: (event: unknown) => void warnings.push(event) };
+    const scope = { state, log, storage: {}, model, emit: (event: unknown) => void warnings.push(event) };
     expect(await capability.remind?.(scope as never)).toEqual([]);
     expect(warnings).toMatchObject([{ type: 'warning', message: expect.stringContaining('disk on fire') }]);
   });

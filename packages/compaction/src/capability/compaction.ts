@@ -111,8 +111,14 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     explain: (session) => receiptFor(session, redactorFor(settings.redact)),
     pin: (scope, what) => runner.pin(scope, what),
     unpin: async (scope, id) => removePin(scope, id),
-    erase: async (user) => runner.forget(user),
-    close: async () => runner.forget(),
+    async erase(user) {
+      runner.forget(user);
+      recall?.forget();
+    },
+    async close() {
+      runner.forget();
+      recall?.forget();
+    },
   };
 }
 

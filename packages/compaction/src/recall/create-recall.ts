@@ -130,6 +130,7 @@ export class SourceRecall implements Recall {
   readonly #redact: Redact | undefined;
   readonly #version: (() => unknown) | undefined;
   readonly #index = new RecallIndex();
+  readonly #ids = new Set<string>();
   /** Messages of the source that were read, and those of them that have numbers. */
   #read = 0;
   #count = 0;
@@ -142,6 +143,16 @@ export class SourceRecall implements Recall {
     this.#redact = redact;
     this.#version = version;
     this.tool = recallTool((request, { signal }) => this.answer(request, signal));
+  }
+
+  /** UTF-16 units that it holds. */
+  get units(): number {
+    return this.#index.units;
+  }
+
+  /** Tests if it has read any of these messages, or nothing yet. */
+  hasRead(messages: readonly Message[]): boolean {
+    return this.#ids.size === 0 || messages.some(({ id }) => this.#ids.has(id));
   }
 
   async answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]> {
@@ -205,6 +216,7 @@ export class SourceRecall implements Recall {
       this.#read = position;
       if (!isNumbered(message)) continue;
       this.#count++;
+      this.#ids.add(message.id);
       const before = this.#index.units;
       this.#index.add(this.#count, this.#redact ? redactMessage(message, this.#redact) : message);
       units += Math.abs(this.#index.units - before);

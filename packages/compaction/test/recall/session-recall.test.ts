@@ -32,6 +32,37 @@ describe('the reminder of a session', () => {
     expect(await recall.remind(scope, meter, () => 1_500)).toBeUndefined();
   });
 
+  it('reads the log once for all calls until the next compaction', async () => {
+    const scope = await session();
+    const recall = new SessionRecall(undefined);
+    let reads = 0;
+    const read = () => {
+      reads++;
+      return scope.log.read();
+    };
+    const log = { ...scope.log, read };
+    for (const question of ['And the velvet sofa?', 'And the sofa again?']) {
+      const { state } = scopeOf([...scope.state.context, userMessage(question)]);
+      const found = await recall.remind({ state, log, storage: scope.storage }, meter, () => 1_500);
+      expect(textOf(found as Message)).toContain('8713 crowns');
+    }
+    expect(reads).toBe(1);
+  });
+
+  it('knows nothing of a session that was deleted, or of another storage', async () => {
+    const [old, fresh] = [await session(), await session()];
+    const secret = round({ name: 'look_up', output: 'The velvet sofa is hidden in Oslo.' });
+    await old.log.append(secret);
+    const recall = new SessionRecall(undefined);
+    const texts = async (storage: typeof old.storage) => {
+      const found = await recall.remind({ ...fresh, storage }, meter, () => 9_000);
+      return textOf(found as Message);
+    };
+    expect(textOf((await recall.remind(old, meter, () => 9_000)) as Message)).toContain('Oslo');
+    expect(await texts(old.storage)).not.toContain('Oslo');
+    expect(await texts(fresh.storage)).not.toContain('Oslo');
+  });
+
   it('does not appear when a waiting call resumes in another process', async () => {
     const [call, result] = round({ name: 'buy', input: { what: 'sofa' } });
     const scope = await session([call, result]);
