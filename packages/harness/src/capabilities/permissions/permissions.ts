@@ -6,7 +6,15 @@ import {
   type Tool,
   type Workspace,
 } from '@x/core';
-import { isObject, PERMISSION_MODES, parseWith, type WorkspaceConfine, warn } from '@x/core/internal';
+import {
+  type FileUse,
+  isObject,
+  type PathRole,
+  PERMISSION_MODES,
+  parseWith,
+  type WorkspaceConfine,
+  warn,
+} from '@x/core/internal';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
@@ -137,7 +145,9 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       if (found?.type === 'deny') return found;
       const objection =
         found?.type === 'ask' ? { ...found, reason: `${found.reason}${textOfStrangers(state)}` } : found;
-      const confine = confineBy(policy, workspace, real, namesOf(judged));
+      // If a tool names no files, a person is asked about whatever it opens.
+      const asking = tool.paths === undefined && found?.type === 'ask' ? [] : policy.ask;
+      const confine = confineBy({ ...policy, ask: asking }, workspace, real, filesOf(judged));
       if (confine === undefined) return objection;
       return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
     },
@@ -188,9 +198,15 @@ export function narrowing(
   return [{ ...permissions({ mode: 'bypass', deny: [...deny] }), name: NARROWING, ...hooks, install }];
 }
 
+/** The names of a judged file, and the uses that it was judged for. */
+interface JudgedFile {
+  readonly names: ReadonlySet<string>;
+  readonly uses: readonly FileUse[];
+}
+
 /**
- * Returns a check that refuses to open files that rules deny. Rules that ask deny as well, unless the call was judged by that file:
- * searches and capabilities cannot wait for approval.
+ * Returns a check that refuses to open files that rules deny. Rules that ask deny as well, unless the call was judged by that use of that
+ * file: searches and capabilities cannot wait for approval.
  *
  * @param judged Refuses files that replaced one of these since, too.
  */
@@ -198,7 +214,7 @@ function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
   workspace: Workspace,
   real = new RealPaths(workspace),
-  judged: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
+  judged: ReadonlyMap<string, JudgedFile> = new Map(),
 ): WorkspaceConfine | undefined {
   const ruled = (rules: readonly PermissionRule[]) =>
     rules
@@ -212,20 +228,31 @@ function confineBy(
   return async (path, use, file) => {
     const names = await real.namesOf(path, file);
     const known = judged.get(formatPath(plainPath(path)));
-    const rules = known === undefined ? [...denying, ...asking] : denying;
+    const rules = known?.uses.includes(use) ? denying : [...denying, ...asking];
     const found = rules.find(({ files }) => files.use === use && concernsFile(files, names));
     if (found) return `Denied by the rule ${formatRule(found.rule)}.`;
-    return !file || known === undefined || names.every((name) => known.has(formatPath(name)))
+    return !file || known === undefined || names.every((name) => known.names.has(formatPath(name)))
       ? undefined
       : `${JSON.stringify(path)} leads to another file than when the call was judged. Try again.`;
   };
 }
 
-/** Returns the names of the files by which a call was judged. A search does not know its files in advance. */
-function namesOf({ paths }: JudgedCall): ReadonlyMap<string, ReadonlySet<string>> {
-  const judged = new Map<string, ReadonlySet<string>>();
-  for (const { role, names } of [...paths.values()].flat())
-    if (role !== 'walk' && names[0]) judged.set(formatPath(names[0]), new Set(names.map(formatPath)));
+const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
+  read: ['read'],
+  walk: [],
+  write: ['write'],
+  edit: ['read', 'write'],
+};
+
+/** Returns the files by which a call was judged. A search does not know its files in advance. */
+function filesOf({ paths }: JudgedCall): ReadonlyMap<string, JudgedFile> {
+  const judged = new Map<string, JudgedFile>();
+  for (const { role, names } of [...paths.values()].flat()) {
+    const [name] = names;
+    if (role === 'walk' || name === undefined) continue;
+    const known = judged.get(formatPath(name))?.uses ?? [];
+    judged.set(formatPath(name), { names: new Set(names.map(formatPath)), uses: [...known, ...USES[role]] });
+  }
   return judged;
 }
 

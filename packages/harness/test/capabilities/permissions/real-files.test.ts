@@ -193,6 +193,60 @@ describe('a rule about reading', () => {
     expect(readFileSync(join(root, 'b.md'), 'utf8')).toBe('new');
   });
 
+  it('asks for each use of a file: who may read it may not write it', async () => {
+    const stamp = defineTool({
+      name: 'stamp',
+      description: 'Reads a file, and writes it.',
+      paths: { path: 'read' },
+      input: z.strictObject({ path: z.string() }),
+      execute: async ({ path }, { workspace }) => {
+        await workspace.write(path, 'stamped');
+        return 'stamped';
+      },
+    });
+    const model = new ScriptedModel([
+      { toolCalls: [{ id: '0', name: 'stamp', input: { path: 'secrets/key' } }] },
+      { text: 'Done.' },
+    ]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(root)
+      .tools(stamp)
+      .use(permissions({ mode: 'bypass', ask: ['write(secrets/**)'] }))
+      .build();
+    await agent.call('Go', context);
+    await agent.close();
+    expect(resultsIn(model)['0']).toContain('Denied by the rule');
+    expect(readFileSync(join(root, 'secrets/key'), 'utf8')).toContain(CANARY);
+  });
+
+  it('lets a tool that names no files open them once a person has approved the call', async () => {
+    const rules: PermissionsConfig = { mode: 'default', ask: ['read(secrets/**)'] };
+    const model = new ScriptedModel([
+      { toolCalls: [{ id: '0', name: 'open_key', input: {} }] },
+      { text: 'Done.' },
+    ]);
+    const openKey = defineTool({
+      name: 'open_key',
+      description: 'Reads.',
+      input: z.strictObject({}),
+      execute: async (_, { workspace }) => new TextDecoder().decode(await workspace.read('secrets/key')),
+    });
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(root)
+      .tools(openKey)
+      .use(permissions(rules))
+      .build();
+    const { pendingCalls } = await agent.call('Go', context);
+    const decisions = Object.fromEntries(
+      pendingCalls.map(({ approvalId }) => [approvalId, { type: 'approve' as const }]),
+    );
+    await agent.resume(context, { decisions });
+    await agent.close();
+    expect(resultsIn(model)['0']).toContain(CANARY);
+  });
+
   it('holds for the instructions that a folder adds to a result', async () => {
     writeFileSync(join(root, 'secrets/note.md'), CANARY);
     symlinkSync('../secrets/note.md', join(root, 'docs/AGENTS.md'));
