@@ -83,8 +83,8 @@ export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
 /** Capabilities that no subagent inherits, because a parent's memory is its own. */
 const WITHHELD = ['memory', 'session_history'];
-/** Tools of the parent that no subagent inherits, because plan mode is between the parent and its user. */
-const NEVER_HANDED_DOWN = ['plan_enter', 'plan_write', 'plan_exit'];
+/** Tools that no subagent has, because plan mode is between the parent and its user. */
+const OF_PARENT = ['plan_enter', 'plan_write', 'plan_exit'];
 
 /** The built-in subagent: the parent's tools and capabilities with a separate context window. */
 export const GENERAL_PURPOSE: Subagent = {
@@ -182,8 +182,12 @@ function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersO
   const without = [NAME, INHERITANCE, NARROWING, ...WITHHELD, ...subagent.without, ...replaced];
   const shared = parent.capabilities.filter(({ name }) => !without.includes(name));
   const brought = capabilities.flatMap((each) => each.tools ?? []);
+  if (brought.some(({ definition }) => OF_PARENT.includes(definition.name))) {
+    const message = 'plan mode is not for subagents: they follow the plan mode of their parent';
+    throw new HarnessConfigError([{ path: `subagents.${subagent.name}.capabilities`, message }]);
+  }
   // The subagent's own tools and capabilities replace inherited ones of the same name.
-  const taken = [...brought.map(({ definition }) => definition.name), ...NEVER_HANDED_DOWN];
+  const taken = [...brought.map(({ definition }) => definition.name), ...OF_PARENT];
   const isNamed = keptBy(tools);
   const mayUse = ({ definition: { name } }: Tool) => isNamed(name) && !taken.includes(name);
   return HarnessAgent.builder()
@@ -317,14 +321,8 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       return (await Promise.all(denied)).flat();
     },
     async remind(scope) {
-      const plan = (await inherited(scope))[0]?.state.planModeContext;
-      const { extensions, planModeContext: own } = scope.state;
-      const isOwn = own.active && extensions[INHERITANCE] === undefined;
-      // Plan mode that the subagent entered itself ends only by its own plan.
-      if (plan === undefined || (isOwn && !plan.active)) return [];
-      scope.state.planModeContext = structuredClone(plan);
-      if (plan.active) extensions[INHERITANCE] = { plans: true };
-      else delete extensions[INHERITANCE];
+      const present = (await inherited(scope))[0]?.state;
+      if (present) scope.state.planModeContext = structuredClone(present.planModeContext);
       return [];
     },
     observe(event, { runtime, model }) {

@@ -79,20 +79,11 @@ describe('a subagent', () => {
     await agent.close();
   });
 
-  it('only reads while it plans itself, though its parent does not', async () => {
-    const done: string[] = [];
-    const { model: child, definition } = worker(
-      [{ toolCalls: [{ name: 'plan_enter', input: {} }] }, strike, { text: 'could not' }],
-      { capabilities: [planMode()] },
+  it('has no plan mode of its own, which would compete with that of its parent', () => {
+    const { definition } = worker([], { capabilities: [planMode()] });
+    expect(() => parentWith(new ScriptedModel([]), subagents([definition])).build()).toThrow(
+      'subagents.worker.capabilities: plan mode is not for subagents',
     );
-    const model = new ScriptedModel([spawn, { text: 'ok' }]);
-    const agent = parentWith(model, permissions({ mode: 'bypass' }), planMode(), subagents([definition]))
-      .tools(strikeTool(done))
-      .build();
-    await agent.call('go', context);
-    expect(textOf(blocksOf(child.requests[2]?.messages ?? [], 'strike'))).toContain('plan mode is on');
-    expect(done).toEqual([]);
-    await agent.close();
   });
 
   it('compacts its own window by what its parent compacts by, and the records of tasks stay as they were', async () => {
