@@ -23,7 +23,7 @@ const MAX_GOODBYE_MS = 1_000;
 /** Maximum size in bytes of one response, decompressed: a result of the largest size in base64. */
 const MAX_BYTES = 32 * 2 ** 20;
 /** Maximum number of lines of one event stream. Each event costs time, however small it is. */
-const MAX_LINES = 10_000;
+const MAX_LINES = 200_000;
 /** Lines of an event stream that are parsed before other work has its turn. */
 const PIECE_LINES = 50;
 const LINE_FEED = 10;
@@ -142,7 +142,8 @@ async function* bounded(
   for await (const chunk of body) {
     let begin = 0;
     for (let at = 0; isStream && at < chunk.length; at++) {
-      if (chunk[at] !== LINE_FEED && chunk[at] !== RETURN) continue;
+      const isLine = chunk[at] === LINE_FEED || (chunk[at] === RETURN && chunk[at + 1] !== LINE_FEED);
+      if (!isLine) continue;
       if (isEndless) bytes = 0;
       if (++lines % PIECE_LINES !== 0) continue;
       yield chunk.subarray(begin, at + 1);
