@@ -144,7 +144,7 @@ export function bubblewrap(
   ];
   const mounts = [
     ...['--proc', '/proc', '--dev', '/dev', ...sized(limits.tmp, '/tmp'), ...sized(limits.tmp, '/dev/shm')],
-    ...[...sized(OWN_BYTES, '/etc'), ...sized(OWN_BYTES, '/run')],
+    ...[...sized(OWN_BYTES, '/etc'), ...sized(OWN_BYTES, '/run'), '--symlink', '/tmp', '/var/tmp'],
     ...system,
     ...local,
     ...visible,
