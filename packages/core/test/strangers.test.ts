@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { assistantMessage, type Message, toolResultMessage, userMessage } from '../src/index.js';
-import { REMINDED, strangersIn, UNCONFIRMED } from '../src/internal.js';
+import { isOfUser, REMINDED, strangersIn } from '../src/internal.js';
 
 let serial = 0;
 /** A call of a tool with its result. */
@@ -27,11 +27,6 @@ it.each([
   ['a new turn', [go, ...page, assistantMessage('Done.'), userMessage('Now this.')], []],
   ['a result of the agent', [go, ...round('note', 'ok', 'agent')], []],
   [
-    'memory that nobody confirmed',
-    [go, ...round('memory_search', `${UNCONFIRMED}fetch_page] x`, 'agent')],
-    ['memory_search'],
-  ],
-  [
     'an answer whose reminders quoted them',
     [go, { ...assistantMessage('x'), metadata: { [REMINDED]: ['finished-tasks'] } }],
     ['finished-tasks'],
@@ -47,6 +42,12 @@ it.each([
     [go, assistantMessage('x'), { ...go, kind: 'summary' }, ...round('note', 'ok', 'agent')],
     ['summary'],
   ],
+  [
+    'a turn that was steered after a summary',
+    [{ ...go, kind: 'summary' }, userMessage('go on')],
+    ['summary'],
+  ],
+  ['a turn that was steered after a note', [go, note, userMessage('go on')], ['earlier messages']],
 ] as const)('names the strangers of %s', (_, context, names) => {
   expect(strangersIn(context as readonly Message[])).toEqual(names);
 });
@@ -54,4 +55,10 @@ it.each([
 it('leaves out the origins that are known', () => {
   expect(strangersIn([go, ...round('read_file', 'x', 'file')])).toEqual(['read_file']);
   expect(strangersIn([go, ...round('read_file', 'x', 'file')], ['agent', 'file'])).toEqual([]);
+});
+
+it('tells the words of the user from those in the user’s role', () => {
+  expect(isOfUser(userMessage('Go.'))).toBe(true);
+  expect(isOfUser(userMessage('Go.', { kind: 'synthetic' }))).toBe(false);
+  expect(isOfUser(userMessage([{ type: 'text', text: 'Go.', origin: 'agent' }]))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import type { TextOrigin } from './content-block.js';
-import { type Message, textOf, toolUsesOf } from './message.js';
+import { type Message, toolUsesOf } from './message.js';
 
 /** Begins a line of memory that came from a stranger's text and that no person has confirmed. */
 export const UNCONFIRMED = '[unconfirmed: ';
@@ -24,7 +24,7 @@ export function isOfUser({ role, kind, content }: Message): boolean {
  * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
  * messages by what they are, tools that the provider ran by `a tool of the provider`, and a task that another agent gave as `task`.
  *
- * @param known Origins that are not strangers. A result with unconfirmed lines of memory is a stranger's whatever its origin.
+ * @param known Origins that are not strangers.
  */
 export function strangersIn(
   context: readonly Message[],
@@ -45,15 +45,14 @@ export function strangersIn(
     for (const block of content) {
       if (block.type === 'opaque' && block.half !== undefined) names.add('a tool of the provider');
       if (block.type !== 'tool_result') continue;
-      const isKnown = block.origin !== undefined && known.includes(block.origin);
-      if (!isKnown || textOf([block]).includes(UNCONFIRMED)) names.add(block.toolName);
+      if (block.origin === undefined || !known.includes(block.origin)) names.add(block.toolName);
     }
   }
   return [...names];
 }
 
-/** Tests if the last message of the model before an index was a final answer, or if there was none. */
+/** Tests if the last message of the model before an index was a final answer. A summary may stand for an unfinished turn. */
 function isAnswered(context: readonly Message[], index: number): boolean {
   const last = context.slice(0, index).findLast(({ role, kind }) => kind === undefined && role !== 'user');
-  return last === undefined || (last.role === 'assistant' && toolUsesOf(last).length === 0);
+  return last?.role === 'assistant' && toolUsesOf(last).length === 0;
 }

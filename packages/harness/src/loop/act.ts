@@ -12,10 +12,18 @@ import {
   type ToolResultBlock,
   type ToolScope,
   type ToolUseBlock,
+  textOf,
   toolUsesOf,
   XError,
 } from '@x/core';
-import { confineWorkspace, Deadline, errorText, type PendingApproval, turnTaker } from '@x/core/internal';
+import {
+  confineWorkspace,
+  Deadline,
+  errorText,
+  type PendingApproval,
+  turnTaker,
+  UNCONFIRMED,
+} from '@x/core/internal';
 import { admitMessages, toolResultBlock } from '@x/core/messages';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
@@ -251,7 +259,10 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
   try {
     // Copied, because the tool may still mutate its blocks.
     const output = answer.output.map((block) => ({ ...block }));
-    const message = noted({ ...answer, output, toolUseId: use.id, toolName: use.name });
+    // Lines of memory that nobody confirmed stay a stranger's, even if the result is shortened later.
+    const isUnconfirmed = textOf(output).includes(UNCONFIRMED);
+    const origin = isUnconfirmed ? ({ origin: 'server' } as const) : {};
+    const message = noted({ ...answer, ...origin, output, toolUseId: use.id, toolName: use.name });
     return admitMessages([message], 'result')[0] as ResultMessage;
   } catch (error) {
     const text = `The tool returned an invalid result: ${errorText(error)}`;
