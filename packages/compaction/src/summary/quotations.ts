@@ -25,8 +25,9 @@ const SHORTEST = 12;
 /** Shortest quotation that is checked in scripts without spaces. */
 const SHORTEST_UNSPACED = 6;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
-/** Most characters of a source that a gap in a quotation stands for. */
+/** Most characters of a source that a gap in a quotation stands for, and most parts of a quotation. */
 const WIDEST_GAP = 400;
+const MOST_PARTS = 8;
 
 interface Quotation {
   readonly start: number;
@@ -45,13 +46,12 @@ export function withoutFalseQuotations(
   const held = sources.map(comparable);
   let removed = 0;
   const blocks = narrative.split(BLOCK_START).flatMap((block) => {
-    let rest = block;
     const isFalse = ({ words }: Quotation) => !held.some((source) => isHeld(words, source));
-    for (let found = quotationsIn(rest).find(isFalse); found; found = quotationsIn(rest).find(isFalse)) {
-      removed++;
-      rest = withoutSentences(rest, found);
-    }
-    return rest === block || /\p{L}/u.test(rest) ? rest : [];
+    const found = quotationsIn(block).filter(isFalse);
+    if (found.length === 0) return block;
+    removed += found.length;
+    const rest = withoutSentences(block, found);
+    return /\p{L}/u.test(rest) ? rest : [];
   });
   return { text: blocks.join('\n'), removed };
 }
@@ -69,7 +69,7 @@ export function quotableIn(messages: readonly Message[]): readonly string[] {
 /** Matches a line break in front of a blank line, heading, list item, table row or fence. Other lines go on with the one before. */
 const BLOCK_START = /\n(?=[ \t]{0,12}(?:$|[\n#|>]|[-*•+] |\d{1,3}[.)] |```|~~~))/;
 const BLOCK_QUOTE = /^[ \t]{0,12}>/;
-const GAP = /\[?…\]?|\.\.\./;
+const GAP = /\[?(?:…|\.\.\.)\]?/;
 
 function quotationsIn(block: string): readonly Quotation[] {
   if (BLOCK_QUOTE.test(block)) {
@@ -77,13 +77,22 @@ function quotationsIn(block: string): readonly Quotation[] {
     return isChecked(words.trim()) ? [{ start: 0, end: block.length, words }] : [];
   }
   const found: Quotation[] = [];
+  const unclosed = new Set<string>();
   for (let start = 0; start < block.length; start++) {
     const closing = CLOSING[block.charAt(start)];
     // After a Latin letter or a digit, the mark is an apostrophe, or inches.
-    if (closing === undefined || /[\p{sc=Latin}\p{N}]/u.test(block.charAt(start - 1))) continue;
+    if (
+      closing === undefined ||
+      unclosed.has(closing) ||
+      /[\p{sc=Latin}\p{N}]/u.test(block.charAt(start - 1))
+    )
+      continue;
     let end = start + 1;
     while (end < block.length && !isClosed(block, end, closing)) end++;
-    if (end === block.length) continue;
+    if (end === block.length) {
+      unclosed.add(closing);
+      continue;
+    }
     const words = block.slice(start + 1, end);
     if (isChecked(words.trim())) found.push({ start, end: end + 1, words });
     start = end;
@@ -109,6 +118,7 @@ function isHeld(words: string, source: string): boolean {
     .split(GAP)
     .map(comparable)
     .filter((part) => part !== '');
+  if (parts.length > MOST_PARTS) return false;
   let ends: readonly number[] | undefined;
   for (const part of parts) {
     const before = ends;
@@ -142,10 +152,14 @@ function comparable(text: string): string {
 
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** Removes the sentences that a quotation is part of. */
-function withoutSentences(block: string, { start, end }: Quotation): string {
+/** Removes the sentences that quotations are part of. */
+function withoutSentences(block: string, quotations: readonly Quotation[]): string {
   let rest = '';
-  for (const { segment, index } of SENTENCES.segment(block.replaceAll('\n', ' ')))
-    if (index + segment.length <= start || index >= end) rest += block.slice(index, index + segment.length);
+  let next = 0;
+  for (const { segment, index } of SENTENCES.segment(block.replaceAll('\n', ' '))) {
+    const to = index + segment.length;
+    while ((quotations[next]?.end ?? Infinity) <= index) next++;
+    if ((quotations[next]?.start ?? Infinity) >= to) rest += block.slice(index, to);
+  }
   return rest.trimEnd();
 }

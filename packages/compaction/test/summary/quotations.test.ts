@@ -57,6 +57,24 @@ describe('quotations of a narrative', () => {
     expect(withoutFalseQuotations(`He said ${quotation}.`, ['nothing']).removed).toBe(count);
   });
 
+  it('are false with more gaps than a reader could follow', () => {
+    const source = 'a b c d e f g h i j k';
+    const quoted = (parts: number) => `"${source.split(' ').slice(0, parts).join(' … ')}"`;
+    expect(withoutFalseQuotations(`He said ${quoted(8)}.`, [source]).removed).toBe(0);
+    expect(withoutFalseQuotations(`He said ${quoted(9)}.`, [source]).removed).toBe(1);
+  });
+
+  it('go with their sentences alone, however many are false', () => {
+    const narrative = Array.from(
+      { length: 50 },
+      (_, at) => `Kept ${at}. He said "never said this ${at}".`,
+    ).join(' ');
+    const { text, removed } = withoutFalseQuotations(narrative, ['nothing']);
+    expect(removed).toBe(50);
+    expect(text.match(/Kept \d+\./g)).toHaveLength(50);
+    expect(text).not.toContain('said');
+  });
+
   it('are not inches', () => {
     const text = 'The 27" monitor costs 300 and the 24" monitor costs 200.';
     expect(withoutFalseQuotations(text, ['nothing'])).toEqual({ text, removed: 0 });
