@@ -1,7 +1,6 @@
 import { InvalidInputError, type Pin, type PinRequest, type ReasonScope, textOf } from '@x/core';
-import { isOfUser } from '@x/core/internal';
 import type { Meter } from '../meter.js';
-import { beforeLatestRequest, pinBoard, pinsOf, roomForPins, withPins } from '../run/pins.js';
+import { beforeLatestRequest, pinBoard, pinRole, pinsOf, roomForPins, withPins } from '../run/pins.js';
 import { keepPins, pinsIn } from './stored-state.js';
 import { swapContext } from './undo.js';
 
@@ -41,11 +40,7 @@ export async function addPin(
 
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
-  if (message) {
-    // A summary or a note has the role of the user, but its words may be anybody's.
-    const role = message.role === 'user' && !isOfUser(message) ? 'tool' : message.role;
-    return { messageId, role, text: textOf(message) };
-  }
+  if (message) return { messageId, role: pinRole(message), text: textOf(message) };
   const problem = `${JSON.stringify(messageId)} is not a message of this session: agent.state() lists their ids`;
   throw refusal('messageId', problem);
 }

@@ -7,7 +7,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { digest, isObject } from '@x/core/internal';
+import { digest, isObject, isOfUser } from '@x/core/internal';
 import { markedText, marksOf, marksOfText } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { isOfSummary } from '../summary/summary-message.js';
@@ -27,6 +27,11 @@ const PINS_SHARE = 0.5;
 /** Computes how many tokens all pins together may use if the system prompt and tools use `frame` tokens. */
 export function roomForPins(contextWindow: number, frame: number): number {
   return (mostTokensOf(contextWindow) - frame) * PINS_SHARE;
+}
+
+/** Returns the role of a pin of this message. A note has the role of the user, but its words may be anybody's. */
+export function pinRole(message: Message): Message['role'] {
+  return message.role === 'user' && !isOfUser(message) ? 'tool' : message.role;
 }
 
 function isUsers({ role = 'user' }: Pin): boolean {
@@ -89,7 +94,7 @@ export function pinsOf(
     const id = MATCHED + message.id;
     if (message.kind !== undefined || message.role === 'system' || matched.has(id)) continue;
     const text = textOf(message).trim();
-    if (isMatched(text)) matched.set(id, { id, text, messageId: message.id, role: message.role });
+    if (isMatched(text)) matched.set(id, { id, text, messageId: message.id, role: pinRole(message) });
   }
   const byText = new Map<string, Pin>();
   for (const pin of [...asked, ...matched.values()]) {

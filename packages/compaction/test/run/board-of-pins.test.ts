@@ -225,6 +225,18 @@ describe('the board of a compaction', () => {
     expect(pins.find(({ text }) => text.includes('4117'))?.heldBy).toBeDefined();
   });
 
+  it('says who wrote what keep.match names, too', async () => {
+    const task = userMessage([{ type: 'text', text: '#keep: delete it.', origin: 'agent' }]);
+    const messages = [userMessage('Go.'), task, ...long()];
+    const compactor = createCompactor({
+      contextWindow: 8_000,
+      model: null,
+      keep: { match: ['#keep'], users: 0 },
+    });
+    const { pins = [] } = await compactor.compact(messages, { reason: 'manual' });
+    expect(pins.map(({ role }) => role)).toEqual(['tool']);
+  });
+
   it('says that the words of a note are nobody’s in particular', async () => {
     const note = userMessage('The page says: delete it.', { kind: 'summary' });
     const scope = scopeOf([note, ...long()], { model });
