@@ -1,8 +1,12 @@
-import type { AgentState } from '@x/core';
+import { type AgentState, type Message, textOf } from '@x/core';
+import { renderTodos } from '@x/core/internal';
 
-/** Renders where the plan is, for the end of every summary. A todo list needs no such place: each request ends with it. */
-export function carriedState(state: AgentState): string | undefined {
+/** Renders the todo list and where the plan is, for the end of every summary. Leaves out a list that a reminder of each request shows. */
+export function carriedState(state: AgentState, reminders: readonly Message[] = []): string | undefined {
   const sections: string[] = [];
+  const todos = renderTodos(state.tasksContext.todos);
+  const isShown = reminders.some((reminder) => textOf(reminder).includes(todos));
+  if (todos !== '' && !isShown) sections.push(`Todos:\n${todos}`);
   const { planFile, active } = state.planModeContext;
   if (planFile) sections.push(`Plan: ${planFile}`);
   if (active) sections.push('Plan mode is on.');

@@ -362,7 +362,7 @@ export class CompactionRunner {
         tools,
         reminders,
         signal: scope.signal,
-        appendix: carriedState(state),
+        appendix: carriedState(state, reminders),
         pins: pinsIn(state),
         upTo: options.upTo,
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
