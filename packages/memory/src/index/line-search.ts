@@ -76,7 +76,8 @@ const SCOPES =
 const PASSES = '((:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until))';
 const LINES = `SELECT id, file_id AS fileId, number, day, content, ${PASSES} AS passes FROM lines WHERE`;
 const LINES_OF = `${LINES} id IN (SELECT value FROM json_each(:ids))`;
-const LINES_BETWEEN = `${LINES} id BETWEEN :first AND :last`;
+/** In the order of their files, because a line is ranked with its neighbors. */
+const LINES_BETWEEN = `${LINES} id BETWEEN :first AND :last ORDER BY file_id, number`;
 const LINES_AROUND = `${LINES} file_id = :fileId AND number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
 const PATH = 'SELECT path FROM files WHERE id = ?';
 const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';

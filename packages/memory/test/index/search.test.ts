@@ -53,6 +53,17 @@ describe('words', () => {
     expect((await found(index, 'Where is the office that we have?'))[0]).toBe('a.md:3');
   });
 
+  it('finds what stands next to a line that was added later', async () => {
+    const [edited, fresh] = [await openIndex(), await openIndex()];
+    const lines = ['# Notes', 'filler one', 'It was decided in Bern.', 'filler two'];
+    const after = [...lines.slice(0, 2), 'Where is the office of the team?', ...lines.slice(2)];
+    await edited.indexFromString('a.md', lines.join('\n'));
+    for (const index of [edited, fresh]) await index.indexFromString('a.md', after.join('\n'));
+    const question = 'Where is the office of the team?';
+    expect(await found(fresh, question)).toContain('a.md:4');
+    expect(await found(edited, question)).toEqual(await found(fresh, question));
+  });
+
   it('prefers lines that have a name as it was written, and newer ones', async () => {
     const index = await openIndex();
     await index.indexFromString('a.md', 'src app ts main\nsee src/app.ts and its main parts');
