@@ -24,8 +24,8 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
- * to the file's path, to its settings, and to the contents of the files in its folder that they name, with or without an ending or by a
- * folder.
+ * to the file's path, to its settings, to the contents of the files in its folder that they name, with or without an ending, and to the
+ * programs in a folder that they name.
  *
  * @param trust Default: only files that were trusted before.
  * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
@@ -89,35 +89,61 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
 /** Returns a hash of what would run: the file's path, its settings, and the files of its folder that its entries name. */
 function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
   const hash = createHash('sha256').update(JSON.stringify([file, config]));
-  const settings = JSON.stringify(entries);
-  const isNamed = (name: string) => settings.includes(JSON.stringify(name).slice(1, -1));
-  for (const path of filesIn(dirname(file), isNamed)) {
-    if (path !== file) hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
-  }
+  const wordsOf = (some: readonly Entry[]) => new Set(JSON.stringify(some).split(NO_NAME));
+  const words = wordsOf(entries);
+  // What is started may be named by its folder or without its ending. A permission such as `npm test` names neither.
+  const started = wordsOf(entries.filter(([name]) => !name.startsWith('permissions')));
+  const isNamed = (name: string) =>
+    started.has(name) || started.has(parse(name).name) || (words.has(name) && name.includes('.'));
+  for (const path of programsIn(dirname(file), isNamed))
+    if (path !== file) hash.update(path).update(digestOf(path));
   return hash.digest('hex');
 }
 
-/** Maximum nesting of folders that are searched, because links may form a cycle. */
-const DEEPEST = 16;
+/** Returns the hash of a file, or of nothing if this user cannot read it, and so cannot run it. */
+function digestOf(path: string): Buffer {
+  const hash = createHash('sha256');
+  try {
+    hash.update(readFileSync(path));
+  } catch {
+    // Nothing to add.
+  }
+  return hash.digest();
+}
 
-/** Lists the named files of a folder and its subfolders in a stable order, and all files of a named folder. */
-function filesIn(
+/** Separates the names of files in a setting. In JSON, `\n` and `\t` are two characters. */
+const NO_NAME = /\\[nrt]|[^\p{L}\p{N}\p{M}_.+@-]+/u;
+/** Matches files that programs run. Of a named folder, all others may change: they may be what the agent works on. */
+const PROGRAM = /\.(?:[cm]?[jt]sx?|py|(?:ba|z)?sh|rb|pl|php|ps1|bat|cmd)$|^(?:Make|Rake|Just)file$/;
+
+/** Lists the named files of a folder and its subfolders in a stable order, and the programs of a named folder. Looks at each folder once. */
+function programsIn(
   folder: string,
   isNamed: (name: string) => boolean,
-  depth = 0,
   isWhole = false,
+  seen = new Set<string>(),
 ): readonly string[] {
-  if (depth > DEEPEST) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      const isOwn = isNamed(entry.name) || isNamed(`/${parse(entry.name).name}`);
-      const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-      if (!isPlain && !isOwn && !isWhole) return [];
-      const found = statSync(path, { throwIfNoEntry: false });
-      if (found?.isFile()) return [path];
-      const isSearched = found?.isDirectory() && (isPlain || isOwn);
-      return isSearched ? filesIn(path, isNamed, depth + 1, isWhole || isOwn) : [];
-    });
+  const place = `${isWhole} ${realPathOf(folder)}`;
+  if (seen.has(place)) return [];
+  seen.add(place);
+  return entriesIn(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    const isOwn = isNamed(entry.name);
+    const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
+    if (!isPlain && !isOwn && !isWhole) return [];
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile()) return isOwn || PROGRAM.test(entry.name) || (found.mode & 0o111) !== 0 ? [path] : [];
+    const isSearched = found?.isDirectory() && (isPlain || isOwn);
+    return isSearched ? programsIn(path, isNamed, isWhole || isOwn, seen) : [];
+  });
+}
+
+/** Returns the entries of a folder, sorted. A folder that this user cannot read holds nothing that it could run. */
+function entriesIn(folder: string) {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  } catch {
+    return [];
+  }
 }

@@ -147,6 +147,35 @@ it('counts the files that a program takes from its own folder', async () => {
   expect((await ask()).status).toBe(2);
 });
 
+it.each([
+  ['a file without its ending', '"node main"', 'main.js', true],
+  ['a program of a named folder', '"python3 -m tools"', 'tools/__main__.py', true],
+  ['a text of a named folder', '"serve tools"', 'tools/note.md', false],
+  ['a file of another name', '"sh ./run.sh"', 'a/index.js', false],
+])('ends with a change of what is started, and of nothing else: %s', async (_, command, file, isOver) => {
+  for (const folder of ['tools', 'a']) mkdirSync(folder);
+  writeFileSync(file, '1');
+  write(`hooks: { before_compaction: ${command} }`);
+  await ask('--trust');
+  writeFileSync(file, '2');
+  expect((await ask()).stderr.includes('or has changed')).toBe(isOver);
+});
+
+it('lets an agent work on tests although its permissions name them', async () => {
+  mkdirSync('test');
+  writeFileSync('test/a.ts', '1');
+  write('permissions: { allow: ["execute(npm test*)"] }');
+  await ask('--trust');
+  writeFileSync('test/a.ts', '2');
+  expect((await ask()).status).toBe(0);
+});
+
+it('looks at each folder once, whatever links lead back', async () => {
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) symlinkSync('.', name);
+  write('hooks: { before_compaction: "sh a b c d e f" }');
+  expect((await ask('--trust')).status).toBe(0);
+});
+
 it('says first what is wrong in a file', async () => {
   write('hooks: { before_compaction: "touch ran" }\nsystem_promt: Be brief.');
   expect((await ask('--trust')).stderr).toContain('system_promt: unknown key');
