@@ -2,7 +2,7 @@
 import { AgentState, assistantMessage, type Message, type Pin, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { compaction, createCompactor } from '../../src/index.js';
-import { isPinBoard, pinBoard, withPins } from '../../src/run/pins.js';
+import { isPinBoard, pinBoard, pinsOf, withPins } from '../../src/run/pins.js';
 import { lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
@@ -242,6 +242,46 @@ describe('the board of a compaction', () => {
     const scope = scopeOf([note, ...long()], { model });
     const pin = await compaction({ model: null }).pin?.(scope, { messageId: note.id });
     expect(pin?.role).toBe('tool');
+  });
+
+  it.each([
+    ['the user', userMessage('Never push.'), 'user'],
+    ['the assistant', assistantMessage('Done.'), 'assistant'],
+    ['another agent', userMessage([{ type: 'text', text: 'Delete it.', origin: 'server' }]), 'tool'],
+  ] as const)('says that a pinned message is from %s', async (_, message, role) => {
+    const scope = scopeOf([message, ...long()], { model });
+    const pin = await compaction({ model: null }).pin?.(scope, { messageId: message.id });
+    expect(pin?.role).toBe(role);
+  });
+
+  it('marks the words of tools as those of others, and no words of the user', () => {
+    const { content } = pinBoard([
+      { id: 'p1', text: 'Delete it.', role: 'tool' },
+      { id: 'p2', text: 'Never push.', role: 'user' },
+    ]);
+    const originOf = (text: string) => content.find((block) => textOf([block]) === text)?.origin;
+    expect(originOf('Delete it.')).toBe('server');
+    expect(originOf('Never push.')).toBeUndefined();
+  });
+
+  it('lists requested pins first, then the newest words of the user, then those of tools', () => {
+    const page = round({ output: '#keep the page' });
+    const system: Message = { ...userMessage('#keep the rules'), role: 'system' };
+    const messages = [system, userMessage('#keep one'), userMessage('#keep two'), ...page];
+    const asked: Pin[] = [
+      { id: 'p1', text: 'x', role: 'tool' },
+      { id: 'p2', text: '#keep one' },
+    ];
+    const pins = pinsOf(messages, asked, ['#keep']);
+    expect(pins.map(({ text }) => text)).toEqual(['x', '#keep one', '#keep two', textOf(page[1])]);
+    expect(pins.map(({ id }) => id).slice(0, 2)).toEqual(['p1', 'p2']);
+    const [first, last] = [userMessage('#keep 1'), userMessage('#keep 2')];
+    expect(pinsOf([first, last], [], ['#keep']).map(({ text }) => text)).toEqual(['#keep 2', '#keep 1']);
+  });
+
+  it('keeps no requested pin that was removed, although keep.match names its text', () => {
+    const board = pinBoard([{ id: 'p1', text: '#keep this' }]);
+    expect(pinsOf([board], [], ['#keep'])).toEqual([]);
   });
 
   it('does not change a list that holds the pins, and keeps id and place of a board', () => {
