@@ -328,6 +328,14 @@ describe('a rule about writing', () => {
     for (const result of Object.values(results))
       expect(result).toContain('Denied by the rule write(secrets/**)');
   });
+
+  it('leaves reading alone, and one about reading leaves writing alone', async () => {
+    const reading = { name: 'read_file', input: { path: 'secrets/key' } };
+    const read = await run({ mode: 'bypass', deny: ['write(secrets/**)'] }, [reading]);
+    expect(read.results['0']).toContain(CANARY);
+    const written = await run({ mode: 'bypass', deny: ['read(secrets/**)'] }, [write('secrets/new')]);
+    expect(written.results['0']).not.toMatch(/Denied|error/);
+  });
 });
 
 describe('rules', () => {
@@ -481,6 +489,28 @@ describe('a file that is swapped once its call was judged', () => {
     );
     expect(result).toContain('next');
   });
+});
+
+it('refuses a file to a tool on behalf of any capability, which learns the tool of the call', async () => {
+  const tools = new Set<string | undefined>();
+  const guard: Capability = {
+    name: 'guard',
+    confine: (scope) => async (path) => {
+      if ('tool' in scope) tools.add(scope.tool?.definition.name);
+      return path.startsWith('secrets') ? 'Guarded.' : undefined;
+    },
+  };
+  const read = (id: string, path: string) => ({ id, name: 'read_file', input: { path } });
+  const model = new ScriptedModel([
+    { toolCalls: [read('0', 'secrets/key'), read('1', 'docs/page')] },
+    { text: 'Done.' },
+  ]);
+  const agent = HarnessAgent.builder().model(model).workspace(root).use(guard, workspaceTools()).build();
+  await agent.call('Go', context);
+  await agent.close();
+  expect(resultsIn(model)['0']).toContain('Guarded.');
+  expect(resultsIn(model)['1']).toContain('page');
+  expect([...tools]).toEqual(['read_file']);
 });
 
 describe('a command line that goes elsewhere first', () => {
