@@ -296,6 +296,24 @@ it('refuses a long fact that others may have suggested, whose mark a search woul
   expect((await service.save(place, long)).status).toBe('done');
 });
 
+it('saves an unconfirmed fact of up to 1 000 characters', async () => {
+  const service = new MemoryService({ workspace: await testWorkspace() });
+  const place = { userId: 'u', agentId: 'a' };
+  const strangers = ['fetch_page'];
+  expect((await service.save(place, 'x'.repeat(1_000), { strangers })).status).toBe('unconfirmed');
+  await expect(service.save(place, 'y'.repeat(1_001), { strangers })).rejects.toThrow('1001');
+});
+
+it('finds no unconfirmed fact without its mark, however many tools may have suggested it', async () => {
+  const service = new MemoryService({ workspace: await testWorkspace() });
+  const place = { userId: 'u', agentId: 'a' };
+  const strangers = Array.from({ length: 500 }, (_, index) => `fetch_page_${index}`);
+  await service.save(place, 'The harbor opens at dawn.', { strangers });
+  const { hits } = await service.search(place, 'harbor dawn');
+  expect(hits.length).toBeGreaterThan(0);
+  for (const { content } of hits) expect(content).toContain('[unconfirmed: ');
+});
+
 it('refuses a malformed configuration', () => {
   expect(() => memory({ index: 5 as never })).toThrow('index');
   expect(() => memory({ unknown: 1 } as never)).toThrow('unknown');
