@@ -85,6 +85,8 @@ describe('redact', () => {
     'mysql -P 3306 -p; tests_pass=12; see Cookie: a small text',
     'https://x/?page=2&sort=key&keyword=abcdefgh',
     '-----BEGIN PUBLIC KEY-----',
+    'git clone https://a-robot-of-the-company@github.com/a/b',
+    'authorization: required-for-every-request',
   ])('leaves %s alone', (text) => {
     expect(redact(text)).toBe(text);
   });
