@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compaction, maskOutputs } from '@x/compaction';
-import { defineTool, RuntimeContext, textOf } from '@x/core';
+import { defineTool, RuntimeContext, type ToolContext, textOf } from '@x/core';
 import { sessionHistory, workspaceContext } from '@x/memory';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -20,6 +20,15 @@ function strikeTool(done: string[]) {
     input: z.strictObject({}),
     execute: () => void done.push('struck'),
   });
+}
+
+/** A promise that a test resolves. */
+function gate() {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
 }
 
 const worker = (script: readonly ScriptEntry[], more: object = {}) => {
@@ -84,6 +93,49 @@ describe('a subagent', () => {
     expect(() => parentWith(new ScriptedModel([]), subagents([definition])).build()).toThrow(
       'subagents.worker.capabilities: plan mode is not for subagents',
     );
+  });
+
+  it('may act again once its parent has left plan mode, until it plans itself', async () => {
+    const done: string[] = [];
+    const [reached, left] = [gate(), gate()];
+    const toolOf = (name: string, execute: (_: unknown, scope: ToolContext) => unknown) =>
+      defineTool({
+        name,
+        description: 'Does what its name says',
+        sessionOnly: true,
+        input: z.strictObject({}),
+        execute: async (...given) => void (await execute(...given)),
+      });
+    const pause = toolOf('pause', () => {
+      reached.open();
+      return left.passed;
+    });
+    const meet = toolOf('meet', () => reached.passed);
+    const leave = toolOf('leave', (_, { state }) => {
+      state.planModeContext = { active: false };
+      left.open();
+    });
+    const calls = (name: string, input = {}) => ({ toolCalls: [{ name, input }] });
+    const { model: child, definition } = worker(
+      [strike, calls('pause'), strike, calls('plan_enter'), strike, { text: 'done' }],
+      { capabilities: [planMode()] },
+    );
+    const model = new ScriptedModel([
+      calls('plan_enter'),
+      calls('agent_spawn', { agent: 'worker', task: 'Work', background: true }),
+      calls('meet'),
+      calls('leave'),
+      calls('wait_async_results'),
+      { text: 'ok' },
+    ]);
+    const agent = parentWith(model, permissions({ mode: 'bypass' }), planMode(), subagents([definition]))
+      .tools(strikeTool(done), pause, meet, leave)
+      .build();
+    await agent.call('go', context);
+    const answers = blocksOf(child.requests.at(-1)?.messages ?? [], 'strike').map((block) => textOf([block]));
+    expect(answers.map((answer) => answer.includes('plan mode is on'))).toEqual([true, false, true]);
+    expect(done).toEqual(['struck']);
+    await agent.close();
   });
 
   it('compacts its own window by what its parent compacts by, and the records of tasks stay as they were', async () => {
