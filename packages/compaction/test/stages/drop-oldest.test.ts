@@ -55,6 +55,18 @@ describe('dropOldest', () => {
     }
   });
 
+  it('leaves room for its note, even if the dropped messages are smaller', async () => {
+    const latest = userMessage('and now?');
+    const messages = [userMessage('build it'), ...rounds(20, () => ({ output: 'ok' })), latest];
+    for (let excess = 1; excess < 80; excess++) {
+      const most = meter.messages(messages) - excess;
+      const budget = { ...tight, mostTokens: most, enoughTokens: most };
+      const { messages: after } = await reduceWith(dropOldest(), messages, budget);
+      expect(meter.messages(after)).toBeLessThanOrEqual(most);
+      expect(numbersOf(after).get(latest)).toBe(messages.length);
+    }
+  });
+
   it('does nothing within the limit, and keeps an open call whatever its size', async () => {
     const small = [userMessage('hi'), assistantMessage('hello')];
     expect((await reduceWith(dropOldest(), small, tight)).messages).toBe(small);
