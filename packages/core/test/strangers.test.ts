@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { assistantMessage, type Message, toolResultMessage, userMessage } from '../src/index.js';
-import { isOfUser, REMINDED, strangersIn } from '../src/internal.js';
+import { isOfUser, quotesStrangers, REMINDED, strangersIn } from '../src/internal.js';
 
 let serial = 0;
 /** A call of a tool with its result. */
@@ -48,6 +48,28 @@ it.each([
     ['summary'],
   ],
   ['a turn that was steered after a note', [go, note, userMessage('go on')], ['earlier messages']],
+  ['a summary of what others wrote', [go, ...page, { ...go, kind: 'summary' }], ['summary']],
+  [
+    'a task that another agent gave',
+    [userMessage([{ type: 'text', text: 'Go.', origin: 'server' }])],
+    ['task'],
+  ],
+  [
+    'a note of the agent itself',
+    [go, userMessage([{ type: 'text', text: 'Plan', origin: 'agent' }], { kind: 'synthetic' })],
+    [],
+  ],
+  [
+    'a turn that was steered after a note of the harness',
+    [go, ...page, { ...assistantMessage('Interrupted.'), kind: 'synthetic' }, userMessage('go on')],
+    ['fetch_page'],
+  ],
+  [
+    'a turn that was steered while a call was open',
+    [go, ...page, ...round('note', 'ok', 'agent').slice(0, 1), userMessage('wait')],
+    ['fetch_page'],
+  ],
+  ['sealed thoughts', [go, assistantMessage([{ type: 'opaque', provider: 'acme', data: 'sealed' }])], []],
 ] as const)('names the strangers of %s', (_, context, names) => {
   expect(strangersIn(context as readonly Message[])).toEqual(names);
 });
@@ -61,4 +83,10 @@ it('tells the words of the user from those in the user’s role', () => {
   expect(isOfUser(userMessage('Go.'))).toBe(true);
   expect(isOfUser(userMessage('Go.', { kind: 'synthetic' }))).toBe(false);
   expect(isOfUser(userMessage([{ type: 'text', text: 'Go.', origin: 'agent' }]))).toBe(false);
+});
+
+it('counts no result of a tool as a quotation', () => {
+  expect(quotesStrangers(note)).toBe(true);
+  expect(page.map(quotesStrangers)).toEqual([false, false]);
+  expect(round('read_file', 'x', 'file').some(quotesStrangers)).toBe(false);
 });
