@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { x } from '../support/run-command.js';
 import { type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
@@ -174,6 +174,31 @@ it('looks at each folder once, whatever links lead back', async () => {
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) symlinkSync('.', name);
   write('hooks: { before_compaction: "sh a b c d e f" }');
   expect((await ask('--trust')).status).toBe(0);
+});
+
+it.each([
+  ['a file below a hidden folder that is named', 'sh ./.hooks/*/*.sh', '.hooks/deep/e.sh', true],
+  ['a named file in a folder that is not', 'find . -name lint.sh', 'parts/deep/lint.sh', true],
+  ['a file that nothing names', 'true', 'zoo/notes.md', false],
+  ['a named file in a hidden folder that is not', 'find . -name lint.sh', '.zoo/lint.sh', false],
+])('counts exactly the files that may be meant: %s', async (_, command, file, isCounted) => {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, 'true');
+  write(`hooks: { before_compaction: "${command}" }`);
+  expect((await ask('--trust')).status).toBe(0);
+  writeFileSync(file, 'touch more');
+  expect((await ask()).stderr.includes('or has changed')).toBe(isCounted);
+});
+
+it('stays trusted if only a comment changes, and follows no circle of links', async () => {
+  symlinkSync('.', 'circle');
+  write('hooks: { before_compaction: "ls circle" }');
+  expect((await ask('--trust')).status).toBe(0);
+  rmSync('circle');
+  write('hooks: { before_compaction: "cat agent.yaml" }');
+  expect((await ask('--trust')).status).toBe(0);
+  write('hooks: { before_compaction: "cat agent.yaml" } # Shows itself.');
+  expect((await ask()).status).toBe(0);
 });
 
 it('says first what is wrong in a file', async () => {
