@@ -1,7 +1,7 @@
 import { atOnce } from '@x/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countedText, oddBetween, oddLines } from '../../src/conversation/lines.js';
+import { countedText, oddBetween, oddLines, shapeOf } from '../../src/conversation/lines.js';
 
 const row = (index: number) =>
   `INFO 10:0${index % 7} order ${10_000 + index} done in ${index % 90}ms by worker-${index % 13}`;
@@ -66,4 +66,8 @@ describe('lines that repeat', () => {
       }),
     );
   });
+});
+
+it.each(['größe1 ok', 'x٣ ok', 'größe٣ ok', 'x1 ok'])('masks words with digits of any script: %s', (line) => {
+  expect(shapeOf(line)).toBe('0 ok');
 });

@@ -46,3 +46,8 @@ describe('the terms of a text', () => {
     );
   });
 });
+
+it.each(['größe', 'Москва', 'plain'])('takes a word of any script whole: %s', (word) => {
+  expect(termsOf(word)).toHaveLength(1);
+  expect(termsOf(`${word} → ${word}`)).toEqual(termsOf(word));
+});

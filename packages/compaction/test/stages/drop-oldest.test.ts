@@ -26,6 +26,7 @@ describe('dropOldest', () => {
     expect(textOf(note as Message)).toBe(
       `[${fates.length} earlier messages were removed to fit the context window. They can be read in log.jsonl.]`,
     );
+    expect(note?.content).toMatchObject([{ origin: 'server' }]);
   });
 
   it('adds up over chains with a note on each side of a request, so that numbers stay true', async () => {
