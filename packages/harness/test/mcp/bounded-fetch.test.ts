@@ -21,17 +21,17 @@ async function received(method: string, type: string, body: string): Promise<str
 }
 
 it.each([
-  ['an answer with as many lines as it may have', 'POST', EVENTS, 'data: {}\n'.repeat(9_999)],
-  ['an answer of another type with more lines', 'POST', JSON_TYPE, ' \n'.repeat(20_000)],
-  ['a stream without a question, with more lines', 'GET', EVENTS, ': \n'.repeat(20_000)],
+  ['an answer with as many lines as it may have', 'POST', EVENTS, 'data: {}\r\n'.repeat(199_999)],
+  ['an answer of another type with more lines', 'POST', JSON_TYPE, ' \n'.repeat(400_000)],
+  ['a stream without a question, with more lines', 'GET', EVENTS, ': \n'.repeat(400_000)],
   ['a stream without a question, with more bytes', 'GET', EVENTS, `${MEBIBYTE}\n`.repeat(33)],
 ])('passes on unchanged: %s', async (_, method, type, body) => {
   expect((await received(method, type, body)) === body).toBe(true);
 });
 
 it.each([
-  ['lines', 'POST', EVENTS, 'data: {}\n'.repeat(10_001)],
-  ['lines that end in a carriage return', 'POST', EVENTS, 'data: {}\r'.repeat(10_001)],
+  ['lines', 'POST', EVENTS, 'data: {}\n'.repeat(200_001)],
+  ['lines that end in a carriage return', 'POST', EVENTS, 'data: {}\r'.repeat(200_001)],
   ['bytes in events', 'POST', EVENTS, `${MEBIBYTE}\n`.repeat(33)],
   ['bytes', 'POST', JSON_TYPE, MEBIBYTE.repeat(33)],
   ['bytes in one line of a stream', 'GET', EVENTS, MEBIBYTE.repeat(33)],
