@@ -12,6 +12,7 @@ import {
   InMemorySession,
   type Model,
   ModelError,
+  type PendingCall,
   RuntimeContext,
   SessionKey,
   SessionLeaseError,
@@ -22,7 +23,7 @@ import {
   XError,
 } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { HarnessAgent, permissions, serverSentEvents, toAgUi } from '@x/harness';
+import { HarnessAgent, permissions, serverSentEvents, subagents, toAgUi } from '@x/harness';
 import { MemoryService } from '@x/memory';
 import { mcpServer } from '@x/memory/mcp';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
@@ -272,23 +273,25 @@ it('says over MCP nothing of an error in a tool, or in the memory', async () => 
   await memory.close();
 });
 
-/** The ids of calls that a client was told of, without those that were told to have a result, or to wait for a human. */
+/** The calls that a client was told of, without those that have a result. A call that a person was asked about waits, and is not open. */
 const OPEN_CALLS: Readonly<Record<string, (text: string) => ReadonlySet<string>>> = {
   events: openIn((item) => {
-    const data = 'event' in item && item.type === 'subagent.event' ? item.event : item;
-    if (data.type === 'tool.call') return { opens: [data.call.id] };
-    if (data.type === 'tool.delta') return { opens: [data.toolUseId] };
-    if (data.type === 'tool.result') return { closes: [data.result.toolUseId] };
-    if (data.type === 'draft.discarded') return { discards: true };
+    let [path, data] = ['', 'event' in item && 'data' in item ? item.data : item];
+    for (; data.type === 'subagent.event'; data = data.event) path += `${data.taskId}/`;
+    const named = (ids: readonly string[]) => ids.map((id) => path + id);
+    if (data.type === 'tool.call') return { opens: named([data.call.id]) };
+    if (data.type === 'tool.delta') return { opens: named([data.toolUseId]) };
+    if (data.type === 'tool.result') return { closes: named([data.result.toolUseId]) };
+    if (data.type === 'draft.discarded') return { discards: path };
     if (data.type === 'permission.required')
-      return { closes: data.calls.map((call: { id: string }) => call.id) };
+      return { closes: named(data.calls.filter(isOwn).map(({ id }: PendingCall) => id)) };
     return {};
   }),
   'AG-UI': openIn((item) => {
     if (item.type === 'TOOL_CALL_CHUNK') return { opens: [item.toolCallId] };
     if (item.type === 'TOOL_CALL_RESULT') return { closes: [item.toolCallId] };
     if (item.name === 'permission.required')
-      return { closes: item.value.calls.map((call: { id: string }) => call.id) };
+      return { closes: item.value.calls.filter(isOwn).map(({ id }: PendingCall) => id) };
     return {};
   }),
   useChat: openIn((item) => {
@@ -305,10 +308,16 @@ const OPEN_CALLS: Readonly<Record<string, (text: string) => ReadonlySet<string>>
   }),
 };
 
+/** A call that a subagent made is listed with the calls of its parent. */
+function isOwn({ agentId }: PendingCall): boolean {
+  return agentId === undefined || agentId === '';
+}
+
 interface Change {
   readonly opens?: readonly string[];
   readonly closes?: readonly string[];
-  readonly discards?: boolean;
+  /** The path of the agent whose draft is void. */
+  readonly discards?: string;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: items of four protocols, read as a page without types would.
@@ -319,7 +328,7 @@ function openIn(change: (item: any) => Change) {
       const json = line.replace(/^data: ?/, '');
       if (!json.startsWith('{')) continue;
       const { opens = [], closes = [], discards } = change(JSON.parse(json));
-      if (discards) open.clear();
+      for (const id of [...open]) if (id.slice(0, id.lastIndexOf('/') + 1) === discards) open.delete(id);
       for (const id of opens) open.add(id);
       for (const id of closes) open.delete(id);
     }
@@ -356,12 +365,13 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
     const way = WAYS[name] as Way;
     const scenario = fc.record({
       end: fc.constantFrom(...ENDS),
+      depth: fc.integer({ min: 0, max: 2 }),
       calls: fc.integer({ min: 1, max: 3 }),
       step: fc.integer({ min: 0, max: 2 }),
       kind: fc.constantFrom('readOnly' as const, 'parallel' as const, undefined),
     });
     await fc.assert(
-      fc.asyncProperty(scenario, async ({ end, calls, step, kind }) => {
+      fc.asyncProperty(scenario, async ({ end, depth, calls, step, kind }) => {
         const stop = new AbortController();
         const session = new Taken();
         let steps = 0;
@@ -387,7 +397,14 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
         });
         const use = { toolCalls: Array.from({ length: calls }, (_, n) => ({ name: 'work', input: { n } })) };
         const cut: ScriptEntry = { ...use, finishReason: 'length' } as ScriptEntry;
+        const spawn = {
+          toolCalls: [{ name: 'agent_spawn', input: { agent: 'general-purpose', task: 'Work.' } }],
+        };
         const script: ScriptEntry[] = [use, use, use, end === 'is cut off' ? cut : use, { text: 'end' }];
+        for (let level = 0; level < depth; level++) {
+          script.unshift(spawn);
+          script.push({ text: 'end' });
+        }
         const agent = HarnessAgent.builder()
           .model(new ScriptedModel(script))
           .workspace(directory)
@@ -403,6 +420,7 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
               },
             }),
           )
+          .use(subagents())
           .tools(work)
           .build();
         const text = await way(agent, stop.signal);

@@ -6,14 +6,19 @@ import { isAgentEvent } from './client-event.js';
 interface Mentioned {
   readonly use: Pick<ToolUseBlock, 'id' | 'name'>;
   /** The answer whose draft mentions the call; left out once the answer is whole. */
-  readonly messageId?: string;
+  readonly messageId?: string | undefined;
+  readonly hasBegun?: boolean;
 }
 
 type SubagentEvent = Extract<AgentEventBody, { readonly type: 'subagent.event' }>;
 
 const UNFINISHED = 'No result: the stream ended before this call did.';
+const WAITS = 'No result yet: a call that it made waits for a decision.';
 
-/** The tool calls in a stream of events that have no result yet. A stream may end with open calls only if they wait for a human. */
+/**
+ * The tool calls in a stream of events that have no result yet. If a person must decide, the stream ends with calls that have not begun.
+ * They wait for the decision. Every other call gets a result.
+ */
 export class OpenToolCalls {
   readonly #open = new Map<string, Mentioned>();
   /** Subagents with open calls, by task, each with its last event. */
@@ -32,34 +37,33 @@ export class OpenToolCalls {
           if (messageId === event.messageId) this.#open.delete(id);
         return [];
       case 'tool.call':
-        this.#open.set(event.call.id, { use: event.call });
+        this.#open.set(event.call.id, { use: event.call, hasBegun: true });
         return [];
       case 'tool.result':
         this.#open.delete(event.result.toolUseId);
         return [];
       case 'message.added':
-        for (const use of toolUsesOf(event.message)) this.#open.set(use.id, { use });
+        for (const use of toolUsesOf(event.message))
+          this.#open.set(use.id, { ...this.#open.get(use.id), use, messageId: undefined });
         return toolResultsOf(event.message)
           .filter(({ toolUseId }) => this.#open.delete(toolUseId))
           .map((result) => ({ type: 'tool.result', result, durationMs: 0 }));
       case 'subagent.event':
         return this.#beforeTask(event);
       case 'call.completed':
-      case 'call.failed': {
-        const results = this.end();
-        const waits = event.type === 'call.completed' && event.stopReason === 'permission_required';
-        return waits ? [] : results;
-      }
+      case 'call.failed':
+        return this.end(event.type === 'call.completed' && event.stopReason === 'permission_required');
       default:
         return [];
     }
   }
 
-  /** Ends the stream: answers a result for each open call. */
-  end(): readonly AgentEventBody[] {
-    const own = [...this.#open.values()].map(({ use }): AgentEventBody => {
-      const result = toolResultBlock(use, UNFINISHED, true);
-      return { type: 'tool.result', result, durationMs: 0 };
+  /** Ends the stream: answers a result for each open call, or for those that have begun if the stream waits for a decision. */
+  end(waits = false): readonly AgentEventBody[] {
+    const own = [...this.#open.values()].flatMap(({ use, hasBegun }): AgentEventBody[] => {
+      if (waits && !hasBegun) return [];
+      const result = toolResultBlock(use, waits ? WAITS : UNFINISHED, !waits);
+      return [{ type: 'tool.result', result, durationMs: 0 }];
     });
     const theirs = [...this.#tasks.values()].flatMap(({ calls, last }) => ofTask(last, calls.end()));
     this.#open.clear();
