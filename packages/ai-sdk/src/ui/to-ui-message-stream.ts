@@ -3,6 +3,7 @@ import {
   type ClientEvent,
   type ContentBlock,
   type OpaqueBlock,
+  type PendingCall,
   type ThinkingBlock,
   type ToolResultBlock,
   textOf,
@@ -110,8 +111,10 @@ class Step {
   #fresh: string[] = [];
   /** Thoughts since then, whose metadata come with the whole answer. */
   #thoughts: { readonly id: string; text: string }[] = [];
-  /** What the page shows of each call, by its id. */
-  readonly #calls = new Map<string, string>();
+  /** Ids of the calls that the page shows. */
+  readonly #calls = new Set<string>();
+  /** Calls that the provider runs and that have no result yet. */
+  readonly #provided = new Set<string>();
   /** Names of tools whose input is being streamed, by the id of the call. */
   readonly #inputs = new Map<string, string>();
 
@@ -125,7 +128,7 @@ class Step {
     // Long because it says for each type of event which chunks a page gets.
     switch (event.type) {
       case 'model.started':
-        yield* this.end();
+        yield* this.#endStep();
         this.#isOpen = true;
         this.#fresh = [];
         yield { type: 'start-step' };
@@ -177,16 +180,23 @@ class Step {
       }
       case 'permission.required':
         for (const call of event.calls) {
-          // Calls of subagents may have the id of another: the page must show the one that waits.
-          const shown = this.#calls.get(call.id);
-          const isOther = shown !== undefined && shown !== contentOf(call.name, call.input);
-          const toolCallId = isOther ? call.approvalId : call.id;
+          const toolCallId = shownId(call);
           yield* this.#call(toolCallId, call.name, call.input);
           const request = { approvalId: call.approvalId, toolCallId };
           if (this.#version === 5) yield { type: 'data-approval', data: request };
           else yield { type: 'tool-approval-request', ...request };
         }
         return;
+      case 'permission.decided': {
+        const { call, decision } = event;
+        // A page shows no result of a subagent's call. Without an output, it would answer the question again.
+        if (!call.agentId || decision === 'superseded') return;
+        const toolCallId = shownId(call);
+        yield* this.#call(toolCallId, call.name, call.input);
+        const output = `Decision: ${decision}. The result goes to the subagent.`;
+        yield { type: 'tool-output-available', toolCallId, output, dynamic: true };
+        return;
+      }
       case 'context.compacted': {
         const { status, tokensBefore, tokensAfter } = event;
         yield { type: 'data-compaction', data: { status, tokensBefore, tokensAfter }, transient: true };
@@ -198,6 +208,13 @@ class Step {
   }
 
   *end(): Generator<UIChunk> {
+    const errorText = 'No result: the stream ended before this call did.';
+    for (const toolCallId of this.#provided)
+      yield { type: 'tool-output-error', toolCallId, errorText, providerExecuted: true, dynamic: true };
+    yield* this.#endStep();
+  }
+
+  *#endStep(): Generator<UIChunk> {
     yield* this.#endTexts();
     yield* this.#endInputs();
     if (this.#isOpen) yield { type: 'finish-step' };
@@ -254,7 +271,7 @@ class Step {
       return;
     }
     yield* this.#endText();
-    if (block.type === 'opaque') yield* this.#provided(block);
+    if (block.type === 'opaque') yield* this.#ofProvider(block);
     if (block.type !== 'file') return;
     const { mediaType, source, providerMetadata } = block;
     const metadata = metadataOf(providerMetadata);
@@ -264,7 +281,7 @@ class Step {
   }
 
   /** A source, or a half of a call that the provider ran itself, in the words of the SDK's models. */
-  *#provided({ data, callId, half }: OpaqueBlock): Generator<UIChunk> {
+  *#ofProvider({ data, callId, half }: OpaqueBlock): Generator<UIChunk> {
     if (!isObject(data)) return;
     const { type, toolName, input, result, isError, sourceType, id, url, mediaType, title, filename } =
       data as Readonly<Record<string, string | undefined>>;
@@ -284,8 +301,12 @@ class Step {
         };
     }
     if (callId === undefined || toolName === undefined) return;
-    if (type === 'tool-call') yield* this.#call(callId, toolName, parseInput(input), { ...run, ...metadata });
+    if (type === 'tool-call') {
+      this.#provided.add(callId);
+      yield* this.#call(callId, toolName, parseInput(input), { ...run, ...metadata });
+    }
     if (half !== 'result') return;
+    this.#provided.delete(callId);
     // The call may be in an earlier answer.
     yield* this.#call(callId, toolName, {}, run);
     if (isError)
@@ -301,7 +322,7 @@ class Step {
   *#call(toolCallId: string, toolName: string, input: unknown, more = {}): Generator<UIChunk> {
     this.#inputs.delete(toolCallId);
     if (this.#calls.has(toolCallId)) return;
-    this.#calls.set(toolCallId, contentOf(toolName, input));
+    this.#calls.add(toolCallId);
     yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, ...more };
   }
 
@@ -314,8 +335,9 @@ class Step {
   }
 }
 
-function contentOf(toolName: string, input: unknown): string {
-  return JSON.stringify([toolName, input]);
+/** Calls of a subagent may have the id of another call, so that a page knows them by the id of their approval. */
+function shownId({ id, approvalId, agentId }: PendingCall): string {
+  return agentId ? approvalId : id;
 }
 
 /** Returns a tool's output, as a string if it consists of text only. */

@@ -1,6 +1,12 @@
 import { type AgentEvent, type AgentEventBody, assistantMessage, type JsonObject } from '@x/core';
 import { opaquePart, type Part, toolResultBlock } from '@x/core/messages';
-import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+  uiMessageChunkSchema,
+} from 'ai';
 import { expect, it } from 'vitest';
 import { decisionsIn, toUIMessageStream } from '../../src/index.js';
 
@@ -58,6 +64,25 @@ async function told(
   return { chunks, types: chunks.map(({ type }) => type), message, errors };
 }
 
+/** The message of a page once it has read these events, which go on with an earlier message of it. */
+async function page(before: UIMessage | undefined, ...bodies: readonly AgentEventBody[]) {
+  const stream = toUIMessageStream(eventsOf(...bodies)) as ReadableStream<UIMessageChunk>;
+  let message = before;
+  const start = before && { message: structuredClone(before) };
+  for await (const state of readUIMessageStream({ ...start, stream })) message = state;
+  return message as UIMessage;
+}
+
+/** A message of a page after a person's decision, as `addToolApprovalResponse` leaves it. */
+function answered(message: UIMessage, id: string, approved: boolean): UIMessage {
+  const parts = message.parts.map((part) =>
+    'approval' in part && part.approval?.id === id
+      ? { ...part, state: 'approval-responded', approval: { id, approved } }
+      : part,
+  );
+  return { ...message, parts: parts as UIMessage['parts'] };
+}
+
 it('tells steps, thoughts, texts and tools in the words of the SDK, each once', async () => {
   const { message, errors, chunks } = await told(
     eventsOf(
@@ -108,28 +133,51 @@ it('tells an answer whole that was not streamed, its files too', async () => {
   ]);
 });
 
-it('shows the call that waits where a call of another agent had its id', async () => {
-  const pay = {
-    type: 'tool_use',
-    id: 'call-1',
-    name: 'pay',
-    input: { to: 'ann' },
-    approvalId: 'a1',
-    askedAt: '',
-  } as const;
-  const same = { ...read, approvalId: 'a2', askedAt: '' } as const;
-  const { message } = await told(
-    eventsOf(
-      started(1),
-      { type: 'tool.call', call: read },
-      { type: 'permission.required', calls: [pay, same] },
-      ended('permission_required'),
-    ),
-  );
-  expect(message?.parts.slice(1)).toMatchObject([
-    { toolName: 'read_file', input: read.input, approval: { id: 'a2' } },
-    { toolName: 'pay', input: { to: 'ann' }, approval: { id: 'a1' } },
+it('lets a page go on with calls of a subagent that were asked about, one after the other', async () => {
+  const spawn = { type: 'tool_use', id: 'call-1', name: 'agent_spawn', input: {} } as const;
+  const pay = { type: 'tool_use', id: 'call-1', name: 'pay', input: { to: 'ann' }, agentId: 'k' } as const;
+  const [first, second] = ['a1', 'a2'].map((approvalId) => ({ ...pay, approvalId, askedAt: '' }));
+  const asks = (call: typeof first): readonly AgentEventBody[] => [
+    { type: 'tool.call', call: spawn },
+    { type: 'permission.required', calls: call === undefined ? [] : [call] },
+    { type: 'tool.result', result: toolResultBlock(spawn, 'It waits.'), durationMs: 1 },
+    ended('permission_required'),
+  ];
+  const decided = (call: typeof first, decision: 'approved' | 'denied'): readonly AgentEventBody[] =>
+    call === undefined ? [] : [{ type: 'permission.decided', call, decision }];
+
+  let message = await page(undefined, started(1), completed(1, [spawn]), ...asks(first));
+  expect(message.parts.slice(1)).toMatchObject([
+    { toolName: 'agent_spawn', state: 'output-available', input: {} },
+    { toolName: 'pay', state: 'approval-requested', input: { to: 'ann' }, approval: { id: 'a1' } },
   ]);
+  message = answered(message, 'a1', true);
+  expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [message] })).toBe(true);
+  expect(decisionsIn([message])).toEqual({ a1: { type: 'approve' } });
+
+  message = await page(message, ...decided(first, 'approved'), ...asks(second));
+  message = answered(message, 'a2', false);
+  expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [message] })).toBe(true);
+  // The first decision is used up: given again, it would be refused as not pending.
+  expect(decisionsIn([message])).toEqual({ a2: { type: 'deny', reason: undefined } });
+
+  const done = { type: 'tool.result', result: toolResultBlock(spawn, 'Paid.'), durationMs: 1 } as const;
+  message = await page(message, ...decided(second, 'denied'), { type: 'tool.call', call: spawn }, done);
+  expect(message.parts.slice(1)).toMatchObject([
+    { toolName: 'agent_spawn', state: 'output-available', output: 'Paid.' },
+    { toolName: 'pay', state: 'output-available', output: expect.stringContaining('approved') },
+    { toolName: 'pay', state: 'output-available', output: expect.stringContaining('denied') },
+  ]);
+  expect(decisionsIn([message])).toBeUndefined();
+});
+
+it('leaves no call of a provider open', async () => {
+  const half = opaquePart(
+    { type: 'tool-call', toolCallId: 'p1', toolName: 'search', input: '{}', providerExecuted: true } as Part,
+    'acme.messages',
+  );
+  const { message } = await told(eventsOf(started(1), completed(1, [half]), ended('completed')));
+  expect(message?.parts.at(-1)).toMatchObject({ toolCallId: 'p1', state: 'output-error' });
 });
 
 it('asks for approval, and tells the result of a call that an earlier answer made', async () => {
