@@ -23,7 +23,7 @@ import {
   type ResponseMetadata,
   refuseNoModel,
 } from './language-model.js';
-import { withoutCircles } from './prompt/google-schema.js';
+import { googleSchema } from './prompt/google-schema.js';
 import { type PromptTarget, providerFamily } from './prompt/prompt.js';
 import { isAccepted, rulesOf } from './prompt/provider-rules.js';
 import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
@@ -247,7 +247,7 @@ function callOptionsOf(
     const { annotations: _, ...tool } = sendableTool(given);
     const { inputSchema } = tool;
     const isGoogle = providerFamily(target.provider) === 'google';
-    return { type: 'function', ...tool, inputSchema: isGoogle ? withoutCircles(inputSchema) : inputSchema };
+    return { type: 'function', ...tool, inputSchema: isGoogle ? googleSchema(inputSchema) : inputSchema };
   });
   return {
     ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),

@@ -2,30 +2,50 @@ import type { JsonObject } from '@x/core';
 import { isObject } from '@x/core/internal';
 
 const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/;
+/** Keywords whose values have names of the user's as keys. */
+const NAMED = ['properties', '$defs', 'definitions'];
+
+type Fields = { $ref?: unknown; type?: unknown; enum?: unknown; const?: unknown };
 
 /**
- * A schema without the references that Google's package refuses: those that lead in a circle, or not to a definition of the root. What they
- * described may be anything. The tool still checks its input by the whole schema.
+ * A schema without what Google's package refuses: references that lead in a circle, or not to a definition of the root, and values of mixed
+ * types. What they described may be anything. The tool still checks its input by the whole schema.
  */
-export function withoutCircles(schema: JsonObject): JsonObject {
+export function googleSchema(schema: JsonObject): JsonObject {
   const root = structuredClone(schema) as Record<string, unknown>;
   const open = new Set<unknown>();
   const done = new Set<unknown>();
-  const visit = (node: unknown): void => {
+  const visit = (node: unknown, isNamed = false): void => {
     if (typeof node !== 'object' || node === null || done.has(node)) return;
     open.add(node);
-    const { $ref } = node as { $ref?: unknown };
-    if (isObject(node) && typeof $ref === 'string') {
-      const [, list = '', name = ''] = DEFINITION.exec($ref) ?? [];
+    const fields: Fields = isNamed ? {} : node;
+    if (typeof fields.$ref === 'string') {
+      const [, list = '', name = ''] = DEFINITION.exec(fields.$ref) ?? [];
       const target = Object(root[list])[name.replaceAll('~1', '/').replaceAll('~0', '~')];
       if (isObject(target) && !open.has(target)) visit(target);
-      else delete (node as { $ref?: unknown }).$ref;
+      else delete fields.$ref;
+    }
+    if (!isOfOneType(fields)) {
+      delete fields.enum;
+      delete fields.const;
     }
     for (const [key, child] of Object.entries(node))
-      if (node !== root || !['$defs', 'definitions'].includes(key)) visit(child);
+      if (node !== root || !['$defs', 'definitions'].includes(key))
+        visit(child, !isNamed && NAMED.includes(key));
     open.delete(node);
     done.add(node);
   };
   visit(root);
   return root as JsonObject;
+}
+
+/** Returns whether the values of `enum`, or the one of `const`, have one type of a text, number or boolean, and the schema allows it. */
+function isOfOneType({ type, enum: list, const: only }: Fields): boolean {
+  if (list === undefined && only === undefined) return true;
+  const isNullable = type === undefined || [type].flat().includes('null');
+  const values = [list ?? only].flat().filter((value) => value !== null || !isNullable);
+  const [kind, ...others] = new Set(values.map((value) => typeof value));
+  const allowed = [type ?? kind].flat();
+  if (kind === 'number' && allowed.includes('integer')) return values.every(Number.isInteger);
+  return others.length === 0 && /^(?:string|number|boolean)$/.test(kind ?? '') && allowed.includes(kind);
 }

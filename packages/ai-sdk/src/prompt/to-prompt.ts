@@ -164,7 +164,8 @@ function callIdOf(id: string, { rules }: PromptTarget): string {
 
 /** The name of a tool that the request offers, or one that every provider takes: models call tools that there are not. */
 function toolNameOf(name: string, offered: ReadonlySet<string>): string {
-  if (offered.has(name) || /^[a-z_][\w-]{0,63}$/i.test(name)) return name;
+  // Packages of providers look names up in objects, where `constructor` has a value.
+  if (!(name in {}) && (offered.has(name) || /^[a-z_][\w-]{0,63}$/i.test(name))) return name;
   return `_${name.replaceAll(/[^\w-]/g, '_')}`.slice(0, 64);
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutCircles } from '../../src/prompt/google-schema.js';
+import { googleSchema } from '../../src/prompt/google-schema.js';
 
 it('leaves out references in a circle or to no definition, and keeps all others', () => {
   const node = {
@@ -11,9 +11,36 @@ it('leaves out references in a circle or to no definition, and keeps all others'
     properties: { a: { $ref: '#/$defs/node' }, b: { $ref: '#/$defs/node' }, c: { $ref: '#', title: 'all' } },
     $defs: { node, name: { type: 'string' } },
   };
-  expect(withoutCircles(schema)).toEqual({
+  expect(googleSchema(schema)).toEqual({
     ...schema,
     properties: { ...schema.properties, c: { title: 'all' } },
     $defs: { ...schema.$defs, node: { ...node, properties: { next: {}, name: { $ref: '#/$defs/name' } } } },
   });
+});
+
+it.each([
+  { enum: [] },
+  { enum: ['auto', 1] },
+  { enum: [{}] },
+  { const: [1, 'a'] },
+  { type: 'string', enum: ['a', null] },
+  { type: 'integer', enum: [1, 1.5] },
+  { type: 'integer', enum: ['1'] },
+])('leaves out the values %j', (values) => {
+  const { enum: _, const: __, ...rest } = values as { enum?: unknown; const?: unknown };
+  expect(googleSchema({ properties: { a: { ...values, title: 'A' } } })).toEqual({
+    properties: { a: { ...rest, title: 'A' } },
+  });
+});
+
+it('keeps values of one type, and fields that are called as keywords are', () => {
+  const values = [
+    { enum: ['a', null] },
+    { type: ['integer', 'null'], enum: [1, null] },
+    { type: 'number', const: 1.5 },
+    { enum: [true] },
+  ];
+  const named = { enum: { type: 'string' }, const: { title: 'C' }, $ref: { type: 'string' } };
+  const schema = { properties: { ...named, list: { anyOf: values } } };
+  expect(googleSchema(schema)).toEqual(schema);
 });

@@ -35,7 +35,7 @@ const LONGEST_BEGINNING = 12;
 export function normalMediaType(given: string): string {
   const [type = ''] = given.toLowerCase().split(';', 1);
   const name = type.trim();
-  return ALIASES[name] ?? (/^[a-z]+\/[\w.+*-]+$/.test(name) ? name : 'application/octet-stream');
+  return /^[a-z]+\/[\w.+*-]+$/.test(name) ? (ALIASES[name] ?? name) : 'application/octet-stream';
 }
 
 /** The type that the bytes themselves tell; `undefined` where they tell none. */
