@@ -133,7 +133,7 @@ function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
       calls++;
     }
   if (ids.size === calls) return messages;
-  const taken = new Set<string>();
+  const taken = new Map<string, number>();
   /** The new ids of calls whose results are to come, by the id that they had. */
   const waiting = new Map<string, string[]>();
   return messages.map((message) => {
@@ -141,7 +141,9 @@ function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
     const owned = message.content.map((block): ContentBlock => {
       if (block.type === 'tool_use') {
         const id = distinctId(block.id, message.id, taken);
-        waiting.set(block.id, [...(waiting.get(block.id) ?? []), id]);
+        const ids = waiting.get(block.id) ?? [];
+        ids.push(id);
+        waiting.set(block.id, ids);
         return id === block.id ? block : { ...block, id };
       }
       const toolUseId = block.type === 'tool_result' ? waiting.get(block.toolUseId)?.shift() : undefined;
@@ -157,12 +159,16 @@ function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
 /**
  * The id of a call as it is kept: the model's own, or where another call has it, one with an ending that the message gives it.
  *
- * @param taken Ids of other calls. The result is added.
+ * @param taken Ids of other calls, each with how often it was given a number. The result is added.
  */
-export function distinctId(id: string, messageId: string, taken: Set<string>): string {
-  const ending = digest(messageId).slice(0, 8);
+export function distinctId(id: string, messageId: string, taken: Map<string, number>): string {
   let own = id;
-  for (let number = 1; taken.has(own); number++) own = `${id}_${ending}${number === 1 ? '' : `_${number}`}`;
-  taken.add(own);
+  if (taken.has(id)) {
+    const base = `${id}_${digest(messageId).slice(0, 8)}`;
+    let number = taken.get(base) ?? 0;
+    while (taken.has(own)) own = ++number === 1 ? base : `${base}_${number}`;
+    taken.set(base, number);
+  }
+  taken.set(own, taken.get(own) ?? 0);
   return own;
 }

@@ -27,5 +27,5 @@ export function answerFault(answer: unknown): string | undefined {
   if (typeof finishReason === 'string' && !content.some((block) => block?.type === 'tool_use'))
     return undefined;
   const given = typeof finishReason === 'string' ? `the finishReason "${finishReason}"` : 'no finishReason';
-  return `${given}, but not ${FINISH_REASONS.join(', ')}`;
+  return `${given}, which must be one of ${FINISH_REASONS.join(', ')}`;
 }

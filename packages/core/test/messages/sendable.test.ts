@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '../../src/messages/message.js';
 import { pairingOf } from '../../src/messages/pairing.js';
-import { sendable } from '../../src/messages/sendable.js';
+import { distinctId, sendable } from '../../src/messages/sendable.js';
 import type { FileRole } from '../../src/model/model.js';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n picture', 'latin1').toString('base64');
@@ -132,6 +132,23 @@ describe('calls of one id', () => {
     expect(new Set(ids).size).toBe(3);
     expect(pairingOf(once).orphanResults.size + pairingOf(once).orphanCalls.size).toBe(0);
   });
+});
+
+it('finds an id for each of thousands of calls with the same id without counting from the start', () => {
+  let looks = 0;
+  class Watched extends Map<string, number> {
+    override has(id: string) {
+      looks++;
+      return super.has(id);
+    }
+  }
+  const taken = new Watched();
+  const ids = Array.from({ length: 3_000 }, () => distinctId('call_0', 'm', taken));
+  expect(new Set(ids).size).toBe(3_000);
+  expect(looks).toBeLessThan(4 * ids.length);
+  // An id that looks like one of ours is kept apart, too.
+  const [, second = ''] = ids;
+  expect([...ids, distinctId(second, 'm', taken)].filter((id) => id === second)).toHaveLength(1);
 });
 
 it('gives the same messages back where there is nothing to mend', () => {

@@ -11,7 +11,7 @@ const EXTENSION = 'callIds';
 export class AnswerIds {
   readonly #state: AgentState;
   readonly #messageId: string;
-  readonly #taken = new Set<string>();
+  readonly #taken = new Map<string, number>();
   /** New id of the first call with each id. Chunks of a stream arrive before the whole call. */
   readonly #first = new Map<string, string>();
 
@@ -19,7 +19,7 @@ export class AnswerIds {
     this.#state = state;
     this.#messageId = messageId;
     for (const { content } of state.context)
-      for (const block of content) if (block.type === 'tool_use') this.#taken.add(block.id);
+      for (const block of content) if (block.type === 'tool_use') this.#taken.set(block.id, 0);
   }
 
   /** Returns the id for the first call that the model gave this id. */
@@ -28,7 +28,7 @@ export class AnswerIds {
     if (known !== undefined) return known;
     if (this.#taken.has(id)) this.#state.extensions[EXTENSION] = { repeat: true };
     // A model that repeated an id once will do so again, even after a compaction has removed the first call.
-    if (this.#state.extensions[EXTENSION] !== undefined) this.#taken.add(id);
+    if (this.#state.extensions[EXTENSION] !== undefined) this.#taken.set(id, 0);
     const own = distinctId(id, this.#messageId, this.#taken);
     this.#first.set(id, own);
     return own;

@@ -34,11 +34,11 @@ describe('what does not pass the door', () => {
     [undefined, 'gave no content'],
     [{ finishReason: 'stop' }, 'gave no content'],
     [{ content: 'hello', finishReason: 'stop' }, 'gave content that is not a list of blocks'],
-    [{ content: [] }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
-    [{ content: [], finishReason: 5n }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
+    [{ content: [] }, `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
+    [{ content: [], finishReason: 5n }, `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
     [
       { content: [{ type: 'tool_use', id: 'c', name: 'write', input: {} }], finishReason: 'max_tokens' },
-      `gave the finishReason "max_tokens", but not ${FINISH_REASONS.join(', ')}`,
+      `gave the finishReason "max_tokens", which must be one of ${FINISH_REASONS.join(', ')}`,
     ],
   ])('of a model that answers %s says what to answer, and asks once', async (answer, message) => {
     let asked = 0;
