@@ -116,7 +116,13 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   const { provider } = model;
   const id = givenId ?? `${provider}:${model.modelId}`;
   const described = { id, provider, contextWindow };
-  const target = targetOf(model, compact, providerTools);
+  const target: PromptTarget = {
+    specificationVersion: model.specificationVersion,
+    provider,
+    rules: rulesOf(model),
+    compactedPart: compact?.partOf,
+    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
+  };
   const warn = (warnings: readonly unknown[] = []) => {
     for (const warning of warnings) notify('onWarning', onWarning, warning);
   };
@@ -185,20 +191,6 @@ function refuseMisfit(model: AiSdkLanguageModel, compact: ProviderCompaction | u
   if (compact !== undefined && !compact.supports(model)) {
     throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
   }
-}
-
-function targetOf(
-  model: AiSdkLanguageModel,
-  compact: ProviderCompaction | undefined,
-  providerTools: readonly JsonObject[],
-): PromptTarget {
-  return {
-    specificationVersion: model.specificationVersion,
-    provider: model.provider,
-    rules: rulesOf(model),
-    ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
-    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
-  };
 }
 
 /** Streams an answer: its deltas, then the whole response. */

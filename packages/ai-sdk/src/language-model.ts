@@ -85,18 +85,13 @@ interface WithMetadata {
 }
 
 export interface TextContent extends WithMetadata {
-  readonly type: 'text';
+  readonly type: 'text' | 'reasoning';
   readonly text: string;
   /** V4. */
   readonly citations?: readonly unknown[] | undefined;
 }
 
-export interface ReasoningContent extends WithMetadata {
-  readonly type: 'reasoning';
-  readonly text: string;
-}
-
-export interface ToolCallContent extends WithMetadata {
+interface ToolCallContent extends WithMetadata {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;
@@ -106,7 +101,7 @@ export interface ToolCallContent extends WithMetadata {
 }
 
 /** What is carried, or read by core: files, results of tools that the provider ran itself, a provider's own parts. */
-export interface OtherContent extends WithMetadata {
+interface OtherContent extends WithMetadata {
   readonly type: 'file' | 'source' | 'reasoning-file' | 'tool-approval-request' | 'tool-result' | 'custom';
   readonly mediaType?: string | undefined;
   readonly data?: unknown;
@@ -118,21 +113,19 @@ export interface OtherContent extends WithMetadata {
 }
 
 /** A part of an answer. */
-export type ContentPart = TextContent | ReasoningContent | ToolCallContent | OtherContent;
+export type ContentPart = TextContent | ToolCallContent | OtherContent;
+
+/** A part of a text or of a thought. */
+export interface TextPart extends WithMetadata {
+  readonly type: `${TextContent['type']}-${'start' | 'delta' | 'end'}`;
+  readonly id: string;
+  readonly delta?: string | undefined;
+  readonly citations?: readonly unknown[] | undefined;
+}
 
 /** A part of a streamed answer. */
 export type StreamPart =
-  | ({ readonly type: 'text-start' | 'reasoning-start'; readonly id: string } & WithMetadata)
-  | ({
-      readonly type: 'text-delta' | 'reasoning-delta';
-      readonly id: string;
-      readonly delta: string;
-    } & WithMetadata)
-  | ({
-      readonly type: 'text-end' | 'reasoning-end';
-      readonly id: string;
-      readonly citations?: readonly unknown[] | undefined;
-    } & WithMetadata)
+  | TextPart
   | {
       readonly type: 'tool-input-start';
       readonly id: string;
@@ -140,12 +133,11 @@ export type StreamPart =
       readonly providerExecuted?: boolean | undefined;
     }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
-  | { readonly type: 'tool-input-end'; readonly id: string }
   | ToolCallContent
   | OtherContent
   | { readonly type: 'stream-start'; readonly warnings: readonly unknown[] }
   | ({ readonly type: 'response-metadata' } & ResponseMetadata)
-  | { readonly type: 'raw' | 'ping' }
+  | { readonly type: 'tool-input-end' | 'raw' | 'ping' }
   | ({
       readonly type: 'finish';
       readonly usage: UsageLike;

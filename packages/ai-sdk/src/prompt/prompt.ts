@@ -28,7 +28,7 @@ export function optionsOf(metadata: JsonObject | undefined): WithOptions {
 /** Whom a prompt is for. */
 export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'> {
   /** What stands for a compaction of the provider's own; `undefined` for all other blocks. */
-  readonly compactedPart?: (block: OpaqueBlock) => Part | undefined;
+  readonly compactedPart?: ((block: OpaqueBlock) => Part | undefined) | undefined;
   /** What its provider takes. */
   readonly rules: ProviderRules;
   /** Ids of the provider's own tools, such as `openai.shell`, by the names that the request has for them. */

@@ -1,17 +1,18 @@
 import type { ModelStreamPart } from '@x/core';
-import { type ContentPart, mergedOptions, type ProviderData, type StreamPart } from '../language-model.js';
+import {
+  type ContentPart,
+  mergedOptions,
+  type StreamPart,
+  type TextContent,
+  type TextPart,
+} from '../language-model.js';
 import { isCompaction } from './to-blocks.js';
 
-interface OpenText {
-  readonly type: 'text' | 'reasoning';
-  text: string;
-  citations?: readonly unknown[];
-  providerMetadata?: ProviderData;
-}
+type OpenText = { -readonly [Field in keyof TextContent]: TextContent[Field] };
 
 /** Puts a streamed answer together: what `doGenerate` would have returned, while its deltas pass through. */
 export class ContentAssembler {
-  readonly #content: (ContentPart | OpenText)[] = [];
+  readonly #content: ContentPart[] = [];
   readonly #open = new Map<string, OpenText>();
   readonly #toolNames = new Map<string, string>();
   readonly #streamedCalls = new Set<string>();
@@ -27,11 +28,10 @@ export class ContentAssembler {
       case 'text-start':
       case 'text-delta':
       case 'text-end':
-        return this.#addText('text', part);
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
-        return this.#addText('reasoning', part);
+        return this.#addText(part);
       case 'tool-input-start':
         if (!part.providerExecuted) this.#toolNames.set(part.id, part.toolName);
         return undefined;
@@ -57,16 +57,8 @@ export class ContentAssembler {
     }
   }
 
-  #addText(
-    type: 'text' | 'reasoning',
-    part: {
-      readonly type: string;
-      readonly id: string;
-      readonly delta?: string;
-      readonly citations?: readonly unknown[] | undefined;
-      readonly providerMetadata?: ProviderData | undefined;
-    },
-  ): ModelStreamPart | undefined {
+  #addText(part: TextPart): ModelStreamPart | undefined {
+    const type = part.type.startsWith('text') ? 'text' : 'reasoning';
     const key = `${type}:${part.id}`;
     let open = this.#open.get(key);
     // Providers count ids again in every block: a start always opens another one.

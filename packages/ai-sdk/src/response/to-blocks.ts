@@ -13,7 +13,8 @@ export function toBlocks(content: readonly ContentPart[], provider: string): rea
 function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] {
   const { providerMetadata } = part;
   switch (part.type) {
-    case 'text': {
+    case 'text':
+    case 'reasoning': {
       if (isCompaction(providerMetadata)) return [opaquePart(part, provider)];
       const { text, citations = [] } = part;
       const isEmpty = text === '' && providerMetadata == null;
@@ -22,8 +23,6 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
         ...(citations.length === 0 ? [] : [opaquePart({ type: 'citations', citations }, provider)]),
       ];
     }
-    case 'reasoning':
-      return part.text === '' && providerMetadata == null ? [] : [blockOf(part, provider)];
     case 'tool-result':
       // A preliminary result is replaced by the final one that follows.
       return part.preliminary ? [] : [opaquePart(part, provider)];

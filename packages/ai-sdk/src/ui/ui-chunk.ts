@@ -1,6 +1,8 @@
 /** What a provider attached to a part of its answer, as every type of the SDK takes it: what is in it is JSON. */
 export type Metadata = { [provider: string]: { [key: string]: never } };
 type WithMetadata = { providerMetadata?: Metadata };
+/** A call of a tool. `providerExecuted`: the provider ran the tool itself. */
+type OfCall = { toolCallId: string; dynamic: true; providerExecuted?: true };
 
 /** A part of a streamed UI message, in the words of `UIMessageChunk` of version 5 of the AI SDK and later. */
 export type UIChunk =
@@ -20,40 +22,12 @@ export type UIChunk =
     } & WithMetadata)
   | { type: 'tool-input-start'; toolCallId: string; toolName: string; dynamic: true }
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
-  | {
-      type: 'tool-input-error';
-      toolCallId: string;
-      toolName: string;
-      input: unknown;
-      errorText: string;
-      dynamic: true;
-    }
-  | ({
-      type: 'tool-input-available';
-      toolCallId: string;
-      toolName: string;
-      input: unknown;
-      dynamic: true;
-      /** The provider ran the tool itself. */
-      providerExecuted?: true;
-    } & WithMetadata)
+  | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string } & OfCall)
+  | ({ type: 'tool-input-available'; toolName: string; input: unknown } & OfCall & WithMetadata)
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
-  | {
-      type: 'tool-output-available';
-      toolCallId: string;
-      output: unknown;
-      dynamic: true;
-      /** Progress: the output is still to come. */
-      preliminary?: boolean;
-      providerExecuted?: true;
-    }
-  | {
-      type: 'tool-output-error';
-      toolCallId: string;
-      errorText: string;
-      dynamic: true;
-      providerExecuted?: true;
-    }
+  /** A preliminary output is progress: the output is still to come. */
+  | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean } & OfCall)
+  | ({ type: 'tool-output-error'; errorText: string } & OfCall)
   | { type: `data-${string}`; data: unknown; transient?: boolean }
   | { type: 'error'; errorText: string }
   | { type: 'finish'; finishReason: UIFinishReason; messageMetadata?: unknown };

@@ -11,7 +11,7 @@ import {
   normalMediaType,
   textIn,
 } from './media.js';
-import type { Message } from './message.js';
+import { type Message, toolUsesOf } from './message.js';
 
 /** A model, as far as it decides what it can be sent. */
 type Reader = Pick<Model, 'accepts'>;
@@ -124,15 +124,8 @@ export function fileLine(file: FileBlock, reason: string, model: Reader, role: F
 
 /** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
 function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
-  const ids = new Set<string>();
-  let calls = 0;
-  for (const { content } of messages)
-    for (const block of content) {
-      if (block.type !== 'tool_use') continue;
-      ids.add(block.id);
-      calls++;
-    }
-  if (ids.size === calls) return messages;
+  const ids = messages.flatMap(toolUsesOf).map(({ id }) => id);
+  if (new Set(ids).size === ids.length) return messages;
   const taken = new Map<string, number>();
   /** The new ids of calls whose results are to come, by the id that they had. */
   const waiting = new Map<string, string[]>();
