@@ -100,22 +100,22 @@ async function streamed(
   const { model } = call.scope;
   const size = new AnswerSize(call.settings.limits.answerBytes);
   for await (const part of paced(stream, deadline, call)) {
-    if (part.type === 'response') return part.response;
+    if (part?.type === 'response') return part.response;
+    const piece = pieceOf(part, model);
     // Stops reading an answer that is too long and may never end.
-    if (size.isReached(part.type === 'tool-call-delta' ? part.inputDelta : part.text)) {
+    if (size.isReached(piece)) {
       warnOfCut(call);
       return {
         content: draft.text === '' ? [] : [{ type: 'text', text: draft.text }],
         finishReason: 'length',
       };
     }
-    if (part.type !== 'tool-call-delta') {
-      draft.add({ type: part.type === 'text-delta' ? 'text.delta' : 'thinking.delta', text: part.text });
-    } else if (part.name === call.answerTool?.name) draft.add({ type: 'text.delta', text: part.inputDelta });
+    if (part.type === 'thinking-delta') draft.add({ type: 'thinking.delta', text: piece });
+    else if (part.type === 'text-delta' || part.name === call.answerTool?.name)
+      draft.add({ type: 'text.delta', text: piece });
     else {
-      const { name, inputDelta } = part;
       const toolUseId = call.answerIds?.of(part.id) ?? part.id;
-      draft.add({ type: 'tool.delta', toolUseId, name, inputDelta });
+      draft.add({ type: 'tool.delta', toolUseId, name: part.name, inputDelta: piece });
     }
     await call.room();
   }
@@ -123,6 +123,14 @@ async function streamed(
     modelId: model.id,
     retryable: true,
   });
+}
+
+/** @throws {ModelError} for a part that is none of those that a model may stream. */
+function pieceOf(part: Exclude<ModelStreamPart, { type: 'response' }>, { id: modelId }: Model): string {
+  const piece: unknown = part?.type === 'tool-call-delta' ? part.inputDelta : part?.text;
+  if (typeof piece === 'string' && /^(?:text|thinking|tool-call)-delta$/.test(part.type)) return piece;
+  const message = `Model ${modelId} streamed a part of the type "${part?.type}". Its stream must yield { type: 'text-delta', text } parts, then { type: 'response', response }.`;
+  throw new ModelError(message, { modelId });
 }
 
 function warnOfCut(call: RunningCall): void {

@@ -35,7 +35,10 @@ describe('what does not pass the door', () => {
     [{ finishReason: 'stop' }, 'gave no content'],
     [{ content: 'hello', finishReason: 'stop' }, 'gave content that is not a list of blocks'],
     [{ content: [] }, `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
-    [{ content: [], finishReason: 5n }, `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
+    [
+      { content: [], finishReason: 5n },
+      `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`,
+    ],
     [
       { content: [{ type: 'tool_use', id: 'c', name: 'write', input: {} }], finishReason: 'max_tokens' },
       `gave the finishReason "max_tokens", which must be one of ${FINISH_REASONS.join(', ')}`,
@@ -53,6 +56,22 @@ describe('what does not pass the door', () => {
     );
     expect(asked).toBe(1);
   });
+
+  it.each([undefined, { type: 'text', text: 'Hi' }, { type: 'text-delta' }, { type: 'tool-call-delta' }])(
+    'of a model that streams %j says what to stream',
+    async (part) => {
+      const stream = async function* () {
+        yield part as never;
+      };
+      const agent = builder({ id: 'mine', generate: () => Promise.reject(new Error('no')), stream }).build();
+      await expect(agent.stream('Hi', context).reply).rejects.toMatchObject({
+        code: 'model_error',
+        message: expect.stringContaining(
+          `streamed a part of the type "${part?.type}". Its stream must yield`,
+        ),
+      });
+    },
+  );
 
   const message = userMessage('Hi');
   it.each([
