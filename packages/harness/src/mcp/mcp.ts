@@ -40,8 +40,6 @@ interface Server {
   tools: readonly Tool[];
   /** Number of times that the tool list was requested. */
   asked: number;
-  /** The latest refresh of the list after the server announced a change. */
-  listing: Promise<void>;
 }
 
 /**
@@ -71,15 +69,15 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const { settings, redact } = parseMcpConfig(config, environment);
   const warnings: string[] = [];
   const outdated = new Set<Server>();
+  /** Servers that announced a change of their list. A server may do so whenever it is asked, so that it is asked once per step. */
+  const changed = new Set<Server>();
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
       ...{ name, server, settings, redact, clock, requestMeta },
       began: () => outdated.add(entry),
-      toolsChanged() {
-        entry.listing = refresh(entry).catch(() => void outdated.add(entry));
-      },
+      toolsChanged: () => changed.add(entry),
     });
-    const entry: Server = { name, connection, tools: [], asked: 0, listing: Promise.resolve() };
+    const entry: Server = { name, connection, tools: [], asked: 0 };
     return entry;
   });
   let tools: readonly Tool[] = [];
@@ -96,12 +94,13 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };
-  /** Waits briefly for changed lists, so that the next step can use them. */
-  const listed = () =>
-    Promise.race([
-      Promise.all(servers.map(({ listing }) => listing)),
-      setTimeout(MAX_LISTING_MS, undefined, { ref: false }),
-    ]);
+  /** Reads changed lists. Waits briefly for them, so that the next step can use them. */
+  const listed = async (): Promise<void> => {
+    if (changed.size === 0) return;
+    const listing = [...changed].map((server) => refresh(server).catch(() => void outdated.add(server)));
+    changed.clear();
+    await Promise.race([Promise.all(listing), setTimeout(MAX_LISTING_MS, undefined, { ref: false })]);
+  };
   const close = async (): Promise<void> => {
     await Promise.all(servers.map(({ connection }) => connection.close()));
   };
@@ -140,9 +139,8 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     authorize: pins.authorize,
     async aroundTool(call, scope, next) {
       const result = await pins.aroundTool(call, scope, next);
-      if (!call.name.startsWith('mcp__')) return result;
       // Let a list change that arrived together with the answer be processed first.
-      await setImmediate();
+      if (call.name.startsWith('mcp__')) await setImmediate();
       await listed();
       return result;
     },
@@ -209,15 +207,14 @@ function offered(
   let room = settings.maxSchemaChars;
   const kept = sorted.slice(0, settings.maxTools).filter((tool) => {
     const { length } = jsonText([tool.description, tool.inputSchema] as JsonValue);
-    if (length <= room) room -= length;
-    else {
+    const fits = length <= room;
+    if (fits) room -= length;
+    else
       warn(
         `Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: the schemas of one server may have ` +
           `${settings.maxSchemaChars} characters. Choose some of its tools, or raise maxSchemaChars.`,
       );
-      return false;
-    }
-    return true;
+    return fits;
   });
   const names = toolNames(
     server,

@@ -2,13 +2,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ListResourceTemplatesRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { type CallScope, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -704,6 +708,31 @@ describe('what a server has beside tools', () => {
       .build();
     await agent.call('go');
     expect(JSON.stringify(model.requests[2]?.messages)).toContain('treasure');
+    await agent.close();
+  });
+
+  it('is asked once a step for its tools if it announces a change whenever it lists them', async () => {
+    const server = new McpServer({ name: 'restless', version: '1.0.0' });
+    const content = [{ type: 'text', text: 'seen' }] as const;
+    server.registerTool('look', {}, async () => {
+      await setTimeout(200);
+      return { content: [...content] };
+    });
+    let lists = 0;
+    server.server.setRequestHandler(ListToolsRequestSchema, async () => {
+      lists++;
+      await server.server.sendToolListChanged();
+      return { tools: [{ name: 'look', inputSchema: { type: 'object' as const } }] };
+    });
+    const look = { toolCalls: [{ name: 'mcp__web__look', input: {} }] };
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([look, look, { text: 'end' }]))
+      .workspace(scratch())
+      .use(permissions({ mode: 'bypass' }), await shelf(server))
+      .build();
+    expect((await agent.call('go')).text).toBe('end');
+    // When it connects, when the call begins, and after each tool.
+    expect(lists).toBeLessThanOrEqual(4);
     await agent.close();
   });
 
