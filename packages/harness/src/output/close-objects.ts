@@ -21,19 +21,15 @@ function close(schema: JsonObject, closes: boolean): JsonObject {
     const child = schema[key];
     if (isObject(child)) closed[key] = close(child, key !== 'not' && key !== 'if');
   }
+  const inner = (child: JsonValue, key = '') => (isObject(child) ? close(child, key !== 'allOf') : child);
   for (const key of LIST) {
     const children = schema[key];
-    if (!Array.isArray(children)) continue;
-    closed[key] = children.map((child: JsonValue) =>
-      isObject(child) ? close(child, key !== 'allOf') : child,
-    );
+    if (Array.isArray(children)) closed[key] = children.map((child: JsonValue) => inner(child, key));
   }
   for (const key of NAMED) {
-    const children = schema[key];
-    if (!isObject(children)) continue;
-    closed[key] = Object.fromEntries(
-      Object.entries(children).map(([name, child]) => [name, isObject(child) ? close(child, true) : child]),
-    );
+    const children = Object.entries(isObject(schema[key]) ? schema[key] : {});
+    if (children.length > 0)
+      closed[key] = Object.fromEntries(children.map(([name, child]) => [name, inner(child)]));
   }
   const open = !('additionalProperties' in schema) && !('allOf' in schema) && 'properties' in schema;
   if (closes && open) closed.additionalProperties = false;
