@@ -21,7 +21,7 @@ export class SoundSerializer implements SerializerProtocol {
    */
   async dumpsTyped(value: unknown, path = ''): Promise<[string, Uint8Array]> {
     const failures: unknown[] = [];
-    const written = (await this.#written(value, failures)) ?? (await this.#marked(value, failures));
+    const written = await this.#written(value, failures);
     if (written !== undefined) return written;
     const message = 'cannot be written: its `toJSON` or a getter throws';
     const issue = { path: await this.#lostIn(value, path), message };
@@ -37,25 +37,13 @@ export class SoundSerializer implements SerializerProtocol {
   /** Returns `undefined` if the value cannot be serialized. */
   async #written(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
     try {
-      const [type, data] = await this.#inner.dumpsTyped(value);
+      // It writes before it waits.
+      const [type, data] = await withMarks(() => this.#inner.dumpsTyped(value));
       const isLost = type === 'json' && value !== LOST && textOf(data) === JSON.stringify(LOST);
       return isLost ? undefined : [type, data as Uint8Array];
     } catch (error) {
       failures.push(error);
       return undefined;
-    }
-  }
-
-  /** Writes a value with marks for its bigints, which it has again afterwards: copies would not be messages. */
-  #marked(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
-    if (typeof value === 'bigint') return this.#written(markOf(value), failures);
-    const restores: (() => void)[] = [];
-    try {
-      markBigints(value, new Set(), restores);
-      // It writes before it waits.
-      return this.#written(value, failures);
-    } finally {
-      for (const restore of restores) restore();
     }
   }
 
@@ -68,7 +56,7 @@ export class SoundSerializer implements SerializerProtocol {
       const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
       try {
         const child = (value as Record<string, unknown>)[key];
-        if ((await this.#marked(child, [])) === undefined) return this.#lostIn(child, at);
+        if ((await this.#written(child, [])) === undefined) return this.#lostIn(child, at);
       } catch {
         return at;
       }
@@ -81,50 +69,37 @@ function textOf(data: Uint8Array | string): string {
   return typeof data === 'string' ? data : new TextDecoder().decode(data);
 }
 
-function markOf(value: bigint): object {
-  return { ...BIGINT, value: String(value) };
-}
-
-function markBigints(value: unknown, seen: Set<unknown>, restores: (() => void)[]): void {
-  if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return;
-  seen.add(value);
-  if (value instanceof Set) {
-    const members = [...value];
-    restores.push(() => refill(value, members));
-    const marked = members.map((member) => (typeof member === 'bigint' ? markOf(member) : member));
-    refill(value, marked);
-    markBigints(marked, seen, restores);
+/** Runs a function while JSON has marks for bigints. The values themselves may be frozen, and copies would not be messages. */
+function withMarks<Result>(write: () => Result): Result {
+  const { prototype } = BigInt;
+  const before = Object.getOwnPropertyDescriptor(prototype, 'toJSON');
+  const value = function (this: bigint) {
+    return { ...BIGINT, value: String(this) };
+  };
+  Object.defineProperty(prototype, 'toJSON', { value, configurable: true });
+  try {
+    return write();
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(prototype, 'toJSON');
+    else Object.defineProperty(prototype, 'toJSON', before);
   }
-  if (value instanceof Map) {
-    for (const [key, child] of value) {
-      if (typeof child !== 'bigint') markBigints(child, seen, restores);
-      else {
-        restores.push(() => value.set(key, child));
-        value.set(key, markOf(child));
-      }
-    }
-  }
-  for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
-    const child: unknown = property.value;
-    if (typeof child !== 'bigint') markBigints(child, seen, restores);
-    else if (Reflect.set(value, key, markOf(child))) restores.push(() => Reflect.set(value, key, child));
-  }
-}
-
-function refill(set: Set<unknown>, members: readonly unknown[]): void {
-  set.clear();
-  for (const member of members) set.add(member);
 }
 
 /** Replaces marks by their bigints, also within messages. */
 function withBigints(value: unknown, seen: Set<unknown>): unknown {
   if (typeof value !== 'object' || value === null || seen.has(value)) return value;
   const { lc, type, value: text } = value as Record<string, unknown>;
-  if (lc === BIGINT.lc && type === BIGINT.type && typeof text === 'string') return BigInt(text);
+  if (lc === BIGINT.lc && type === BIGINT.type && /^-?\d+$/.test(String(text))) return BigInt(String(text));
   seen.add(value);
   const revived = (child: unknown) => withBigints(child, seen);
-  if (value instanceof Map) for (const [key, child] of value) value.set(key, revived(child));
-  if (value instanceof Set) refill(value, [...value].map(revived));
+  if (value instanceof Map || value instanceof Set) {
+    const members = [...value].map(revived);
+    value.clear();
+    for (const member of members) {
+      if (value instanceof Set) value.add(member);
+      else value.set(...(member as [unknown, unknown]));
+    }
+  }
   for (const [key, child] of Object.entries(value)) {
     const now = revived(child);
     if (now !== child) Reflect.set(value, key, now);

@@ -20,7 +20,7 @@ import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { operationId, wrapStore } from '@x/core/store';
 import { SessionSaver } from '@x/langchain';
 import { createAgent, fakeModel } from 'langchain';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 let directory: string;
 beforeEach(async () => {
@@ -428,7 +428,10 @@ describe('a value that JSON cannot hold', () => {
       .addEdge('t', END)
       .compile({ checkpointer: new SessionSaver({ store }) });
 
-  it('is kept if it is a bigint', async () => {
+  it.each([undefined, () => 'text'])('is kept if it is a bigint, and JSON has %s for it', async (toJSON) => {
+    const before = toJSON && { value: toJSON, configurable: true };
+    if (before) Object.defineProperty(BigInt.prototype, 'toJSON', before);
+    onTestFinished(() => void Reflect.deleteProperty(BigInt.prototype, 'toJSON'));
     const store = new InMemorySession();
     const id = 12_345_678_901_234_567_890n;
     const artifact = { id, loop: {} };
@@ -440,6 +443,7 @@ describe('a value that JSON cannot hold', () => {
     expect(messages[2].artifact.rows[0].id).toBe(id);
     const next = await graphOf(store, 2n).invoke({ messages: asked() }, thread('t'));
     expect(next.messages).toHaveLength(6);
+    expect(Object.getOwnPropertyDescriptor(BigInt.prototype, 'toJSON')?.value).toBe(toJSON);
   });
 
   it('is kept if it holds bigints at any depth', async () => {
@@ -447,7 +451,9 @@ describe('a value that JSON cannot hold', () => {
     const make = () => [
       1n,
       new Map<string, unknown>([['ids', new Set([2n, 'x', [{ n: -3n }]])]]),
-      { m: new Map([['k', 4n]]) },
+      { m: new Map([['k', 4n]]), frozen: Object.freeze({ n: 6n }), keys: new Map([[7n, 'seven']]) },
+      // What only looks like a mark of ours.
+      { lc: 2, type: 'bigint', value: 'one' },
     ];
     const channel = make();
     const checkpoint = {
