@@ -12,7 +12,7 @@ export {
   type TasksContext,
   type ToolGroupContext,
 } from './agent/agent-state.js';
-export type { ForClient } from './agent/client-event.js';
+export { clientJson, type ForClient } from './agent/client-event.js';
 export {
   addCompactionCost,
   type CompactionCounters,

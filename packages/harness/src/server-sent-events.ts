@@ -7,7 +7,7 @@ import {
   toClientError,
   toClientEvent,
 } from '@x/core';
-import { type WordError, withoutOpenCalls } from '@x/core/internal';
+import { clientJson, type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** One server-sent event. Without a name, an `EventSource` receives it as `message`. */
 export interface SentEvent {
@@ -136,19 +136,10 @@ function onceWhole(event: ClientEvent): object {
 }
 
 function textOf({ event, id, data }: SentEvent): string {
-  return `${field('id', id)}${field('event', event)}data: ${jsonOf(data)}\n\n`;
+  return `${field('id', id)}${field('event', event)}data: ${clientJson(data)}\n\n`;
 }
 
 /** Formats one field. Removes line breaks, which would begin another field, and NULs, which make readers ignore an id. */
 function field(name: string, value: string | number | undefined): string {
   return value === undefined ? '' : `${name}: ${String(value).replaceAll(/[\r\n\0]+/g, ' ')}\n`;
-}
-
-/** Serializes an event. Events of capabilities may contain values that JSON cannot represent. */
-function jsonOf(data: unknown): string {
-  try {
-    return JSON.stringify(data) ?? 'null';
-  } catch {
-    return JSON.stringify({ code: 'internal', message: 'This event cannot be sent.' });
-  }
 }

@@ -139,13 +139,18 @@ it('waits for the first event no longer than a moment', async () => {
 
 it('goes on behind an event that no JSON can hold', async () => {
   async function* events() {
-    yield Object.assign(warning('odd'), { n: 1n });
+    const odd = Object.assign(warning('odd'), { n: 1n });
+    yield odd;
+    yield Object.assign(warning('odd'), { odd: [odd], loop: {}, n: new Map() }, { toJSON: () => fails() });
     yield warning('behind');
   }
   const sent = await (await serverSentEvents(events(), { heartbeatMs: 0 })).text();
   expect(sent).toMatch(
-    /id: 7\nevent: warning\ndata: \{"code":"internal","message":"This event cannot be sent."\}\n\nid: 7\n/,
+    /"n":"1"\}\n\nid: 7\nevent: warning\ndata: \{"code":"internal","message":"This event cannot be sent."\}\n\nid: 7\n/,
   );
+  function fails(): never {
+    throw new Error('no');
+  }
 });
 
 it('closes what it can read no more', async () => {

@@ -49,6 +49,19 @@ export function toClientEvent(event: AgentEvent, onError?: WordError): ClientEve
   }
 }
 
+/** Serializes an item of a stream for a client. Errors get the words of {@link toClientError}, and bigints become text. */
+export function clientJson(item: unknown, onError?: WordError): string {
+  const forClient = (_: string, value: unknown) => {
+    if (typeof value === 'bigint') return String(value);
+    return value instanceof Error ? toClientError(value, onError) : value;
+  };
+  try {
+    return JSON.stringify(item, forClient) ?? 'null';
+  } catch {
+    return JSON.stringify({ code: 'internal', message: 'This event cannot be sent.' });
+  }
+}
+
 /** Tests whether an item of a stream is an agent's event. */
 export function isAgentEvent(item: unknown): item is AgentEvent {
   return (

@@ -30,15 +30,8 @@ export function setAside(message: Message, extent: SetAsideExtent): Message {
       const taken = block.output.filter(isTaken);
       if (taken.length === 0 && extent !== 'all') return [block];
       const output: ToolOutputBlock[] = [...block.output.filter((part) => !isTaken(part)), lineOf(taken)];
-      return [
-        {
-          type: 'tool_result',
-          toolUseId: block.toolUseId,
-          toolName: block.toolName,
-          output,
-          isError: block.isError,
-        },
-      ];
+      const { type, toolUseId, toolName, isError } = block;
+      return [{ type, toolUseId, toolName, output, isError }];
     }
     if (block.type === 'tool_use' && isTaken(block))
       return [{ type: 'tool_use', id: block.id, name: block.name, input: {} }];
@@ -67,8 +60,6 @@ export function describeContent(blocks: readonly ContentBlock[]): string {
 
 function lineOf(blocks: readonly ContentBlock[]): TextBlock {
   const what = describeContent(blocks);
-  return {
-    type: 'text',
-    text: `[Set aside, because the provider refused a request with it: ${what}. The log of the session keeps it.]`,
-  };
+  const text = `[Set aside, because the provider refused a request with it: ${what}. The log of the session keeps it.]`;
+  return { type: 'text', text };
 }

@@ -1,5 +1,6 @@
 import {
   type ClientEvent,
+  clientJson,
   errorFrom,
   fromClientEvent,
   isAgentEvent,
@@ -97,7 +98,8 @@ export class StreamLog {
       let failure: { readonly error?: unknown } = {};
       try {
         for await (const item of source) {
-          writer.add(plain(isAgentEvent(item) ? toClientEvent(item, this.#onError) : item, this.#onError));
+          const told = isAgentEvent(item) ? toClientEvent(item, this.#onError) : item;
+          writer.add(JSON.parse(clientJson(told, this.#onError)) as JsonValue);
           if (isRead) queue.push(item);
           wake();
         }
@@ -190,16 +192,9 @@ async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined>
     const at = entries[0]?.at ?? 0;
     if (at > cursor && messages.length === last) continue;
     const chunks = entries.flatMap((entry) => entry.chunks);
-    const from = (cursor: number) => chunks.slice(Math.max(0, cursor - at));
-    return { id: state.id, updatedAt, end: entries.at(-1)?.end, chunksFrom: from };
+    const chunksFrom = (cursor: number) => chunks.slice(Math.max(0, cursor - at));
+    return { id: state.id, updatedAt, end: entries.at(-1)?.end, chunksFrom };
   }
-}
-
-/** Converts an item to JSON. Errors become their code and client-safe message, because JSON would drop them. */
-function plain(item: unknown, onError: WordError | undefined): JsonValue {
-  const forClient = (_: string, value: unknown) =>
-    value instanceof Error ? toClientError(value, onError) : value;
-  return JSON.parse(JSON.stringify(item, forClient)) as JsonValue;
 }
 
 /** Batches the items that arrive during a commit into the next commit. */

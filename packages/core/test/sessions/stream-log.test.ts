@@ -121,6 +121,21 @@ describe('a log of a stream', () => {
     });
   });
 
+  it('goes on behind items that JSON cannot hold', async () => {
+    const log = new StreamLog(new InMemorySession(), key, { pollMs: 1 });
+    const loop = { loop: {} };
+    loop.loop = loop;
+    const items = [{ total: 1n }, loop, { seq: 3 }];
+    const passing = await log.record(of(items));
+    const kept = await log.resume();
+    expect(await drain(passing)).toEqual(items);
+    expect(await drain(kept)).toEqual([
+      { total: '1' },
+      { code: 'internal', message: 'This event cannot be sent.' },
+      { seq: 3 },
+    ]);
+  });
+
   it('reads what is new, however long the stream is', async () => {
     const read: number[] = [];
     const store = wrapStore(new InMemorySession(), (inner) => ({
