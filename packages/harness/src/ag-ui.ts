@@ -6,7 +6,7 @@ import {
   toClientError,
   toClientEvent,
 } from '@x/core';
-import { type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
+import { clientJson, type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** An event of the AG-UI protocol. */
 export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
@@ -62,7 +62,8 @@ async function* runOf(
       else if (event.type === 'call.failed') return yield failed(event.error);
       else if (event.type === 'call.completed') {
         const { stopReason, usage, pendingCalls, output } = event;
-        yield { type: 'RUN_FINISHED', ...run, result: { stopReason, usage, pendingCalls, output } };
+        const result: unknown = JSON.parse(clientJson({ stopReason, usage, pendingCalls, output }));
+        yield { type: 'RUN_FINISHED', ...run, result };
       } else yield* eventsOf(toClientEvent(event, onError), told);
     }
   } catch (error) {

@@ -78,6 +78,15 @@ it('tells what a person is to decide', async () => {
   });
 });
 
+it('ends a run with an output that JSON can hold', async () => {
+  async function* events(): AsyncGenerator<AgentEvent> {
+    const base = { sessionId: 's', agentId: 'a', callId: 'c', step: 1, at: '', seq: 1 };
+    yield { ...base, type: 'call.started', resumed: false };
+    yield { ...base, type: 'call.completed', stopReason: 'completed', output: { total: 1n } } as never;
+  }
+  expect((await page(events())).at(-1)?.result).toEqual({ stopReason: 'completed', output: { total: '1' } });
+});
+
 it('tells a failure in the words that it was given, and nothing of the server', async () => {
   const failing = () => agentOf([{ error: new Error('db at 10.0.0.7 is down') }]).stream('Hi', context());
   const events = await page(failing());
