@@ -11,7 +11,15 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import { callable, errorText, parsedJson, parseWith, type WordError, warn } from '@x/core/internal';
+import {
+  callable,
+  clientJson,
+  errorText,
+  parsedJson,
+  parseWith,
+  type WordError,
+  warn,
+} from '@x/core/internal';
 import * as z from 'zod';
 import type { HarnessAgent } from '../agent/harness-agent.js';
 import type { KeptEvent } from '../view/request-at.js';
@@ -79,7 +87,7 @@ export function eventLog(options: z.input<typeof optionsSchema> = {}): EventLog 
       const write = async () => {
         const told = toClientEvent(event as AgentEvent, onError);
         const kept = context ? { ...told, view: await viewOf(context, log) } : told;
-        await storage.append(path, `${JSON.stringify(withoutContent(kept))}\n`);
+        await storage.append(path, `${clientJson(withoutContent(kept))}\n`);
       };
       const done = (writing.get(path) ?? Promise.resolve())
         .then(write)
