@@ -86,9 +86,12 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     server.asked += 1;
     const { asked } = server;
     const { tools: patterns } = settings.servers[server.name] ?? {};
-    const listed = await server.connection.listTools(
-      (name) => patterns?.some((pattern) => matchWildcard(pattern, name)) ?? true,
-    );
+    const listed = await server.connection
+      .listTools((name) => patterns?.some((pattern) => matchWildcard(pattern, name)) ?? true)
+      .catch((error: unknown) => {
+        outdated.add(server);
+        throw error;
+      });
     // Ignore the answer if a later request was sent meanwhile.
     if (asked !== server.asked) return;
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
@@ -97,7 +100,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   /** Reads changed lists. Waits briefly for them, so that the next step can use them. */
   const listed = async (): Promise<void> => {
     if (changed.size === 0) return;
-    const listing = [...changed].map((server) => refresh(server).catch(() => void outdated.add(server)));
+    const listing = [...changed].map((server) => refresh(server).catch(() => {}));
     changed.clear();
     await Promise.race([Promise.all(listing), setTimeout(MAX_LISTING_MS, undefined, { ref: false })]);
   };
@@ -113,7 +116,6 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       await close();
       throw result.reason;
     }
-    outdated.add(server);
     warnings.push(errorText(result.reason));
   }
 
@@ -127,12 +129,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       await listed();
       for (const server of outdated) {
         if (!server.connection.mayConnect) continue;
-        scope.background('mcp', () =>
-          refresh(server).catch((error: unknown) => {
-            outdated.add(server);
-            throw error;
-          }),
-        );
+        scope.background('mcp', () => refresh(server));
       }
       await next();
     },
