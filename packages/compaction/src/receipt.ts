@@ -137,7 +137,7 @@ function candidatesIn(all: ReadonlyMap<Message, number>): Readonly<Record<GoneIt
     for (const call of calls) {
       const { use, result, looks } = call;
       if (!result) continue;
-      if (outcomeOf(result.block).failed) {
+      if (outcomeOf(result.block, use).failed) {
         const subject = subjectOf(use);
         failures.delete(subject);
         failures.set(subject, { message, call, text: `${subject}: ${failureLine(textOf([result.block]))}` });

@@ -56,6 +56,7 @@ export { turnTaker } from './lib/turn-taker.js';
 export { warn } from './lib/warn.js';
 export { same, wellFormed } from './lib/well-formed.js';
 export { readMessages } from './messages/check-messages.js';
+export { type CommandEnd, endIn, withEnd } from './messages/command-end.js';
 export { describeFile } from './messages/media.js';
 export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, type Message, type TextBlock, userMessage } from '@x/core';
-import { isObject } from '@x/core/internal';
+import { type CommandEnd, isObject, withEnd } from '@x/core/internal';
 import type { StubMark } from './stub-texts.js';
 
 /** The key of this package's notes in the metadata of messages and blocks. Never sent to a model. */
@@ -11,9 +11,9 @@ export function marksOf(carrier: { readonly metadata?: JsonObject | undefined })
   return isObject(marks) ? marks : {};
 }
 
-/** Makes a text with notes that replaces another text. */
-export function markedText(text: string, marks: JsonObject): TextBlock {
-  return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks } };
+/** Makes a text with notes that replaces another text, and says how the command of that text ended. */
+export function markedText(text: string, marks: JsonObject, end?: CommandEnd): TextBlock {
+  return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks, ...(end && withEnd(end)) } };
 }
 
 /** Reads the notes on a text. */

@@ -1,6 +1,5 @@
-import { type JsonObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
-import { headOf, isObject } from '@x/core/internal';
-import { marksOfText } from './marks.js';
+import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { type CommandEnd, endIn, headOf, isObject } from '@x/core/internal';
 import { once } from './once.js';
 
 const PATH_KEYS = [
@@ -87,12 +86,6 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
   return undefined;
 }
 
-/** The outcome of a tool call. */
-interface CommandOutcome {
-  readonly failed: boolean;
-  readonly exitCode?: number | undefined;
-}
-
 /** UTF-16 units at the head and tail of a result that are searched for an exit code. */
 const HEAD = 200;
 const TAIL = 400;
@@ -105,38 +98,32 @@ const STATUS =
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
 
-/** Creates the note about a call's outcome, for a text that replaces its result. */
-export function outcomeMark(result: ToolResultBlock): JsonObject {
-  const { failed, exitCode } = outcomeOf(result);
-  return { ended: { failed, ...(exitCode === undefined ? {} : { exitCode }) } };
+/**
+ * Tests if a call failed: by the tool's error flag or, for a call with a command line, by how the command ended. Many shell tools return an
+ * ordinary result for a failed command.
+ */
+export function outcomeOf(result: ToolResultBlock, use: Pick<ToolUseBlock, 'input'> | undefined): CommandEnd {
+  // Words about exit codes in a file or a page are content, not an outcome.
+  const isCommand = use !== undefined && commandOf(use) !== undefined && pathOf(use) === undefined;
+  const end = isCommand ? endOf(result) : undefined;
+  return { failed: result.isError || end?.failed === true, exitCode: end?.exitCode };
 }
 
 /**
- * Tests if a call failed: by the note on a replaced result, by the tool's error flag or, for a command, by the exit code in the
- * output. Most shell tools return an ordinary result for a failed command.
+ * Returns how the command behind a result ended: by the note of the tool or of the stub that replaced its text. Only a result of unknown
+ * origin without a note, as of another framework, is searched for it.
  */
-export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
-  // An exit code in a file or a page is content, not an outcome.
-  if (readsByName(result.toolName)) return { failed: result.isError };
-  for (const block of result.output) {
-    const { ended } = marksOfText(block);
-    if (!isObject(ended)) continue;
-    const { failed, exitCode } = ended;
-    return { failed: failed === true, exitCode: typeof exitCode === 'number' ? exitCode : undefined };
-  }
+export const endOf = once((result: ToolResultBlock): CommandEnd => {
+  const noted = result.output.map((block) => endIn(block.providerMetadata)).find(Boolean);
+  if (noted !== undefined || result.origin !== undefined) return noted ?? { failed: result.isError };
   const text = textOf([result]);
   const [head, tail] = [text.slice(0, HEAD), text.slice(-TAIL)];
   if (KILLED.test(head)) return { failed: true };
   // The first line is the tool's own. Lines below may be output that quotes others.
-  const own = codeIn(head.split('\n', 1).join(), STATUS);
-  if (own === undefined && (TOLD.test(head) || TOLD.test(tail))) return { failed: true };
-  const code = own ?? codeIn(head, STATUS) ?? codeIn(tail, STATUS, MENTION);
-  if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
-  return { failed: result.isError };
+  const code =
+    codeIn(head.split('\n', 1).join(), STATUS) ?? codeIn(head, STATUS) ?? codeIn(tail, STATUS, MENTION);
+  return code === undefined ? { failed: result.isError } : { failed: code !== 0, exitCode: code };
 });
-
-/** Matches the error flag of an MCP result inside a result, because some tools forward another server's result. */
-const TOLD = /"is_?error"\s*:\s*true/i;
 
 /** Tests if a line holds only an exit code. */
 function isStatusLine(line: string): boolean {

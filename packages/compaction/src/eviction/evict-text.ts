@@ -5,7 +5,7 @@ import { oddBetween, oddLinesWork } from '../conversation/lines.js';
 import { markedText, marksOfText } from '../conversation/marks.js';
 import { STUB_TEXTS, type StubMark } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
-import { outcomeMark } from '../conversation/tool-calls.js';
+import { endOf } from '../conversation/tool-calls.js';
 
 /**
  * Writes a text to the workspace.
@@ -59,10 +59,8 @@ const EVICTED = 'evictedTo' satisfies StubMark;
 
 /** A text that says where the full text of a tool result was written, with notes of the place and of how the call ended. */
 export function evictedBlock(text: string, path: string | undefined, result?: ToolResultBlock): TextBlock {
-  return markedText(text, {
-    ...(path === undefined ? {} : { [EVICTED]: path }),
-    ...(result && outcomeMark(result)),
-  });
+  const marks = path === undefined ? {} : { [EVICTED]: path };
+  return markedText(text, marks, result && endOf(result));
 }
 
 /** Returns the path of the file with the full text of a result, or `undefined` if there is none. */

@@ -63,12 +63,13 @@ export function given(
 
 /** Returns how a call ended, in at most `length` UTF-16 units: its error line, or a short answer in full. */
 export function ending(
+  use: ToolUseBlock,
   result: ToolResultBlock | undefined,
   text: string,
   length: number,
 ): Pick<Call, 'end' | 'exit' | 'outcome'> {
   if (!result) return { end: 'unanswered' };
-  const { failed, exitCode } = outcomeOf(result);
+  const { failed, exitCode } = outcomeOf(result, use);
   const words = text.trim();
   const isAnswer = words !== '' && words !== 'ok' && words.length <= length;
   if (!failed) return { end: 'done', ...(isAnswer ? { outcome: cutEnd(words, length) } : {}) };

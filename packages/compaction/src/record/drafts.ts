@@ -187,7 +187,7 @@ class Drafts {
     const list = lists.get(use);
     const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
     const text = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
-    const { outcome, ...end } = ending(result?.block, text, OUTCOME);
+    const { outcome, ...end } = ending(use, result?.block, text, OUTCOME);
     // A longer answer competes with the excerpts instead.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
     const length = looks ? MOST_LOOKED : isShort && !list ? 2 * ARGUMENT : ARGUMENT;

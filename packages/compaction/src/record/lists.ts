@@ -50,14 +50,15 @@ export function newestLists(
   };
   const failed = new Set(
     staying.flatMap(({ message }) =>
-      toolResultsOf(message).flatMap((result) => (outcomeOf(result).failed ? result.toolUseId : [])),
+      toolResultsOf(message).flatMap((result) => (result.isError ? result.toolUseId : [])),
     ),
   );
   for (const { message } of staying)
     for (const use of toolUsesOf(message)) if (!failed.has(use.id)) seen.add(subjectOf(use));
   for (const { at, calls } of turns.toReversed()) {
     for (const { use, looks, result } of calls.toReversed()) {
-      if (looks || !result || result.block.origin === 'agent' || outcomeOf(result.block).failed) continue;
+      if (looks || !result || result.block.origin === 'agent' || outcomeOf(result.block, use).failed)
+        continue;
       const subject = subjectOf(use);
       if (seen.has(subject)) continue;
       seen.add(subject);

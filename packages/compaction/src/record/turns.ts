@@ -54,7 +54,7 @@ export function* turnsOf<Of extends Source>(
       const call = open.get(block.toolUseId);
       if (!call) continue;
       call.result = { block, numbered };
-      const hasFailed = outcomeOf(block).failed;
+      const hasFailed = outcomeOf(block, call.use).failed;
       if (!hasFailed && failed.size === 0) continue;
       const key = subjectOf(call.use);
       if (hasFailed) failed.set(key, call);

@@ -11,7 +11,7 @@ import * as z from 'zod/mini';
 import { countSchema, namesSchema } from '../config/values.js';
 import { markedText, marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
-import { matchesTool, outcomeMark, pathOf, rangeOf } from '../conversation/tool-calls.js';
+import { endOf, matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
 import { type Stage, unchanged } from '../stage.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
@@ -110,14 +110,14 @@ function masked(
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result' || !blocks.has(block)) return block;
     const call = calls.get(block.toolUseId);
-    const target = { path: call && pathOf(call), range: call && rangeOf(call) };
+    const target = { call, path: call && pathOf(call), range: call && rangeOf(call) };
     const onceOnly = destructive.has(block.toolName);
     const evictedTo = evictedPath(block);
     const where = evictedTo ? `read_file ${evictedTo}` : placeOf(message);
     const text = observationStub(block, format, { ...target, where, onceOnly });
     if (!isShorter(text, block)) return block;
     ids.push(block.toolUseId);
-    return { ...block, output: [markedText(text, outcomeMark(block))] };
+    return { ...block, output: [markedText(text, {}, endOf(block))] };
   });
   return { content, marks: { masked: ids } };
 }

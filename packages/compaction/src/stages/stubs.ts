@@ -1,4 +1,4 @@
-import { type FileBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { type FileBlock, type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
@@ -7,6 +7,8 @@ import { numbersOf } from '../summary/numbers.js';
 
 /** The facts in a stub that are not from the result. */
 interface StubDetails {
+  /** The call that the result answers. */
+  readonly call?: ToolUseBlock | undefined;
   /** The file that the call was about. */
   readonly path?: string | undefined;
   /** The range of the file. */
@@ -37,7 +39,7 @@ export function observationStub(
   const path = details.path && headOf(details.path, LINE_LENGTH);
   const subject = [result.toolName, path, details.range].filter(Boolean).join(' ');
   const files = result.output.flatMap((part) => (part.type === 'file' ? [part.mediaType] : []));
-  const parts = [statusOf(result, text)];
+  const parts = [statusOf(result, details.call, text)];
   parts.push(`${lineCount(text)} lines`, `${encoder.encode(text).length} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const once = details.onceOnly ? '; done, do not repeat' : '';
@@ -62,8 +64,8 @@ export function placesIn(
 }
 
 /** Returns whether a call succeeded, or its error. */
-function statusOf(result: ToolResultBlock, text: string): string {
-  const { failed, exitCode } = outcomeOf(result);
+function statusOf(result: ToolResultBlock, call: ToolUseBlock | undefined, text: string): string {
+  const { failed, exitCode } = outcomeOf(result, call);
   if (!failed) return 'ok';
   return `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}: ${failureLine(text)}`;
 }

@@ -1,4 +1,4 @@
-import { type ContentBlock, type Message, type ToolUseBlock, textOf } from '@x/core';
+import { type ContentBlock, type Message, type ToolUseBlock, textOf, toolUsesOf } from '@x/core';
 import { digest, headOf, isObject } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { cutMiddle, cutToTokens, mapStrings } from '../conversation/text.js';
@@ -40,11 +40,14 @@ export function renderTranscript(
     readonly numbers?: ReadonlyMap<string, number> | undefined;
   } = {},
 ): readonly TranscriptEntry[] {
+  const calls = new Map(messages.flatMap(toolUsesOf).map((use) => [use.id, use]));
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message) => {
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
       const parts = message.content.flatMap((block) =>
-        number !== undefined && block.type === 'text' ? [] : (renderBlock(block, nonce, resultLength) ?? []),
+        number !== undefined && block.type === 'text'
+          ? []
+          : (renderBlock(block, nonce, resultLength, calls) ?? []),
       );
       if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
@@ -65,7 +68,12 @@ export function withoutNonce(text: string, nonce: string): string {
   return text.replaceAll(nonce, '');
 }
 
-function renderBlock(block: ContentBlock, nonce: string, resultLength: number): string | undefined {
+function renderBlock(
+  block: ContentBlock,
+  nonce: string,
+  resultLength: number,
+  calls: ReadonlyMap<string, ToolUseBlock>,
+): string | undefined {
   switch (block.type) {
     case 'text':
       return withoutNonce(block.text, nonce);
@@ -76,7 +84,7 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
     case 'tool_use':
       return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength)), nonce)}`;
     case 'tool_result': {
-      const { failed, exitCode } = outcomeOf(block);
+      const { failed, exitCode } = outcomeOf(block, calls.get(block.toolUseId));
       const whole = textOf([block]);
       const longest = Math.min(resultLength * FAILED_LENGTH, LONGEST_FAILURE);
       const most = failed ? Math.max(resultLength, longest) : resultLength;

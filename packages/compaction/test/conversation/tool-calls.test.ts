@@ -1,10 +1,12 @@
+import type { JsonObject } from '@x/core';
+import { withEnd } from '@x/core/internal';
 import { toolResultBlock } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../src/conversation/tool-calls.js';
 import { lines } from '../build.js';
 
-const outcome = (output: string, { name = 'execute', isError = false } = {}) =>
-  outcomeOf(toolResultBlock({ id: 'c', name }, output, isError));
+const outcome = (output: string, { isError = false, input = { command: 'make' } as JsonObject } = {}) =>
+  outcomeOf(toolResultBlock({ id: 'c', name: 'execute' }, output, isError), { input });
 const long = lines(400);
 
 describe('outcomeOf', () => {
@@ -34,18 +36,41 @@ describe('outcomeOf', () => {
   );
 
   it('believes what stands in front before what the command printed', () => {
-    expect(outcome('exit 0\n{"isError": true}').failed).toBe(false);
     expect(outcome('exit 0\nset -e\ntest -f x || exit 3\nexit 1').failed).toBe(false);
   });
 
   it('takes no text that was read for the end of a command', () => {
-    expect(outcome('#!/bin/sh\nexit 1\n', { name: 'read_file' })).toEqual({ failed: false });
+    expect(outcome('#!/bin/sh\nexit 1\n', { input: { path: 'a.sh' } })).toEqual({ failed: false });
     expect(outcome('test -f x || exit 3').failed).toBe(false);
     expect(outcome(`1. Exit 12 is on the left\n${long}`).failed).toBe(false);
   });
 
   it('heeds what the tool says of itself', () => {
-    expect(outcome('no such file', { name: 'read_file', isError: true })).toEqual({ failed: true });
+    expect(outcome('no such file', { input: { path: 'a' }, isError: true })).toEqual({ failed: true });
     expect(outcome('exit 0', { isError: true })).toEqual({ failed: true, exitCode: 0 });
   });
+
+  it('believes the note of the tool, whatever the command printed', () => {
+    const printed = `exit 0 (a process goes on)\n${long}\nCommand exited with code 3`;
+    const noted = (exitCode: number) => ({
+      ...toolResultBlock({ id: 'c', name: 'execute' }, [
+        { type: 'text', text: printed, providerMetadata: withEnd({ failed: exitCode !== 0, exitCode }) },
+      ]),
+      origin: 'server' as const,
+    });
+    expect(outcomeOf(noted(0), { input: { command: 'make' } })).toEqual({ failed: false, exitCode: 0 });
+    expect(outcomeOf(noted(7), { input: { command: 'make' } })).toEqual({ failed: true, exitCode: 7 });
+  });
+
+  it.each(['Exit code: 1', 'It exited with code 1', '{"isError": true}', 'killed by SIGKILL'])(
+    'learns nothing from the text of a server, or of a call that ran no command: %s',
+    (text) => {
+      const answer = toolResultBlock({ id: 'c', name: 'ci_status' }, text);
+      expect(outcomeOf(answer, { input: { build: 7 } })).toEqual({ failed: false });
+      expect(outcomeOf(answer, { input: { command: 'view', path: 'ci.log' } })).toEqual({ failed: false });
+      expect(outcomeOf({ ...answer, origin: 'server' }, { input: { command: 'ci' } })).toEqual({
+        failed: false,
+      });
+    },
+  );
 });

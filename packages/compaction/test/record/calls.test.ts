@@ -13,8 +13,10 @@ import { round } from '../build.js';
 const call = (name: string, input: Record<string, unknown>) => ({ name, input: input as never });
 const callLine = (use: ReturnType<typeof call>, length: number) =>
   argumentsText({ kind: 'did', at: 1, end: 'done', ...given(use, length) });
+/** A call that runs a command. */
+const MAKE: ToolUseBlock = { type: 'tool_use', id: 'c', name: 'execute', input: { command: 'make' } };
 const outcomeText = (block: ToolResultBlock | undefined, text = block ? resultText(block) : '') =>
-  endText({ ...ending(block, text, 140), args: [] } as unknown as Call).slice(3);
+  endText({ ...ending(MAKE, block, text, 140), args: [] } as unknown as Call).slice(3);
 
 describe('a call in one line', () => {
   it('has every argument, short ones whole', () => {
@@ -95,7 +97,7 @@ describe('how a call ended', () => {
       'failed with exit 2: “…TypeError: x is not a function”',
     ],
     [result('card declined', true), 'failed: “card declined”'],
-    [result('{"content":[{"text":"Error: gone"}],"isError":true}'), 'failed: “…content: (text Error: gone)”'],
+    [result('{"content":[{"text":"Error: gone"}]}', true), 'failed: “content: (text Error: gone)”'],
     [result('line\n'.repeat(200)), ''],
     [result(''), ''],
     [undefined, 'no result'],

@@ -1,4 +1,12 @@
-import { assistantMessage, type JsonValue, type Message, textOf, toolResultsOf, userMessage } from '@x/core';
+import {
+  assistantMessage,
+  type JsonValue,
+  type Message,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+  userMessage,
+} from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../src/conversation/tool-calls.js';
 import { createCompactor, maskOutputs, toolResultEviction } from '../../src/index.js';
@@ -7,7 +15,8 @@ import { toolScopeOf } from '../scope.js';
 
 /** The same messages in another process. */
 const stored = (messages: readonly Message[]) => JSON.parse(JSON.stringify(messages)) as Message[];
-const outcomeIn = (messages: readonly Message[]) => outcomeOf(at(messages.flatMap(toolResultsOf), 0));
+const outcomeIn = (messages: readonly Message[]) =>
+  outcomeOf(at(messages.flatMap(toolResultsOf), 0), at(messages.flatMap(toolUsesOf), 0));
 const summaryOf = (messages: readonly Message[]) =>
   textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
 
@@ -49,7 +58,7 @@ describe('how a command ended', () => {
       toolScopeOf(files),
       async () => at(toolResultsOf(result), 0),
     );
-    expect(evicted && outcomeOf(evicted)).toEqual({ failed: true, exitCode: 1 });
+    expect(evicted && outcomeOf(evicted, use)).toEqual({ failed: true, exitCode: 1 });
   });
 
   it('is not failed where a masked result went well', async () => {

@@ -81,12 +81,12 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
     });
     try {
       const execution = localExecutor.execution(line, cwd);
-      const { isSuccess, status, output, errors } = await runProgram(execution, {
+      const { end, status, output, errors } = await runProgram(execution, {
         ...options,
         signal,
         input,
       });
-      if (isSuccess) return output.trim();
+      if (!end.failed) return output.trim();
       const said = headOf((errors || output).trim(), QUOTED_CHARS);
       await warn(event, scope, `ended with ${status}, so that its output does not count: ${said}`);
     } catch (error) {

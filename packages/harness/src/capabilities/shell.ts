@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { type Capability, defineTool, InvalidInputError, type Tool, WorkspaceError } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { parseWith, withEnd } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import {
@@ -130,14 +130,15 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
         readOnly: kept?.readOnly ?? [],
       });
       const environment = GIT_ENVIRONMENT;
-      const { status, output } = await runProgram(execution, {
+      const { end, status, output } = await runProgram(execution, {
         ...settings,
         environment,
         cwd,
         timeoutMs,
         signal,
       });
-      return `${status}\n${output}`.trimEnd();
+      const text = `${status}\n${output}`.trimEnd();
+      return [{ type: 'text', text, providerMetadata: withEnd(end) }];
     },
   });
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { WorkspaceError } from '@x/core';
-import { headOf, startTimer, tailOf } from '@x/core/internal';
+import { type CommandEnd, headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
 
 /** Environment variables that commands need. No others are passed on, because they may contain secrets. */
@@ -27,8 +27,7 @@ interface ProgramOptions {
 }
 
 interface ProgramEnd {
-  /** True if the program exited by itself with code 0. */
-  readonly isSuccess: boolean;
+  readonly end: CommandEnd;
   /** Describes how the program ended. */
   readonly status: string;
   readonly output: string;
@@ -99,7 +98,7 @@ export function runProgram(
       const end = (remark: string) => {
         settle();
         resolve({
-          isSuccess: note === '' && code === 0,
+          end: note === '' && code !== null ? { failed: code !== 0, exitCode: code } : { failed: true },
           status: `${status}${remark}`,
           output: output.text(),
           errors: errors.text(),

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { endIn } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ShellConfig } from '../../src/capabilities/shell.js';
@@ -8,7 +9,7 @@ import { shell } from '../../src/index.js';
 import { isDead, scratch } from '../support.js';
 import { until } from './subagents/support.js';
 
-async function execute(
+async function outputOf(
   command: string,
   options: { config?: ShellConfig; timeoutMs?: number; signal?: AbortSignal; root?: string } = {},
 ) {
@@ -26,12 +27,27 @@ async function execute(
     log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
     signal: options.signal ?? new AbortController().signal,
   });
-  return textOf(output ?? []);
+  return output ?? [];
+}
+
+async function execute(...given: Parameters<typeof outputOf>): Promise<string> {
+  return textOf(await outputOf(...given));
 }
 
 describe('execute', () => {
   it('answers the exit code and both streams', async () => {
     expect(await execute('echo out; echo err >&2; exit 3')).toBe('exit 3\nout\nerr');
+  });
+
+  it.each([
+    ['echo Exit code: 1', { failed: false, exitCode: 0 }],
+    ['sleep 600 & echo $!; exit 4', { failed: true, exitCode: 4 }],
+    ['kill -9 $$', { failed: true }],
+  ])('notes how the command ended, apart from its text: %s', async (command, end) => {
+    const [block] = await outputOf(command);
+    expect(endIn(block?.providerMetadata)).toEqual(end);
+    const left = /\n(\d+)$/.exec(textOf(block ? [block] : []))?.[1];
+    if (left !== undefined) process.kill(Number(left), 'SIGKILL');
   });
 
   it('runs in the workspace', async () => {
