@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
@@ -11,6 +10,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
 import { withinLimit } from '@x/core/internal';
+import { bounded } from './bounded.js';
 
 /** The server does not know the session. It rejected the request before it had any effect. */
 export class UnknownSessionError extends Error {}
@@ -19,15 +19,6 @@ export class UnknownSessionError extends Error {}
 const UNKNOWN_SESSION = [400, 404, 410];
 /** Timeout in milliseconds for ending the session on the server. */
 const MAX_GOODBYE_MS = 1_000;
-
-/** Maximum size in bytes of one response, decompressed: a result of the largest size in base64. */
-const MAX_BYTES = 32 * 2 ** 20;
-/** Maximum number of lines of one event stream. Each event costs time, however small it is. */
-const MAX_LINES = 200_000;
-/** Lines of an event stream that are parsed before other work has its turn. */
-const PIECE_LINES = 50;
-const LINE_FEED = 10;
-const RETURN = 13;
 
 type Fetch = NonNullable<StreamableHTTPClientTransportOptions['fetch']>;
 
@@ -119,42 +110,26 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** Fetches with limits. A stream without a question has no end, so only its longest line is limited. */
+/** Fetches with limits for each message. */
 export const boundedFetch: Fetch = async (url, init) => {
   const response = await fetch(url, init);
   if (response.body === null) return response;
-  const isStream = isEventStream(response);
-  const body = bounded(response.body, isStream, isStream && init?.method !== 'POST');
-  return new Response(ReadableStream.from(body), response);
+  if (isEventStream(response))
+    return new Response(ReadableStream.from(bounded(response.body, 'event')), response);
+  const body = ReadableStream.from(bounded(response.body, 'body'));
+  // The method of `Response` decodes all bytes at once.
+  return Object.assign(new Response(body, response), { json: async () => JSON.parse(await textOf(body)) });
 };
+
+async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  let whole = '';
+  const decoder = new TextDecoder();
+  for await (const piece of body) whole += decoder.decode(piece, { stream: true });
+  return whole;
+}
 
 function isEventStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false;
-}
-
-/** Yields a body, and an event stream in pieces of few lines, between which other work has its turn. Fails if it becomes too large. */
-async function* bounded(
-  body: AsyncIterable<Uint8Array>,
-  isStream: boolean,
-  isEndless: boolean,
-): AsyncGenerator<Uint8Array> {
-  let [bytes, lines] = [0, 0];
-  for await (const chunk of body) {
-    let begin = 0;
-    for (let at = 0; isStream && at < chunk.length; at++) {
-      const isLine = chunk[at] === LINE_FEED || (chunk[at] === RETURN && chunk[at + 1] !== LINE_FEED);
-      if (!isLine) continue;
-      if (isEndless) bytes = 0;
-      if (++lines % PIECE_LINES !== 0) continue;
-      yield chunk.subarray(begin, at + 1);
-      begin = at + 1;
-      await setImmediate();
-      if (lines >= MAX_LINES && !isEndless) throw new Error(`An answer has more than ${MAX_LINES} lines.`);
-    }
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new Error(`An answer has more than ${MAX_BYTES} bytes.`);
-    yield chunk.subarray(begin);
-  }
 }
 
 /** Returns the SDK's error for a request whose connection was closed. */

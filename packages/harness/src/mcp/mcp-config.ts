@@ -65,10 +65,8 @@ export const mcpConfigSchema = z.strictObject({
   maxCallMs: z.int().min(0).default(600_000),
   /** Maximum number of text characters of one result. The rest is left out, with a note for the model. */
   maxResultChars: z.int().min(1).default(200_000),
-  /** Maximum size in bytes of an image or other file in a result. Larger files are left out. */
-  maxFileBytes: z.int().min(0).default(5_000_000),
   /** Maximum total size in bytes of the files in a result. Files beyond it are left out. */
-  maxResultBytes: z.int().min(0).default(20_000_000),
+  maxFileBytes: z.int().min(0).default(3_000_000),
   /** Maximum number of characters of one server's tool schemas and descriptions. Tools beyond it are left out. */
   maxSchemaChars: z.int().min(1).default(300_000),
   /** Maximum number of tools of one server. Tools beyond it are left out. */

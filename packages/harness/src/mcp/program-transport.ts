@@ -2,9 +2,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { getDefaultEnvironment, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { bounded } from './bounded.js';
 
 /**
  * Milliseconds that a server and its child processes have to exit, first after the end of input and then after SIGTERM.
@@ -22,7 +23,6 @@ export class ProgramTransport implements Transport {
   onmessage?: Transport['onmessage'];
   readonly #server: StdioServerParameters;
   readonly #said: (text: string) => void;
-  readonly #received = new ReadBuffer();
   #program: ChildProcessWithoutNullStreams | undefined;
   #closing: Promise<void> | undefined;
 
@@ -40,12 +40,12 @@ export class ProgramTransport implements Transport {
     const failed = (error: Error) => this.onerror?.(error);
     for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on('error', failed);
     program.stderr.setEncoding('utf8').on('data', this.#said);
-    program.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
     program.once('close', () => this.onclose?.());
     // Child processes may keep its output open.
     program.once('exit', () => void setTimeout(GOODBYE_MS, program, { ref: false }).then(this.#leave));
     await once(program, 'spawn');
     program.on('error', failed);
+    void this.#receive(program.stdout);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -75,28 +75,35 @@ export class ProgramTransport implements Transport {
       if (!isThere) break;
     }
     this.#leave(program);
-    this.#received.clear();
   }
 
   #leave({ stdin, stdout, stderr }: ChildProcessWithoutNullStreams): void {
     for (const stream of [stdin, stdout, stderr]) stream.destroy();
   }
 
-  #receive(chunk: Buffer): void {
+  async #receive(output: AsyncIterable<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = '';
     try {
-      this.#received.append(chunk);
+      for await (const piece of bounded(output, 'line')) {
+        const [first = '', ...more] = decoder.decode(piece, { stream: true }).split('\n');
+        rest += first;
+        for (const line of more) {
+          this.#handle(rest);
+          rest = line;
+        }
+      }
     } catch (error) {
       this.onerror?.(error as Error);
       void this.close();
     }
-    for (;;) {
-      try {
-        const message = this.#received.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
+  }
+
+  #handle(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      this.onerror?.(error as Error);
     }
   }
 }

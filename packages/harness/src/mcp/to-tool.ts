@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import {
   defineTool,
   InvalidInputError,
@@ -8,7 +7,7 @@ import {
   type ToolContext,
   type ToolOutputBlock,
 } from '@x/core';
-import { headOf, isObject, parsedJson, schemaFault } from '@x/core/internal';
+import { headOf, isObject, schemaFault } from '@x/core/internal';
 import { digestOf } from '../loop/open-calls.js';
 import type { McpResult, McpTool } from './mcp-client.js';
 
@@ -89,7 +88,6 @@ function descriptionOf({ name, title, description }: McpTool): string {
 interface OutputLimits {
   readonly maxResultChars: number;
   readonly maxFileBytes: number;
-  readonly maxResultBytes: number;
 }
 
 /**
@@ -99,25 +97,28 @@ interface OutputLimits {
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
   const { structuredContent = result.toolResult } = result;
   const content = [result.content ?? []].flat();
-  let left = limits.maxResultBytes;
+  let left = limits.maxFileBytes;
   const more = content.length - MAX_PARTS;
   const told = more > 0 ? [{ type: 'text', text: `[${more} parts more were left out.]` }] : [];
   const blocks = [...content.slice(0, MAX_PARTS), ...told].flatMap((block) => {
-    const maxFileBytes = Math.min(limits.maxFileBytes, left);
-    const converted = toBlocks(block, { ...limits, maxFileBytes });
+    const converted = toBlocks(block, { ...limits, maxFileBytes: left });
     for (const each of converted) {
       if (each.type === 'file' && each.source.type === 'base64') left -= bytesOf(each.source.data);
     }
     return converted;
   });
-  // Most servers repeat the structured content as text.
-  const isSaid = blocks.some(
-    (block) => block.type === 'text' && isDeepStrictEqual(parsedJson(block.text), structuredContent),
-  );
-  if (structuredContent !== undefined && !isSaid)
-    blocks.push({ type: 'text', text: JSON.stringify(structuredContent) });
+  if (structuredContent !== undefined) {
+    const text = JSON.stringify(structuredContent);
+    // Most servers repeat the structured content as text. Texts are not parsed, because they may hold any number of values.
+    const isSaid = blocks.some((block) => block.type === 'text' && bare(block.text) === bare(text));
+    if (!isSaid) blocks.push({ type: 'text', text });
+  }
   if (blocks.length === 0) blocks.push({ type: 'text', text: 'The tool returned nothing.' });
   return withinLimit(blocks, limits.maxResultChars);
+}
+
+function bare(text: string): string {
+  return text.replace(/\s+/g, '');
 }
 
 function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBlock[] {
@@ -150,7 +151,7 @@ function file(
     typeof mimeType === 'string' ? /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?=;|$)/.exec(mimeType)?.[0] : undefined;
   const mediaType = type ?? 'application/octet-stream';
   const bytes = bytesOf(written);
-  const data = bytes > maxFileBytes ? '' : written.replace(/\s+/g, '');
+  const data = bytes > maxFileBytes ? '' : bare(written);
   if (BASE64.test(data)) {
     const source = { type: 'base64', data } as const;
     return { type: 'file', mediaType, source, ...(filename === undefined ? {} : { filename }) };

@@ -1,6 +1,6 @@
 import { InMemorySession, type JsonObject, RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent, permissions, subagents } from '../../src/index.js';
 import { mcp } from '../../src/mcp/index.js';
 import { toOutput } from '../../src/mcp/to-tool.js';
@@ -246,14 +246,24 @@ describe('what a server sends is bounded', () => {
     const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(4_000) };
     const output = toOutput(
       { content: Array.from({ length: 60 }, () => image) },
-      { maxResultChars: 100_000, maxFileBytes: 5_000, maxResultBytes: 10_000 },
+      { maxResultChars: 100_000, maxFileBytes: 10_000 },
     );
     expect(output.filter(({ type }) => type === 'file')).toHaveLength(3);
     expect(output).toHaveLength(60);
   });
 
+  it('by never parsing a text, which may hold any number of values', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const text = '[[], [], []]';
+    const result = { content: [{ type: 'text', text }], structuredContent: { a: 1 } };
+    const output = toOutput(result, { maxResultChars: 100, maxFileBytes: 100 });
+    expect(output.map((block) => block.type === 'text' && block.text)).toEqual([text, '{"a":1}']);
+    expect(parse).not.toHaveBeenCalled();
+  });
+
   it('by the parts of a result, and by what each says of itself', () => {
-    const limits = { maxResultChars: 100_000, maxFileBytes: 5_000, maxResultBytes: 10_000 };
+    const limits = { maxResultChars: 100_000, maxFileBytes: 10_000 };
     const many = Array.from({ length: 50_000 }, () => ({ type: 'text', text: '' }));
     expect(toOutput({ content: many }, limits)).toHaveLength(1_001);
     const long = 'x'.repeat(1_000_000);

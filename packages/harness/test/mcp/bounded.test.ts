@@ -1,0 +1,71 @@
+// What a server sends is read in small pieces, and one message has limits, over every transport.
+import { expect, it } from 'vitest';
+import { bounded } from '../../src/mcp/bounded.js';
+import { connect, run, startHttpServer, stdioServer, toolOf } from './support.js';
+
+const MEBIBYTE = 'x'.repeat(2 ** 20);
+const CHUNK = 100_000;
+
+/** Sends a text in chunks, and returns the pieces that arrive. */
+async function received(text: string, end: Parameters<typeof bounded>[1]): Promise<readonly string[]> {
+  const bytes = Buffer.from(text, 'latin1');
+  const pieces: string[] = [];
+  async function* chunks() {
+    for (let at = 0; at < bytes.length; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
+  }
+  for await (const piece of bounded(chunks(), end)) pieces.push(Buffer.from(piece).toString('latin1'));
+  return pieces;
+}
+
+it.each([
+  ['lines', 'line', 'line\n'.repeat(2_000)],
+  ['an event', 'event', 'data: {}\r\n'.repeat(2_000)],
+  ['events', 'event', `data: ${'[],'.repeat(30_000)}\r\n\r\n`.repeat(3)],
+  ['more bytes than one message may have', 'line', `${MEBIBYTE}\n`.repeat(5)],
+  ['more values than one message may have', 'line', `${'1,'.repeat(70_000)}\n`.repeat(3)],
+  ['text with more commas than a message may have values', 'body', `{"a": "${'\\",:[{'.repeat(90_000)}"}`],
+] as const)('passes on in small pieces, unchanged: %s', async (_, end, text) => {
+  const pieces = await received(text, end);
+  expect(pieces.join('') === text).toBe(true);
+  for (const piece of pieces) {
+    expect(piece.length).toBeLessThanOrEqual(2 ** 16 + 1);
+    expect(piece.split('\n').length).toBeLessThanOrEqual(51);
+  }
+});
+
+it.each([
+  ['bytes', 'body', MEBIBYTE.repeat(5)],
+  ['bytes', 'line', MEBIBYTE.repeat(5)],
+  ['bytes', 'event', `data: ${MEBIBYTE}\n`.repeat(5)],
+  ['bytes', 'event', `data: ${MEBIBYTE}\r`.repeat(5)],
+  ['values', 'body', `[${'[],'.repeat(41_000)}`],
+  ['values', 'line', `{${'"a":1,\r'.repeat(41_000)}`],
+  ['values', 'event', 'data: 1,\r\n'.repeat(41_000)],
+  ['values', 'line', `"\\"\\\\",${'1,'.repeat(81_000)}`],
+] as const)('rejects a message with too many %s, until its %s ends', async (unit, end, text) => {
+  await expect(received(text, end)).rejects.toThrow(
+    new RegExp(`^A message of the server has more than \\d+ ${unit}\\.$`),
+  );
+});
+
+it('lets others have their turn while a server sends without end', async () => {
+  let turns = 0;
+  const count = () => {
+    turns++;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  const pieces = await received('{}\n'.repeat(10_000), 'line');
+  clearImmediate(timer);
+  expect(turns).toBeGreaterThanOrEqual(pieces.length);
+});
+
+it.each([
+  ['a program', async () => stdioServer],
+  ['an HTTP server', async () => ({ url: (await startHttpServer()).url })],
+])('fails the call that %s answers with too much, and serves the next', async (_, start) => {
+  const capability = await connect({ x: await start() });
+  const huge = (chars: number) => run(toolOf(capability, 'mcp__x__huge'), { chars });
+  await expect(huge(5 * 2 ** 20)).rejects.toMatchObject({ server: 'x' });
+  expect(JSON.stringify(await huge(3 * 2 ** 20))).toContain('characters more were left out');
+});
