@@ -160,9 +160,10 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       const files = (await filesWith(storage, planted)).slice(-SWAPPED);
       const { command, paths } = swapping(storage, files);
       const user = { tenantId: 'acme', userId: 'mallory' };
-      let calls: readonly Attack[] = [];
+      let calls: readonly Attack[] | undefined;
       attacker.plan((tools) => {
-        const shells = calls.length > 0 ? [] : tools.filter(({ inputSchema }) => takesCommand(inputSchema));
+        if (calls !== undefined) return [];
+        const shells = tools.filter(({ inputSchema }) => takesCommand(inputSchema));
         calls = shells.map(({ name }) => ({ name, input: { command } }));
         return calls;
       });
@@ -172,7 +173,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
         vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
         first.then(() => undefined),
       ]);
-      if (calls.length === 0) return skip('the agent has no tool that takes a command');
+      if (calls?.length === 0) return skip('the agent has no tool that takes a command');
       if (place === undefined) throw new Error('The command of the first session swapped no files.');
       const shown: string[] = [];
       const attacks = { words: [WORD, ...paths], foreign: paths, sequences, rounds: 2, secret };

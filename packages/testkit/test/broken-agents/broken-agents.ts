@@ -44,6 +44,7 @@ export const brokenPromises: readonly (readonly [
   ['Whole', undefined, {}],
   ['StoresNothing', 'planted text is stored: logs', {}, { area: /nowhere/ }],
   ['Forgets', 'its owner reads it', { forgets: true }],
+  ['FollowsSwaps', 'files that one session swaps lead another session nowhere', { followsSwaps: true }],
   [
     'TakesNoLease',
     'erasing a user during their first call reports the call or leaves nothing',

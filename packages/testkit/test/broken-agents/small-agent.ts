@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import {
   assistantMessage,
   type JsonObject,
@@ -33,6 +37,8 @@ export interface Holes {
   readonly takesNoLease?: boolean;
   /** A session begins anew with each call. */
   readonly forgets?: boolean;
+  /** Commands run, and a file is opened by a path that was checked some time ago. */
+  readonly followsSwaps?: boolean;
 }
 
 const text = (...names: readonly string[]): JsonObject => ({
@@ -46,6 +52,23 @@ const TOOLS: readonly ToolDefinition[] = [
   { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
   { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
+const EXECUTE: ToolDefinition = {
+  name: 'execute',
+  description: 'Runs',
+  inputSchema: text('command'),
+  annotations: { readOnly: false, destructive: true },
+};
+/** How often an agent looks for a link at a path. In between, the other session has swapped it many times. */
+const LOOKS = 2_000;
+
+/** Reads what a path leads to as soon as it leads out of the owner's folder. */
+async function readSwapped(folder: string, path: string): Promise<string> {
+  for (let look = 0; look < LOOKS; look++) {
+    const real = await realpath(join(folder, path)).catch(() => folder);
+    if (!real.startsWith(folder)) return readFile(real, 'utf8');
+  }
+  return readFile(join(folder, path), 'utf8');
+}
 
 /** What these agents do with files, without a disk: holes are theirs, and not its. */
 export function filesInMemory(): Workspace {
@@ -76,6 +99,7 @@ export function smallAgent(
   store?: SessionStore,
 ) {
   const sessions = new Map<string, Message[]>();
+  const tools = holes.followsSwaps ? [...TOOLS, EXECUTE] : TOOLS;
   const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
     `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
 
@@ -85,12 +109,19 @@ export function smallAgent(
     of = holes,
   ): Promise<string> {
     const values = (isObject(input) ? input : {}) as Record<string, string>;
-    const { path = '', content = '', word = '' } = values;
+    const { path = '', content = '', word = '', command = '' } = values;
+    const folder = join((storage as { readonly root?: string }).root ?? '', owner);
+    // The command that swaps files is the only one that may run, because there is no sandbox.
+    if (name === 'execute' && command.startsWith('{ mkdir')) {
+      await mkdir(folder, { recursive: true });
+      await promisify(execFile)('sh', ['-c', command], { cwd: folder }).catch(() => {});
+    }
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
       const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
       // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
       if (opened.split('/').includes('..')) throw new Error('No.');
+      if (of.followsSwaps && path.startsWith('swaps/l/')) return readSwapped(folder, path);
       return readText(storage, opened);
     }
     if (name !== 'search') return 'Done.';
@@ -128,7 +159,7 @@ export function smallAgent(
       messages.push(userMessage(input));
       if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
-        const { content } = await model.generate({ messages, tools: TOOLS });
+        const { content } = await model.generate({ messages, tools });
         messages.push(assistantMessage([...content]));
         const uses = content.filter((block) => block.type === 'tool_use');
         if (uses.length === 0) break;
