@@ -1,7 +1,7 @@
 import { matchWildcard } from '../../lib/wildcard.js';
 import { baseName, readLine } from './command-line.js';
 import { plainPath } from './path-pattern.js';
-import { isStaging, type Understood } from './programs.js';
+import { showsAdded, type Understood } from './programs.js';
 
 /** Match words that precede or contain a directory, which an earlier command may create. */
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
@@ -99,17 +99,17 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
   if (count * directories.size > MAX_PATHS) return undefined;
   const named = words.flatMap(({ pieces = [] }) => places(pieces));
   const walks = commands.flatMap((each) => each.uses.map((use) => ({ use, given: each.words.slice(1) })));
-  const isStaged = commands.some((each) => isStaging(each.words));
+  if (showsAdded(commands.map((each) => each.words)))
+    walks.push({ use: { walks: 'here', places: [] }, given: [] });
   const found: string[] = [];
   for (const { use, given } of walks) {
-    const isHere = use.walks === 'here' || (isStaged && use.showsStaged === true);
-    if (!isHere && use.walks === undefined) continue;
+    if (use.walks === undefined) continue;
     // A directory outside may contain the workspace.
     const named = use.places ?? given;
     const begins = named.some(isOut) ? [''] : new Set(places(named));
     const below = [];
     for (const begin of begins) below.push(...((await filesBelow(begin)) ?? [undefined]));
-    if (isHere && below.length === 0)
+    if (use.walks === 'here' && below.length === 0)
       for (const begin of directories) below.push(...((await filesBelow(begin)) ?? [undefined]));
     if (below.length > MAX_PATHS) return undefined;
     for (const path of below) {

@@ -27,7 +27,7 @@ interface JudgedPath {
   readonly names: readonly PlainPath[];
 }
 
-const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
+export const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
   read: ['read'],
   write: ['write'],
   edit: ['read', 'write'],

@@ -9,7 +9,6 @@ import {
 import {
   type FileUse,
   isObject,
-  type PathRole,
   PERMISSION_MODES,
   parseWith,
   type WorkspaceConfine,
@@ -27,6 +26,7 @@ import {
   inWorkspace,
   type JudgedCall,
   judgedCall,
+  USES,
 } from './match-rule.js';
 import { type PlainPath, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
@@ -236,13 +236,6 @@ function confineBy(
       : `${JSON.stringify(path)} leads to another file than when the call was judged. Try again.`;
   };
 }
-
-const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
-  read: ['read'],
-  walk: [],
-  write: ['write'],
-  edit: ['read', 'write'],
-};
 
 /** Returns the files by which a call was judged. A search does not know its files in advance. */
 function filesOf({ paths }: JudgedCall): ReadonlyMap<string, JudgedFile> {

@@ -10,8 +10,6 @@ export interface Understood {
   /** Opens only files whose name matches this pattern. */
   readonly name?: string | undefined;
   readonly skipsHidden?: boolean;
-  /** Prints content that was added to Git before. */
-  readonly showsStaged?: boolean;
   /** Runs another program that is understood. */
   readonly runs?: boolean;
   /** Its input must be file names only, because an option among them could print a file. */
@@ -57,12 +55,16 @@ const GIT =
   /^(?:add|blame|branch|checkout|cherry-pick|clean|clone|commit|config|describe|diff|fetch|for-each-ref|grep|init|log|ls-files|ls-tree|merge|merge-base|mv|pull|push|rebase|reflog|remote|reset|restore|rev-list|rev-parse|revert|rm|shortlog|show|stash|status|switch|tag|worktree)$/;
 /** Matches Git commands whose arguments may be command lines to run now or later. */
 const GIT_KEEPS = /^(?:clone|config|fetch|init|pull|push|rebase|remote|worktree)$/;
-/** Matches options with which Git runs a program or reads names from elsewhere. */
-const GIT_RUNS =
-  /^(?:--(?:exec|upload-p|receive-p|open-f|ext-d|textc|pathspec-f|stdin|batch|output|template)|-i?x.*|-\w*O.*|ext::.*)|^-u.*\/$/;
-/** Match options with which Git reads untracked files, or adds files. */
-const GIT_WALKS = /^--(?:no-i|untr)/;
-const GIT_TAKES = /^(?:add$|-[^-]*[au]|--(?:all|inc))/;
+/** Options with which Git runs a program or reads names from elsewhere, reads untracked files, adds files, and prints changes. */
+const GIT_RUNS = options(
+  '--exec --upload-pack --receive-pack --open-files --ext-diff --textconv --pathspec-from --stdin --batch --output --template',
+  /^-i?x|^-\w*O|^ext::|^-u.*\/$/,
+);
+const GIT_WALKS = options('--no-index --untracked', /^\b$/);
+const GIT_ADDS = options('--all --include-untracked', /^(?:add|stage)$|^-[^-]*[au]/);
+const GIT_SHOWS = options('--patch --verbose', /^-\w*[pv]/);
+/** Matches Git commands that print nothing of what was added to Git before, unless an option says so. */
+const GIT_QUIET = /^(?:add|stage|commit|push|pull|fetch|status)$/;
 const GIT_SETS = /^(?:user|color|advice)\.|^(?:core\.quotepath|commit\.gpgsign|init\.defaultbranch)=/i;
 
 /** Matches programs that print names, counts and dates of files, but not their content. */
@@ -110,7 +112,7 @@ const PROGRAMS = new Map<string, Reader>([
   ...each('mv ln diff', recursive(/^/)),
   // Some of their options name a program to run.
   ...each('zip rsync scp', (words) =>
-    words.every((word) => isPlain(word) && !/^-[^-]*[eST]|^--(?:rs|un)/.test(word))
+    words.every((word) => isPlain(word) && !/^-[^-]*[eSTR@]|^--(?:rs|un|na|recurse-)/.test(word))
       ? recursive(/^-[^-]*[ra]|^--(?:r|a)/)(words)
       : OPAQUE,
   ),
@@ -125,7 +127,7 @@ const PROGRAMS = new Map<string, Reader>([
     'tar',
     (words) =>
       words.every((word, at) => TAR.test(word) || (at > 0 && !word.startsWith('-')))
-        ? { walks: /^-?[a-zA-Z]*c/.test(words[0] ?? '') ? 'named' : undefined }
+        ? { walks: /^[a-zA-Z]*c|(?:^| )-[a-zA-Z]*c/.test(words.join(' ')) ? 'named' : undefined }
         : OPAQUE,
   ],
   ['jq', (words) => (words.some((word) => word.includes(';')) ? OPAQUE : {})],
@@ -181,33 +183,57 @@ function scripted(words: readonly string[], script: RegExp, option: RegExp): Und
 }
 
 function git(words: readonly string[]): Understood | undefined {
-  let at = 0;
-  for (; words[at]?.startsWith('-'); at++) {
-    if (words[at] === '-c' && !GIT_SETS.test(words[at + 1] ?? '')) return OPAQUE;
-    if (/^-[cC]$/.test(words[at] ?? '')) at++;
-  }
+  const at = actionIn(words);
+  const isSet = (word: string, index: number) => words[index - 1] === '-c' && !GIT_SETS.test(word);
+  if (words.slice(0, at).some(isSet)) return OPAQUE;
   const [action = '', ...rest] = words.slice(at);
   const texts = rest.filter((_, index) => !/^(?:-\w*m|--message)$/.test(rest[index - 1] ?? ''));
-  if (texts.some((word) => GIT_RUNS.test(word))) return OPAQUE;
+  if (texts.some(GIT_RUNS)) return OPAQUE;
   if (!GIT.test(action) || (GIT_KEEPS.test(action) && !rest.every(isPlain))) return undefined;
   return {
-    walks: rest.some((word) => GIT_WALKS.test(word)) ? 'here' : undefined,
-    showsStaged: /^(?:diff|show|grep|stash|log)$/.test(action),
+    walks: rest.some(GIT_WALKS) ? 'here' : undefined,
     takesNumbers: true,
   };
 }
 
-/** Tests if a command adds files to Git without naming each of them. */
-export function isStaging([program, ...words]: readonly string[]): boolean {
-  const isAction = words.includes('add') || words.includes('stash');
-  return program === 'git' && isAction && words.some((word) => GIT_TAKES.test(word));
+/** Returns the index of the command in the words after `git`. */
+function actionIn(words: readonly string[]): number {
+  const at = words.findIndex(
+    (word, index) => !word.startsWith('-') && !/^-[cC]$/.test(words[index - 1] ?? ''),
+  );
+  return at < 0 ? words.length : at;
+}
+
+/** Tests if commands add files to Git without naming each of them, and print what was added. */
+export function showsAdded(commands: readonly (readonly string[])[]): boolean {
+  const given = commands.flatMap((words) => {
+    const at = words.findIndex((word) => /(?:^|\/)git$/i.test(word)) + 1;
+    const own = words.slice(at);
+    return at > 0 ? [own.slice(actionIn(own))] : [];
+  });
+  return (
+    given.some((words) => /^(?:add|stage|stash)$/.test(words[0] ?? '') && words.some(GIT_ADDS)) &&
+    given.some(([action = '', ...rest]) => !GIT_QUIET.test(action) || rest.some(GIT_SHOWS))
+  );
+}
+
+/** Returns a test for long options, which may be abbreviated or have a value, and for short ones. */
+function options(long: string, short: RegExp): (word: string) => boolean {
+  const names = long.split(' ');
+  return (word) => {
+    const [given = ''] = word.split('=', 1);
+    const isLong =
+      /^--./.test(given) && names.some((name) => name.startsWith(given) || given.startsWith(name));
+    return isLong || short.test(word);
+  };
 }
 
 /** Reads `find`. The program that it runs must be understood as well, because it may receive any file below. */
 function find(words: readonly string[]): Understood {
   const at = words.findIndex((word) => /^-(?:exec|ok|delete|fprint|fls|files0)/.test(word));
   if (at < 0) return {};
-  const below: Understood = { walks: 'here', name: nameWanted(words) };
+  const begin = words.findIndex((word) => /^[-(!]/.test(word) && !/^-(?:[HLP]$|[DO])/.test(word));
+  const below: Understood = { walks: 'here', places: words.slice(0, begin), name: nameWanted(words) };
   if (words[at] === '-delete' && at === words.length - 1) return below;
   const end = words.findIndex((word, index) => index > at && /^[;+]$/.test(word));
   const run = words.slice(at + 1, end);
