@@ -113,7 +113,7 @@ const PROGRAMS = new Map<string, Reader>([
   // Some of their options name a program to run.
   ...each('zip rsync scp', (words) =>
     words.every((word) => isPlain(word) && !/^-[^-]*[eSTR@]|^--(?:rs|un|na|recurse-)/.test(word))
-      ? recursive(/^-[^-]*[ra]|^--(?:r|a)/)(words)
+      ? recursive(/^/)(words)
       : OPAQUE,
   ),
   ...each('rg', (words) => ({

@@ -17,6 +17,7 @@ export const HOSTILE: readonly string[] = [
   'zip -qr0 - .',
   'zip out.zip -T -TT ./s',
   'rsync -a sub/ out/',
+  'rsync -d links/hard/ k; cat k/page',
   'rsync --rsh=./s a b:',
   'scp -r . host:x',
   'scp -S ./s a host:x',
