@@ -135,10 +135,10 @@ function compactRequests(fillOf: (state: AgentState) => number) {
   const tool = defineTool({
     name: 'compact',
     description:
-      'Replaces the older part of this conversation by a record of it, before your next step. Use it when a piece of ' +
-      'work is done and its details no longer matter, not in the middle of one.',
+      'Replaces the older part of this conversation with a record of it, before your next step. Use it when a piece of ' +
+      'work is finished and its details no longer matter. Do not use it in the middle of a piece of work.',
     input: z.strictObject({
-      keep: z.string().max(2_000).optional().describe('What the record must keep in particular'),
+      keep: z.string().max(2_000).optional().describe('What the record must keep'),
     }),
     sessionOnly: true,
     execute: ({ keep }, { state }) => {

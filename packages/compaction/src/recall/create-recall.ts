@@ -50,9 +50,9 @@ const inputSchema = z.strictObject({
     .string()
     .regex(/^\s*\[?r?\d{1,9}\]?\s*$/i, 'is the number of a message, such as r12')
     .optional()
-    .describe('The number of a message, such as r12: gives it whole'),
-  query: z.string().min(1).optional().describe('Words that the passages looked for hold, or are near to'),
-  offset: z.int().min(0).optional().describe('With ref: the character to go on at'),
+    .describe('The number of a message, such as r12. Returns the whole message'),
+  query: z.string().min(1).optional().describe('Words to search for. Returns the passages that match best'),
+  offset: z.int().min(0).optional().describe('With ref: characters of the message to skip'),
 });
 
 /** A request to recall a message by its number, or passages that fit a query. */
@@ -288,8 +288,8 @@ export function recallTool(
   return defineTool({
     name: RECALL,
     description:
-      'Looks up earlier messages of this conversation that were removed or shortened to save room. With ref, the number of ' +
-      'a message in a record or stub, it gives that message whole; with query the passages that fit best.',
+      'Looks up earlier messages of this conversation that were removed or shortened to save room. Pass ref, the number of ' +
+      'a message in a record or stub, to read the whole message, or query to search.',
     input: inputSchema,
     readOnly: true,
     paged: true,

@@ -111,8 +111,8 @@ function planFileOf(agentId: string, { tenantId, userId, sessionId }: AgentState
 const planEnter = defineTool({
   name: 'plan_enter',
   description:
-    'Begins planning: until the user has approved your plan, nothing can be changed. Use it before work that is large, ' +
-    'risky or open to several ways of doing it.',
+    'Starts plan mode: you cannot change anything until the user approves your plan. Use it before work that is large, ' +
+    'risky, or could be done in several ways.',
   sessionOnly: true,
   input: z.strictObject({}),
   execute(_, { state }) {
@@ -124,7 +124,7 @@ const planEnter = defineTool({
 
 const planWrite = defineTool({
   name: 'plan_write',
-  description: 'Writes the plan, in Markdown, replacing the one before. Only in plan mode.',
+  description: 'Writes the plan in Markdown, and replaces the earlier one. Works only in plan mode.',
   sessionOnly: true,
   input: z.strictObject({ content: z.string().trim().min(1).describe('The whole plan') }),
   async execute({ content }, { state, storage }) {
@@ -137,7 +137,8 @@ const planWrite = defineTool({
 
 const planExit = defineTool({
   name: 'plan_exit',
-  description: 'Asks the user to approve the plan. When they do, plan mode ends and you carry the plan out.',
+  description:
+    'Asks the user to approve the plan. If they approve it, plan mode ends and you carry out the plan.',
   sessionOnly: true,
   input: z.strictObject({
     summary: z.string().optional().describe('The plan in a sentence or two, for the user'),

@@ -104,8 +104,8 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
     ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),
     ...(executor.keepsFiles === undefined ? {} : { keepsFiles: executor.keepsFiles }),
     input: z.strictObject({
-      command: z.string().trim().min(1).describe('The command, for sh -c'),
-      timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Milliseconds it may take'),
+      command: z.string().trim().min(1).describe('The command, which runs with sh -c'),
+      timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Timeout in milliseconds'),
     }),
     async execute({ command, timeoutMs = settings.timeoutMs }, { workspace, signal, deniedFiles = [] }) {
       const { root } = workspace as { readonly root?: unknown };

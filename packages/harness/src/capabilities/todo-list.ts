@@ -5,14 +5,14 @@ import * as z from 'zod';
 const todoWrite = defineTool({
   name: 'todo_write',
   description:
-    'Replaces your todo list. Write the whole list each time, with at most one item in_progress. Use it for work of ' +
-    'more than a few steps, and keep it up to date: it stays in front of you when older messages are compacted.',
+    'Replaces your todo list. Write the whole list each time, with at most one item in_progress. Use it for work with ' +
+    'more than a few steps, and keep it up to date: you still see it after older messages were compacted.',
   sessionOnly: true,
   input: z.strictObject({
     todos: z
       .array(
         z.strictObject({
-          content: z.string().trim().min(1).describe('What is to be done, in a few words'),
+          content: z.string().trim().min(1).describe('What to do, in a few words'),
           status: z.enum(['pending', 'in_progress', 'completed']),
         }),
       )

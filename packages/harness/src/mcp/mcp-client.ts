@@ -96,12 +96,12 @@ const resourcesSchema = z.looseObject({ contents: z.array(z.unknown()) });
 const READER: McpTool = {
   name: 'resources/read',
   description:
-    'Reads a resource of this server by its uri. Without a uri lists resources and templates of uris.',
+    'Reads a resource of this server by its URI. Without a URI, lists resources and URI templates.',
   inputSchema: {
     type: 'object',
     properties: {
       uri: { type: 'string' },
-      cursor: { type: 'string', description: 'Of the next page of a list' },
+      cursor: { type: 'string', description: 'The cursor of the next page of a list' },
     },
   },
   annotations: { readOnlyHint: true },

@@ -53,7 +53,7 @@ export class RequestedOutput {
     this.tool = {
       name,
       description:
-        'Gives your final answer. Call it once, alone, when everything else is done; its input is the whole answer.',
+        'Returns your final answer. Call it once, alone, when everything else is done. Its input is the whole answer.',
       inputSchema: schema,
     };
     this.#parse = parse;

@@ -27,7 +27,7 @@ const id = z.string().min(1).optional();
 const place = z.int().min(1).optional();
 const agentId = z.string().min(1).max(1_000).optional();
 const agentField = {
-  agentId: agentId.describe('Another agent of this user, whose sessions to use; default: your own'),
+  agentId: agentId.describe('Use the sessions of another agent of this user. Default: your own'),
 };
 /**
  * Tools that read the lossless logs of sessions: what a compaction removed from the current one, and what was said in earlier
@@ -64,7 +64,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     defineTool({
       name: 'session_list',
       description:
-        'Lists your sessions with this user, the current one first, then the most recent: id, time of the last change, and how it began.',
+        'Lists your sessions with this user: id, time of the last change, and first message. The current session comes first, then the newest.',
       readOnly: true,
       input: z.strictObject({
         ...agent,
@@ -84,20 +84,18 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     defineTool({
       name: 'session_history',
       description:
-        'Reads messages of one of your sessions from its complete log, also those that were compacted away: the last ones, ' +
-        'paged back with "before", or one of them in full by "messageId" or "number".',
+        'Reads messages of one of your sessions from its complete log, including messages that were compacted away. Returns the ' +
+        'newest messages; use "before" for older ones, and "messageId" or "number" to read one in full.',
       readOnly: true,
       input: z.strictObject({
         ...agent,
         sessionId: id.describe(
-          'An id from session_list or session_search; default: the current session, or the last',
+          'An id from session_list or session_search. Default: the current session, or the last one',
         ),
         lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
-        before: place.describe('Only messages before this number; default: up to the last'),
-        messageId: id.describe(
-          'This message alone, in full: the id behind "log message" where something was shortened',
-        ),
-        number: place.describe('This message alone, in full: the number behind "#"'),
+        before: place.describe('Only messages before this number. Default: all'),
+        messageId: id.describe('Only this message, in full: the id after "log message" in a shortened text'),
+        number: place.describe('Only this message, in full: the number after "#"'),
         offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
       }),
       async execute(
@@ -136,13 +134,13 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     defineTool({
       name: 'session_search',
       description:
-        'Searches what was said and done, word for word, in the complete logs of your sessions with this user, ranked. For facts and ' +
-        'preferences to remember use memory_search, for what was removed from this conversation recall. Read around a hit with session_history.',
+        'Searches the complete logs of your sessions with this user for what was said and done, best hits first. For facts and ' +
+        'preferences use memory_search. For messages removed from this conversation use recall. To read around a hit use session_history.',
       readOnly: true,
       input: z.strictObject({
         ...agent,
-        query: z.string().min(1).max(1_000).describe('Words to look for'),
-        sessionId: id.describe('Only this session; default: all'),
+        query: z.string().min(1).max(1_000).describe('Words to search for'),
+        sessionId: id.describe('Only this session. Default: all sessions'),
         limit: z.int().min(1).max(50).default(10).describe('How many hits'),
         offset: z.int().min(0).max(1_000).default(0).describe('How many hits to skip'),
       }),

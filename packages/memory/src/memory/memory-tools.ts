@@ -33,15 +33,15 @@ export function memoryTools(
     defineTool({
       name: 'memory_search',
       description:
-        'Searches the facts that you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Ask here first; for the very ' +
-        'words of a session use session_search. Read around a hit with memory_get.',
+        'Searches the facts that you remember from earlier sessions (MEMORY.md and the daily notes), best hits first. Search here ' +
+        'first. For the exact words of a session use session_search. To read around a hit use memory_get.',
       readOnly: true,
       origin: 'agent',
       input: z.strictObject({
-        query: z.string().min(1).max(1_000).describe('Words to look for, or a question'),
+        query: z.string().min(1).max(1_000).describe('Words to search for, or a question'),
         limit: z.int().min(1).max(50).default(10).describe('How many lines'),
         offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
-        since: day.optional().describe('Only notes of this day or later, as 2026-01-31'),
+        since: day.optional().describe('Only notes of this day or later, such as 2026-01-31'),
         until: day.optional().describe('Only notes of this day or earlier'),
       }),
       async execute({ query, limit, offset, since, until }, context: ToolContext) {
@@ -64,13 +64,13 @@ export function memoryTools(
     defineTool({
       name: 'memory_get',
       description:
-        'Reads lines of MEMORY.md or of a note below memory/. The comment behind a line names its day, session and message.',
+        'Reads lines of MEMORY.md or of a note in memory/. The comment after a line names its day, session and message.',
       readOnly: true,
       origin: 'agent',
       input: z.strictObject({
-        path: z.string().min(1).describe('As memory_search gives it, for example memory/2026-01-31.md'),
+        path: z.string().min(1).describe('A path from memory_search, for example memory/2026-01-31.md'),
         startLine: z.int().min(1).default(1),
-        endLine: z.int().min(1).optional().describe('Default: as far as an answer may reach'),
+        endLine: z.int().min(1).optional().describe('Default: as many lines as fit in a result'),
       }),
       async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
         if (!isMemoryPath(path))
@@ -91,7 +91,7 @@ export function memoryTools(
     defineTool({
       name: 'memory_save',
       description:
-        'Remembers a fact for later sessions: a preference, a decision and its reason, a name. One self-contained statement.',
+        'Remembers a fact for later sessions: a preference, a name, or a decision with its reason. Write one self-contained statement.',
       sessionOnly: true,
       persists: true,
       input: z.strictObject({ content: fact.describe('What to remember') }),
@@ -102,11 +102,11 @@ export function memoryTools(
     defineTool({
       name: 'memory_correct',
       description:
-        'Replaces a fact in MEMORY.md that is wrong or no longer true. The old one stays readable.',
+        'Replaces a fact in MEMORY.md that is wrong or no longer true. The old fact stays readable.',
       sessionOnly: true,
       persists: true,
       input: z.strictObject({
-        old: fact.describe('The fact, or words that only it has'),
+        old: fact.describe('The fact, or words that occur only in it'),
         content: fact.describe('What is true now'),
       }),
       async execute({ old, content }, context: ToolContext) {
@@ -118,9 +118,10 @@ export function memoryTools(
     }),
     defineTool({
       name: 'memory_forget',
-      description: 'Deletes a fact from MEMORY.md and all notes, for good, when the user asks for it.',
+      description:
+        'Permanently deletes a fact from MEMORY.md and all notes. Use it only when the user asks for it.',
       destructive: true,
-      input: z.strictObject({ query: fact.describe('The fact, or words that only it has') }),
+      input: z.strictObject({ query: fact.describe('The fact, or words that occur only in it') }),
       async execute({ query }, context: ToolContext) {
         return answerOf(await serviceOf(context).forget(memoryPrefix(context), query), 'Forgotten');
       },

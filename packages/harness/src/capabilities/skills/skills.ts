@@ -89,7 +89,7 @@ function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
   return defineTool({
     name: LOAD_SKILL,
     description:
-      'Reads the instructions of a skill, and lists its files. Do so before work that its description fits.',
+      'Reads the instructions of a skill, and lists its files. Use it before work that matches the description of a skill.',
     readOnly: true,
     input: z.strictObject({ name: z.string().min(1) }),
     async execute({ name }, { call, state, workspace }) {
@@ -114,11 +114,11 @@ function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
 function readSkillFileTool(skillsOf: Skills, { maxFileChars }: SkillLimits): Tool {
   return defineTool({
     name: 'read_skill_file',
-    description: `Reads a text file of a skill, ${maxFileChars} characters at most at a time.`,
+    description: `Reads a text file of a skill, at most ${maxFileChars} characters at a time.`,
     readOnly: true,
     input: z.strictObject({
-      name: z.string().min(1).describe('The skill'),
-      path: z.string().min(1).describe('Below its folder, as load_skill lists it'),
+      name: z.string().min(1).describe('The name of the skill'),
+      path: z.string().min(1).describe('The path in the folder of the skill, as load_skill lists it'),
       offset: z.int().min(0).default(0).describe('Characters to skip'),
     }),
     async execute({ name, path, offset }, { state, workspace }) {

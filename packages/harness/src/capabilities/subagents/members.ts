@@ -90,8 +90,8 @@ const OF_PARENT = ['plan_enter', 'plan_write', 'plan_exit'];
 export const GENERAL_PURPOSE: Subagent = {
   name: 'general-purpose',
   description:
-    'Works on any task of several steps with a context window of its own: research, searches that take many tries, ' +
-    'changes that can be described completely. Only its final answer comes back.',
+    'Works on any task with several steps in a separate context window: research, searches that take many attempts, ' +
+    'changes that you can describe completely. Returns only its final answer.',
   systemPrompt:
     'You are a subagent: another agent gave you one task and reads only your final answer. Do the whole task, then ' +
     'answer with what was asked for: findings with paths and lines, what you changed, what is open. You cannot ask back.',

@@ -458,7 +458,7 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
 function teamTools(team: Team): readonly Tool[] {
   // Long because it defines three tools with the descriptions that a model reads.
   const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
-  const taskId = z.string().min(1).describe('The id that agent_spawn answered');
+  const taskId = z.string().min(1).describe('The id that agent_spawn returned');
 
   /** Waits for tasks to end. Tasks that take longer continue in the background. */
   async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
@@ -472,10 +472,10 @@ function teamTools(team: Team): readonly Tool[] {
     defineTool({
       name: 'agent_spawn',
       description:
-        'Gives a task to a new subagent, which has a context window of its own and knows nothing of this conversation, and ' +
-        'returns its final answer; or says something more to one that is not working now and remembers what it did. Several ' +
-        'calls in one step run side by side. One that takes longer than timeoutMs goes on in the background, as one with ' +
-        'background does from the start: you are told when it ends.',
+        'Gives a task to a new subagent, and returns its final answer. The subagent has a separate context window and does not ' +
+        'see this conversation. With the id of an earlier task, it continues the subagent of that task, which remembers its ' +
+        'work. Several calls in one step run in parallel. A task that takes longer than timeoutMs, or that you start with ' +
+        'background, runs in the background: you get a message when it ends.',
       // Spawning changes nothing by itself: the parent's permissions and plan mode apply to each call of the subagent.
       readOnly: true,
       timeoutMs: 0,
@@ -483,9 +483,13 @@ function teamTools(team: Team): readonly Tool[] {
         agent: z
           .string()
           .min(1)
-          .describe('A name in the system prompt, or the id of one that has worked, to go on'),
-        task: z.string().trim().min(1).describe('All it needs to know, and what to answer with'),
-        background: z.boolean().default(false).describe('Return at once'),
+          .describe('A name from the system prompt, or the id of an earlier task to continue it'),
+        task: z
+          .string()
+          .trim()
+          .min(1)
+          .describe('Everything that the subagent needs to know, and what its answer must contain'),
+        background: z.boolean().default(false).describe('Return at once, while the subagent works'),
         timeoutMs: milliseconds.describe('Milliseconds to wait for the answer'),
       }),
       async execute({ agent, task, background, timeoutMs }, { state, signal, decisions }) {
@@ -509,8 +513,8 @@ function teamTools(team: Team): readonly Tool[] {
     defineTool({
       name: 'wait_async_results',
       description:
-        'Waits until tasks in the background have ended, and returns their results: all that are running, or those you name, ' +
-        'whose results are shown again. With timeoutMs 0 it only looks.',
+        'Waits until background tasks have ended, and returns their results. Without taskIds it waits for all running tasks. ' +
+        'Results of named tasks are returned again. With timeoutMs 0 it does not wait.',
       readOnly: true,
       timeoutMs: 0,
       input: z.strictObject({
@@ -528,8 +532,8 @@ function teamTools(team: Team): readonly Tool[] {
     defineTool({
       name: 'task_cancel',
       description:
-        'Stops a task, and the tasks that its subagent has given to others. What was done by then stays done, and agent_spawn ' +
-        'with its id can let the subagent go on.',
+        'Stops a task, and the tasks that its subagent started. What it has done so far stays done. To continue the task, call ' +
+        'agent_spawn with its id.',
       readOnly: true,
       input: z.strictObject({ taskId }),
       async execute({ taskId: id }, { state }) {

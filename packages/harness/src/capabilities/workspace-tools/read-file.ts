@@ -11,15 +11,15 @@ export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSetti
   return defineTool({
     name: 'read_file',
     description:
-      `Reads a text file, ${defaultLines} lines and ${maxReadChars} characters at most at a time. The first line of the ` +
-      'answer says which part it is and how to go on.',
+      `Reads a text file, at most ${defaultLines} lines and ${maxReadChars} characters at a time. The first line of the ` +
+      'result says which part it shows and how to read on.',
     readOnly: true,
     paged: true,
     paths: { path: 'read' },
     input: z.strictObject({
       path: z.string().min(1),
-      offset: z.int().min(1).default(1).describe('The line to begin with, from 1'),
-      limit: z.int().min(1).default(defaultLines).describe('Lines to read'),
+      offset: z.int().min(1).default(1).describe('The first line to read, counted from 1'),
+      limit: z.int().min(1).default(defaultLines).describe('How many lines to read'),
       charOffset: z.int().min(0).default(0).describe('Characters to skip in the first line'),
     }),
     async execute({ path, offset, limit, charOffset }, { workspace, signal }) {

@@ -114,11 +114,11 @@ function passedOverLines({ passedOver, linked, cut }: Search): readonly string[]
 export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({
     name: 'list_files',
-    description: `Lists a directory, ${maxEntries} entries at most. Directories end with "/"; files show their size in bytes.`,
+    description: `Lists a directory, at most ${maxEntries} entries. Directories end with "/"; files show their size in bytes.`,
     readOnly: true,
     paths: { path: 'walk' },
     input: z.strictObject({
-      path: z.string().default('').describe('The directory; the root when left out'),
+      path: z.string().default('').describe('The directory. Default: the root'),
       recursive: z.boolean().default(false),
     }),
     async execute({ path, recursive }, context) {
@@ -141,12 +141,12 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
 export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({
     name: 'glob_files',
-    description: `Finds files by pattern, for example "src/**/*.ts", ${maxEntries} at most.`,
+    description: `Finds files by a glob pattern such as "src/**/*.ts", at most ${maxEntries}.`,
     readOnly: true,
     paths: { path: 'walk' },
     input: z.strictObject({
-      pattern: z.string().min(1).max(1_000).describe('Relative to path'),
-      path: z.string().default('').describe('The directory to search; the root when left out'),
+      pattern: z.string().min(1).max(1_000).describe('The pattern, relative to path'),
+      path: z.string().default('').describe('The directory to search. Default: the root'),
     }),
     async execute({ pattern, path }, context) {
       const search = searchOf(context, ignore);
@@ -173,13 +173,13 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
   return defineTool({
     name: 'grep_files',
     description:
-      `Searches files line by line with a regular expression (RE2: no lookaround), ${maxMatches} matches at most. ` +
-      'Answers "path:line: text".',
+      `Searches files line by line with a regular expression (RE2: no lookaround). Returns at most ${maxMatches} matches ` +
+      'as "path:line: text".',
     readOnly: true,
     paths: { path: 'walk' },
     input: z.strictObject({
       pattern: z.string().min(1).max(1_000),
-      path: z.string().default('').describe('A file or directory; the root when left out'),
+      path: z.string().default('').describe('A file or directory. Default: the root'),
       glob: z
         .string()
         .max(1_000)

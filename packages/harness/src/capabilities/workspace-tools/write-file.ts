@@ -4,7 +4,7 @@ import * as z from 'zod';
 export function writeFileTool(): Tool {
   return defineTool({
     name: 'write_file',
-    description: 'Writes a text file, replacing what was there; creates the directories above it.',
+    description: 'Writes a text file. Replaces the file if it exists, and creates its directories.',
     paths: { path: 'write' },
     input: z.strictObject({ path: z.string().min(1), content: z.string() }),
     async execute({ path, content }, { workspace }) {
@@ -21,7 +21,7 @@ export function editFileTool(): Tool {
   return defineTool({
     name: 'edit_file',
     description:
-      'Replaces an exact piece of text in a file. oldText must occur exactly once, unless replaceAll is set; give ' +
+      'Replaces an exact piece of text in a file. oldText must occur exactly once, unless replaceAll is set. Include ' +
       'enough of the surrounding lines to make it unique.',
     paths: { path: 'edit' },
     input: z.strictObject({
