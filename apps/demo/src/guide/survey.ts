@@ -176,7 +176,7 @@ function finish(view: View): Decision {
   const lines = sections.reduce((sum, section) => sum + section.lines, 0);
   const largest = sections.slice(0, 3).map((section) => `${section.area} (${section.lines})`);
   return say(
-    `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest.join(', ')}. The whole report is in ${REPORT}.`,
+    `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest.join(', ')}. The whole report is in \`${REPORT}\`.`,
   );
 }
 

@@ -1,6 +1,9 @@
+import { useComputed } from '@preact/signals';
 import { lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { files } from '../state/session.js';
+import { fileAddress } from '../state/view.js';
 import { CodeBlock } from './parts.js';
 
 /**
@@ -46,7 +49,7 @@ function draw(token: Token, key: number): ComponentChildren {
     case 'hr':
       return <hr key={key} />;
     case 'codespan':
-      return <code key={key}>{token.text}</code>;
+      return <CodeSpan key={key} text={token.text} />;
     case 'code':
       return <CodeBlock key={key} label={token.lang || 'Code'} text={token.text} />;
     case 'list':
@@ -81,6 +84,13 @@ function draw(token: Token, key: number): ComponentChildren {
     default:
       return <span key={key}>{token.raw}</span>;
   }
+}
+
+/** Code in a line. The name of a file that the agent wrote is a link to the file. */
+function CodeSpan({ text }: { readonly text: string }) {
+  const isFile = useComputed(() => files.value.some(({ path }) => path === text)).value;
+  const code = <code>{text}</code>;
+  return isFile ? <a href={fileAddress(text)}>{code}</a> : code;
 }
 
 function inside(token: Token): ComponentChildren {
