@@ -110,9 +110,54 @@ describe('a conversation', () => {
     const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
     await expect.poll(() => evaluate(v.page, left)).toBeLessThan(2);
     await evaluate(v.page, `${view}.scrollTop -= 300`);
-    await v.page.getByRole('main').getByRole('button', { name: 'Latest' }).waitFor();
+    const latest = v.page.getByRole('main').getByRole('button', { name: 'Latest' });
+    await latest.waitFor();
+    const [button, scrolled] = [
+      await latest.boundingBox(),
+      await v.page.locator('.conversation-scroll').boundingBox(),
+    ];
+    expect(button?.y, 'it covers nothing').toBeGreaterThanOrEqual(
+      (scrolled?.y ?? 0) + (scrolled?.height ?? 0),
+    );
     await evaluate(v.page, grow);
     await expect.poll(() => evaluate<number>(v.page, left)).toBeGreaterThan(1000);
+    await latest.click();
+    await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
+    await latest.waitFor({ state: 'detached' });
+  });
+
+  it('of thousands of messages lays out what is near the view, and leads to its beginning', async () => {
+    v.backend.seed('s', function* (stage) {
+      for (let turn = 1; stage.log.length < 2_000; turn++) yield* chat(stage, `Question ${turn}`);
+    });
+    await v.open('s');
+    const turns = v.page.locator('.user-turn');
+    await expect.poll(() => turns.count()).toBe(1_000);
+    const seen = `[...document.querySelectorAll('.user-turn')].filter((turn) => turn.checkVisibility({ contentVisibilityAuto: true })).length`;
+    const laidOut = `[...document.querySelectorAll('.user-turn p')].filter((text) => text.checkVisibility({ contentVisibilityAuto: true })).length`;
+    expect(await evaluate<number>(v.page, seen)).toBe(1_000);
+    expect(await evaluate<number>(v.page, laidOut)).toBeLessThan(100);
+    const view = `document.querySelector('.conversation-scroll')`;
+    const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
+    await expect.poll(() => evaluate(v.page, left)).toBeLessThan(2);
+    await turns.last().getByText('Question 1000').waitFor();
+    await v.page.locator('body').press('k');
+    await v.page.locator('.agent-turn:focus').waitFor();
+    await evaluate(v.page, `${view}.scrollTop = 0`);
+    await turns.first().getByText('Question 1', { exact: true }).waitFor();
+  });
+
+  it('links the name of a file that the agent wrote to the file', async () => {
+    v.backend.seed('s', function* (stage) {
+      yield* stage.begin('Write a report');
+      yield* stage.answer('It is in `REPORT.md`, and `missing.md` is not there.');
+      yield* stage.end();
+    });
+    await v.open('s');
+    await said('REPORT.md').click();
+    await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
+    await v.page.getByRole('button', { name: 'Conversation', exact: true }).click();
+    await expect.poll(() => v.page.locator('.conversation-content a').count()).toBe(1);
   });
 
   it('survives a reload in the middle of an answer', async () => {

@@ -1,4 +1,4 @@
-import { ArrowUp, Square } from 'lucide-preact';
+import { ArrowDown, ArrowUp, Square } from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { shortCount } from '../lib/format.js';
 import { say, usage } from '../state/commands.js';
@@ -13,6 +13,7 @@ import {
   sending,
   stop,
 } from '../state/session.js';
+import { following } from '../state/view.js';
 import { Button } from './parts.js';
 
 /** Returns the placeholder: what sending a text would do now. */
@@ -66,6 +67,11 @@ export function Composer() {
       />
       <div class="row">
         <span class="clip quiet label">{facts.filter(Boolean).join(' · ')}</span>
+        {phase.value === 'ready' && !following.value && (
+          <Button onClick={() => (following.value = true)}>
+            <ArrowDown size={16} aria-hidden="true" /> Latest
+          </Button>
+        )}
         {running && (
           <Button class="composer-stop" onClick={() => void stop()}>
             <Square size={12} fill="currentColor" /> Stop

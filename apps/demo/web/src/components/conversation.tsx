@@ -1,6 +1,7 @@
+import { useSignal, useSignalEffect } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
-import { ArrowDown, CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { plural, share, shortCount } from '../lib/format.js';
 import { liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
@@ -93,6 +94,21 @@ function BlockOrMark({ block }: { readonly block: Block }) {
 
 /** Pixels from the end within which the view counts as being at the end. */
 const NEAR = 48;
+/** Blocks that are drawn at once. In a long conversation the last ones come first, and the others follow frame by frame. */
+const AT_ONCE = 24;
+
+/** Returns the blocks that are drawn so far: in the end, all of them. */
+function useDrawn(id: string): readonly Block[] {
+  const all = blocks.value;
+  const drawn = useSignal({ id, count: AT_ONCE });
+  const count = drawn.value.id === id ? drawn.value.count : AT_ONCE;
+  useEffect(() => {
+    if (count >= all.length) return;
+    const frame = requestAnimationFrame(() => (drawn.value = { id, count: count + AT_ONCE }));
+    return () => cancelAnimationFrame(frame);
+  }, [id, count, all.length]);
+  return all.slice(-count);
+}
 
 /** The turns. The view follows new content at the end, unless the user has scrolled up. */
 function Conversation() {
@@ -100,6 +116,7 @@ function Conversation() {
   const content = useRef<HTMLDivElement>(null);
   const top = useRef(0);
   const id = sessionId.value;
+  const drawn = useDrawn(id);
 
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
@@ -121,39 +138,31 @@ function Conversation() {
     following.value = near || (following.peek() && view.scrollTop >= top.current);
     top.current = view.scrollTop;
   };
-  const toEnd = () => {
-    following.value = true;
-    scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
-  };
+  useSignalEffect(() => {
+    if (following.value) scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
+  });
   // Something that the user opens should stay in place.
   const onClick = (event: MouseEvent) => {
     if ((event.target as Element).closest('[data-fold]')) following.value = false;
   };
 
   return (
-    <div class="conversation-view column">
-      <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
-        <div class="conversation-content" ref={content} onClick={onClick}>
-          {blocks.value.map((block) => (
-            <BlockOrMark key={block.id} block={block} />
-          ))}
-          <ApproveAll />
-          {pending.value.map((waiting) => (
-            <Approval key={waiting.id} call={waiting} />
-          ))}
-          {liveTurnBegins.value && (
-            <div class="block agent-turn stack" aria-busy="true">
-              <Draft />
-            </div>
-          )}
-        </div>
+    <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
+      <div class="conversation-content" ref={content} onClick={onClick}>
+        {drawn.map((block) => (
+          <BlockOrMark key={block.id} block={block} />
+        ))}
+        <ApproveAll />
+        {pending.value.map((waiting) => (
+          <Approval key={waiting.id} call={waiting} />
+        ))}
+        {liveTurnBegins.value && (
+          <div class="block agent-turn stack" aria-busy="true">
+            <Draft />
+          </div>
+        )}
       </div>
-      {!following.value && (
-        <Button class="conversation-latest" onClick={toEnd}>
-          <ArrowDown size={16} /> Latest
-        </Button>
-      )}
     </div>
   );
 }
