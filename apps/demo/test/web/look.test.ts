@@ -154,9 +154,32 @@ describe('on a phone', () => {
       await v.open('a');
       await v.page.getByRole('button', { name: 'Conversations' }).click();
       await v.picture('390-light-drawer');
+      // A focused field would open the keyboard.
+      expect(await evaluate(v.page, 'document.activeElement.tagName')).toBe('DIALOG');
       await v.page.getByRole('link', { name: /The second/ }).click();
       await v.page.locator('.user-turn', { hasText: 'The second' }).waitFor();
       await expect.poll(() => v.page.locator('.sessions').count()).toBe(0);
+    });
+  });
+
+  it('a finger hits every button, and what is read has most of a low screen', async () => {
+    const low = { viewport: { width: 844, height: 390 }, hasTouch: true, isMobile: true };
+    await visiting(low, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      await v.page.locator('[data-fold="counted"]').waitFor();
+      const targets = `[...document.querySelectorAll('button, a, input')].map((one) => [one.textContent || one.ariaLabel, one.getBoundingClientRect().height])`;
+      for (const [name, height] of await evaluate<[string, number][]>(v.page, targets))
+        expect(height, name).toBeGreaterThanOrEqual(24);
+      const read = await v.page.locator('.conversation-scroll').boundingBox();
+      expect(read?.height).toBeGreaterThan(390 / 2);
+    });
+    await visiting({ viewport: { width: 390, height: 300 } }, async (v) => {
+      await v.open();
+      const view = `document.querySelector('.conversation-scroll')`;
+      await evaluate(v.page, `${view}.scrollTop = 0`);
+      const above = `${view}.getBoundingClientRect().top - document.querySelector('.empty h2').getBoundingClientRect().top`;
+      expect(await evaluate(v.page, above), 'nothing is cut off above').toBeLessThanOrEqual(0);
     });
   });
 });

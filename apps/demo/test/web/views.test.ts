@@ -38,6 +38,8 @@ describe('the places of a conversation, in the panel', () => {
     await expect.poll(() => track().getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
     await number().fill('5');
     await section('Request 5').locator('.request-row').first().waitFor();
+    const row = await section('Request 5').locator('.request-row').first().boundingBox();
+    expect((row?.y ?? 0) + (row?.height ?? 0), 'it is in view').toBeLessThan(800);
     await step('Previous').click();
     await section('Request 4').waitFor();
     await step('Latest').click();

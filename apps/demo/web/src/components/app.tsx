@@ -52,8 +52,10 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = open.value;
   useEffect(() => {
-    if (shown) dialog.current?.showModal();
-    else dialog.current?.close();
+    if (!shown) return dialog.current?.close();
+    dialog.current?.showModal();
+    // A focused search field would open the keyboard of a phone.
+    dialog.current?.focus();
   }, [shown]);
   if (hasRoom) return children;
   const close = () => {
@@ -64,6 +66,7 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
     <dialog
       ref={dialog}
       class={`overlay overlay-${side}`}
+      tabIndex={-1}
       aria-label={label}
       onClose={close}
       onClick={(event) => event.target === dialog.current && close()}

@@ -1,6 +1,7 @@
 import { useSignalEffect } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
 import { Circle, CircleCheck, CircleDot, Shrink, TriangleAlert } from 'lucide-preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { FileInfo } from '../../../src/page.js';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
 import { replyInWords } from '../state/blocks.js';
@@ -127,6 +128,8 @@ function placeTitle({ request, compaction }: Place, index: number): string {
 /** The messages of the selected place, with the changes there. Without one, the current messages, collapsed. */
 function ShownPlace() {
   const at = lookedAt.value;
+  const shown = useRef<HTMLDivElement>(null);
+  useEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [at]);
   if (at === undefined)
     return (
       <Fold id="messages-now" line={<span class="grow heading">What the model sees now</span>}>
@@ -136,11 +139,13 @@ function ShownPlace() {
   const place = places.value[at - 1];
   const { messageId } = place ?? {};
   return (
-    <Section title={place ? placeTitle(place, at - 1) : `Place ${at}`}>
-      {messageId && <p class="quiet small">{replyInWords([messageId]).split('\n')[0]}</p>}
-      {messageId && <Button onClick={() => showMessage(messageId)}>Show the answer</Button>}
-      <RequestChanges key={at} place={at} whole />
-    </Section>
+    <div class="shown-place" ref={shown}>
+      <Section title={place ? placeTitle(place, at - 1) : `Place ${at}`}>
+        {messageId && <p class="quiet small">{replyInWords([messageId]).split('\n')[0]}</p>}
+        {messageId && <Button onClick={() => showMessage(messageId)}>Show the answer</Button>}
+        <RequestChanges key={at} place={at} whole />
+      </Section>
+    </div>
   );
 }
 

@@ -171,7 +171,7 @@ function Conversation() {
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
-  const nothing = `Compaction saved nothing yet: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
+  const nothing = `Not compacted yet: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   return (
     <button type="button" class="worth small" title="How this is counted" onClick={showSavings}>
       {savingsInWords(savings) || nothing}
