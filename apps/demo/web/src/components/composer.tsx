@@ -25,6 +25,7 @@ function hint(): string {
 
 /** The input for messages to the agent and commands. */
 export function Composer() {
+  // Long because most of it is the markup of the form.
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draftText.value;
   const running = call.value !== undefined || compacting.value !== undefined;
