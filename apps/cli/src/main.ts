@@ -10,4 +10,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   isRead = false;
 });
 
+// A warning is one line for people. A chat, which listens itself, shows it above the input.
+process.removeAllListeners('warning').on('warning', ({ message }) => {
+  if (process.listenerCount('warning') === 1) process.stderr.write(`${message}\n`);
+});
+
 process.exitCode = await runCli(process.argv.slice(2), { output: process.stdout, errors: process.stderr });

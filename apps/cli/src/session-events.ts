@@ -2,8 +2,8 @@ import {
   type AgentState,
   compactionCostOf,
   openSession,
+  type Receipt,
   RuntimeContext,
-  type SessionKey,
   type SessionKeyParts,
   type SessionLog,
 } from '@x/core';
@@ -22,47 +22,41 @@ import { UsageError } from './command.js';
 import { findLog, findSession, noSession } from './find-session.js';
 import { type IdentityValues, openWorkspace } from './identity-options.js';
 import { type StoreValues, withStore } from './open-store.js';
+import { compactionLines } from './terminal/compaction-words.js';
 
 /** A session, and the events that are stored with its log. */
 export interface SessionEvents {
   readonly state: AgentState;
+  readonly log: SessionLog;
   readonly events: readonly KeptEvent[];
 }
 
 /**
- * Reads a stored session with its log.
+ * Reads a stored session with its log and events.
  *
  * @throws {UsageError} if the session does not exist, or its log is elsewhere.
  */
-export async function readSession(
+export async function readEvents(
   values: StoreValues & IdentityValues,
   { sessionId, ...scope }: SessionKeyParts,
-): Promise<{ readonly key: SessionKey; readonly state: AgentState; readonly log: SessionLog }> {
+): Promise<SessionEvents> {
   return withStore(values, { readOnly: true }, async (store) => {
     const key = await findSession(store, scope, sessionId);
     const { state, version } = await openSession(store, key);
     if (version === 0) throw noSession(key);
     const log = await findLog(values, key);
-    if (log !== undefined) return { key, state, log };
-    throw new UsageError(
-      `No log of session ${sessionId} is in ${values.workspace}. Name its folder with --workspace DIR.`,
-    );
+    if (log === undefined)
+      throw new UsageError(
+        `No log of session ${sessionId} is in ${values.workspace}. Name its folder with --workspace DIR.`,
+      );
+    const kept = { storage: openWorkspace(values), log: () => log, state: async () => state };
+    const context = RuntimeContext.of({ sessionId: key.parts.sessionId });
+    return { state, log, events: await eventLog().read(kept, context) };
   });
 }
 
-/** Like {@link readSession}, but also reads the events of the session. */
-export async function readEvents(
-  values: StoreValues & IdentityValues,
-  parts: SessionKeyParts,
-): Promise<SessionEvents> {
-  const { key, state, log } = await readSession(values, parts);
-  const { sessionId } = key.parts;
-  const kept = { storage: openWorkspace(values), log: () => log, state: async () => state };
-  return { state, events: await eventLog().read(kept, RuntimeContext.of({ sessionId })) };
-}
-
 /** Describes what compaction saved in a session, and what the session cost. */
-export function costLines({ state, events }: SessionEvents): readonly string[] {
+export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readonly string[] {
   const { tokens, cost } = spendingOf(state);
   const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
   return [
@@ -72,8 +66,14 @@ export function costLines({ state, events }: SessionEvents): readonly string[] {
   ];
 }
 
+/** Describes what the model no longer sees of a session, and why. */
+export function explanation({ markdown }: Receipt, events: readonly KeptEvent[]): string {
+  const why = compactionLines(events);
+  return why.length === 0 ? markdown : [markdown.trimEnd(), '', '## Why', ...why].join('\n');
+}
+
 /** @throws {UsageError} if the session has fewer requests. */
-export function requestOf({ events }: SessionEvents, number: number): SeenRequest {
+export function requestOf({ events }: Pick<SessionEvents, 'events'>, number: number): SeenRequest {
   const places = events.filter(isPlace);
   let requests = 0;
   const place = places.findIndex(({ type }) => type === 'model.started' && ++requests === number);

@@ -82,6 +82,8 @@ class Chat {
   }
 
   async run(): Promise<void> {
+    const onWarning = ({ message }: Error) => this.#printer.note(message);
+    process.on('warning', onWarning);
     try {
       if (this.#options.picks) await this.#pick();
       await this.#announce();
@@ -96,6 +98,7 @@ class Chat {
       }
       this.#printer.note(`Go on with --session ${this.#context.sessionId}`);
     } finally {
+      process.off('warning', onWarning);
       this.#input.close();
     }
   }

@@ -6,6 +6,9 @@ const WIDE =
 /** Characters that take no column: combining marks and joiners. */
 const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}]/gu;
 
+/** Matches an escape code, or one character. */
+const CHARACTER = /\p{Cc}\[[\d;]*m|[\s\S]/gu;
+
 /** Counts the columns of a line, without its escape codes. */
 export function columnsOf(line: string): number {
   const text = stripVTControlCharacters(line).replaceAll(NO_COLUMN, '').replaceAll(WIDE, '  ');
@@ -25,10 +28,24 @@ export function rowsOf(text: string, columns: number): readonly string[] {
   });
 }
 
+/** Splits a line into rows of a terminal, at spaces where possible. */
+export function wordRowsOf(line: string, columns: number): readonly string[] {
+  const rows: string[] = [];
+  for (let rest = line; ; ) {
+    const end = endOf(rest, columns);
+    if (end === rest.length) return [...rows, rest];
+    const space = rest.lastIndexOf(' ', end);
+    // An indent alone is not a row.
+    const isWord = rest.slice(0, Math.max(0, space)).trim() !== '';
+    rows.push(rest.slice(0, isWord ? space : end));
+    rest = rest.slice(isWord ? space + 1 : end);
+  }
+}
+
 /** Returns the index at which a text has filled this many columns. At least one character fits. */
 export function endOf(text: string, columns: number): number {
   let [end, taken] = [0, 0];
-  for (const char of text) {
+  for (const [char] of text.matchAll(CHARACTER)) {
     taken += columnsOf(char);
     if (taken > columns && end > 0) break;
     end += char.length;

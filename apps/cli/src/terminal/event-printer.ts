@@ -1,4 +1,4 @@
-import { type AgentEvent, type CompactionStep, type ContextUsage, textOf } from '@x/core';
+import { type AgentEvent, type ContextUsage, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
 import { formatRule } from '@x/harness';
 import {
@@ -9,6 +9,7 @@ import {
   renderResult,
   shortNumber,
 } from '@x/harness/view';
+import { changeInWords, stepLines } from './compaction-words.js';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -78,7 +79,7 @@ const NOTES: {
   'context.compacted': (event) => [
     'magenta',
     event.status === 'applied'
-      ? `── Context compacted · ${event.stagesUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${shortNumber(event.tokensBefore)} → ${shortNumber(event.tokensAfter)} tokens ──`
+      ? `── Context compacted · ${event.stagesUsed || 'repaired'} · ${changeInWords(event)} ──`
       : `── Context not compacted · ${event.status}: ${event.message} ──`,
   ],
   'task.changed': ({ taskId, subagent, status }) => ['dim', `task ${taskId} (${subagent}): ${status}`],
@@ -195,17 +196,6 @@ export class EventPrinter {
     this.#endLine();
     this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
   }
-}
-
-/** Describes what each stage of a compaction did, one line per stage. */
-export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
-  return steps.map(({ stage, tokensBefore, tokensAfter, note }) => {
-    const change =
-      tokensAfter === tokensBefore
-        ? 'nothing'
-        : `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
-    return `   ${stage}: ${[change, note].filter(Boolean).join(' · ')}`;
-  });
 }
 
 function indented(lines: readonly RenderedLine[]): readonly string[] {

@@ -1,4 +1,4 @@
-import { columnsOf, endOf } from './columns.js';
+import { columnsOf, wordRowsOf } from './columns.js';
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & {
@@ -49,17 +49,10 @@ export class Screen {
       this.#output.write(text);
       return;
     }
-    const all = this.#line + text;
-    const end = all.lastIndexOf('\n') + 1;
-    let [whole, rest] = [all.slice(0, end), all.slice(end)];
-    // A full row ends at its last space. Only the part that may still grow is kept.
-    for (let cut = endOf(rest, this.#columns); cut < rest.length; cut = endOf(rest, this.#columns)) {
-      const space = rest.lastIndexOf(' ', cut);
-      whole += `${rest.slice(0, space > 0 ? space : cut)}\n`;
-      rest = rest.slice(space > 0 ? space + 1 : cut);
-    }
-    this.#line = rest;
-    this.#draw(whole);
+    const rows = (this.#line + text).split('\n').flatMap((line) => wordRowsOf(line, this.#columns));
+    // The last row may still grow.
+    this.#line = rows.pop() ?? '';
+    this.#draw(rows.map((row) => `${row}\n`).join(''));
   }
 
   /** Redraws the footer. */

@@ -2,10 +2,10 @@ import { type AgentState, type ContextUsage, RuntimeContext, readText } from '@x
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { shortNumber } from '@x/harness/view';
-import { columns } from '../command.js';
+import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
-import { costLines, requestOf } from '../session-events.js';
-import { stepLines } from './event-printer.js';
+import { costLines, explanation, requestOf } from '../session-events.js';
+import { changeInWords, stepLines } from './compaction-words.js';
 
 /** The agent and the session that a command works on. */
 export interface ChatScope {
@@ -65,22 +65,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
-      const {
-        status,
-        message: reason,
-        messagesBefore,
-        messagesAfter,
-        tokensBefore,
-        tokensAfter,
-        steps,
-      } = outcome;
-      const did = stepLines(steps)
-        .map((line) => `\n${line}`)
-        .join('');
-      if (status !== 'applied') return { say: `Not compacted (${status}): ${reason}${did}` };
-      return {
-        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens. /undo takes it back.${did}`,
-      };
+      const did = stepLines(outcome.steps).map((line) => `\n${line}`);
+      const say =
+        outcome.status === 'applied'
+          ? `Compacted: ${changeInWords(outcome)}. /undo takes it back.`
+          : `Not compacted (${outcome.status}): ${outcome.message}`;
+      return { say: [say, ...did].join('') };
     },
   },
   undo: {
@@ -101,7 +91,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
-        return { say: `Pinned as ${pin.id}, /unpin ${pin.id} lets go of it: ${headOf(pin.text, 80)}` };
+        return { say: `Pinned; /unpin ${pin.id} removes the pin: ${headOf(pin.text, 80)}` };
       }
       const { pins = [] } = (await agent.explain(context)) ?? {};
       const lines = pins.map(({ id, text }) => `${id} ${headOf(text.replaceAll(/\s+/g, ' '), 80)}`);
@@ -119,8 +109,11 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   explain: {
     usage: '/explain',
-    summary: 'shows what the model no longer sees, where it is, and what compactions saved',
-    run: async ({ agent, context }) => ({ say: (await agent.explain(context))?.markdown ?? NOTHING_YET }),
+    summary: 'shows what the model no longer sees, where it is, and why it was removed',
+    async run({ agent, context, events }) {
+      const receipt = await agent.explain(context);
+      return { say: receipt ? explanation(receipt, await events.read(agent, context)) : NOTHING_YET };
+    },
   },
   plan: {
     usage: '/plan [on|off]',
@@ -201,7 +194,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
       if (argument !== '') {
-        const seen = requestOf({ state, events: await events.read(agent, context) }, Number(argument));
+        const seen = requestOf({ events: await events.read(agent, context) }, Number(argument));
         return { say: seen.messages.map((message) => renderMessage(message, false)).join('\n\n') };
       }
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
@@ -269,7 +262,10 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   const [, name = ''] = /^\/(\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command !== undefined) return command.run(scope, line.slice(name.length + 1).trim());
-  return { say: name === 'help' || name === '' ? HELP : `There is no command /${name}.\n${HELP}` };
+  if (name === 'help' || name === '') return { say: HELP };
+  return {
+    say: `There is no command /${name}${didYouMean(name, Object.keys(commands), '/') || '.'} /help lists them.`,
+  };
 }
 
 /** Returns the plan of a session with its path; `undefined` if there is none yet. */

@@ -104,10 +104,10 @@ describe('a chat', () => {
     );
     expect(shown).toContain('[ ] Look around');
     expect(shown).toMatch(/Compacted: \d+ → \d+ messages/);
-    expect(shown).toMatch(/ {3}summarize: [\d.]+k? → [\d.]+k? tokens/);
+    expect(shown).toMatch(/ {3}summarize: (?:\d+ → \d+ messages · )?[\d.]+k? → [\d.]+k? tokens/);
     expect(shown).toContain('Nothing is pinned.');
     expect(shown).toContain('There is no message r99.');
-    expect(shown).toContain('Pinned as p1, /unpin p1 lets go of it: Amounts are in cents.');
+    expect(shown).toContain('Pinned; /unpin p1 removes the pin: Amounts are in cents.');
     expect(shown).toContain('There is no message before r99.');
     expect(shown).toMatch(/# What the model no longer sees[\s\S]+2 of 2 pins present/);
     expect(shown).toContain('p2 Plan\n');
@@ -126,7 +126,7 @@ describe('a chat', () => {
       ['/resume', '/frobnicate', 'Now', '/resume s-2', '/resume s-1', '/exit'],
     );
     expect(shown).toContain('does not exist');
-    expect(shown).toContain('There is no command /frobnicate.');
+    expect(shown).toContain('There is no command /frobnicate. /help lists them.');
     expect(shown).toContain('Late.');
     expect(shown).toContain('You have no session s-2');
     expect(shown).toContain('This is session s-1 now.');

@@ -184,32 +184,63 @@ describe('x run on a terminal', () => {
     expect(terminal.typed).toBe('> x');
   });
 
-  it('says what compaction saved, what the session cost, and what the model saw', async () => {
+  it('answers five questions of users, each with one command in the chat and one in the shell', async () => {
+    const answers = ['Blue. '.repeat(2_000), 'Red. '.repeat(2_000), ...Array(9).fill('Green.')];
     const { terminal, press, seen } = await open(
-      [{ text: 'Blue. '.repeat(2_000) }, { text: 'Red.' }],
+      answers.map((text) => ({ text })),
       '-s s-1',
     );
     await seen('new session s-1');
-    press('Which colour?\r');
-    await seen(/Blue\.[\s\S]* out/);
-    press('Another\r');
-    await seen(/Red\.[\s\S]* out/);
+    for (const [asked, answered] of [
+      ['Which colour?', 'Blue'],
+      ['Another', 'Red'],
+      ['A third', 'Green'],
+    ] as const) {
+      press(`${asked}\r`);
+      await seen(new RegExp(`${answered}\\.[\\s\\S]* out`));
+    }
     press('/compact\r');
-    await seen(/Compacted: |Not compacted/);
+    await seen(/Compacted: [\s\S]* tokens\. \/undo takes it back\./);
+    press('And a last one\r');
+    await seen(/And a last one\n.*\n.* out/);
+    // What did it save, and what did it cost?
     press('/cost\r');
-    await seen(/compaction: no model call, saved [\s\S]*all model calls: 210 tokens/);
+    const cost =
+      /Without compaction: [\d.]+k tokens[\s\S]*saved [\d.]+k tokens[\s\S]*all model calls: \d+ tokens/;
+    await seen(cost);
+    // What is gone, and why was it removed?
+    press('/explain\r');
+    const gone =
+      /What the model no longer sees[\s\S]*\d of \d messages are gone[\s\S]*## Why\n- You asked for it: .*[\d.]+k → [\d.]+k tokens/;
+    await seen(gone);
+    // What did the model see in a request?
     press('/context 1\r');
     await seen(/user\nWhich colour\?/);
     press('/context 9\r');
-    await seen('The session has 2 requests: there is no request 9.');
+    await seen('The session has 4 requests: there is no request 9.');
     expect(terminal.text).not.toContain('undefined');
+    expect(terminal.text, 'warnings are lines for people').not.toMatch(/\(node:\d+\)|trace-warnings/);
+
     const env = { ...process.env, HOME: directory };
-    const cost = await runCommand(['sessions', 'cost', 's-1'], { cwd: directory, env });
-    expect(cost.stdout, cost.stderr).toMatch(/all model calls: 210 tokens\n$/);
-    const request = await runCommand(['show', 's-1', '--request', '2'], { cwd: directory, env });
+    const run = (...args: string[]) => runCommand(args, { cwd: directory, env });
+    expect((await run('sessions', 'cost', 's-1')).stdout).toMatch(cost);
+    expect((await run('sessions', 'explain', 's-1')).stdout).toMatch(gone);
+    const request = await run('show', 's-1', '--request', '2');
     expect(request.stdout, request.stderr).toMatch(/Which colour\?[\s\S]*Blue\.[\s\S]*user\nAnother\n/);
     expect(request.stdout).not.toContain('Red.');
-    const wrong = await runCommand(['show', 's-1', '--request', '3'], { cwd: directory, env });
-    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no request 3') });
+    const wrong = await run('show', 's-1', '--request', '5');
+    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no request 5') });
+  });
+
+  it('wraps lines between words, a note as well as an answer', async () => {
+    const { terminal, press, seen } = await open([{ text: 'Hello.' }], '', 40);
+    await seen('compatible:fake');
+    press('Hi\r');
+    await seen('Hello.');
+    press('/nope\r');
+    await seen(/There is no command \/nope\. \/help lists\nthem\./);
+    press('/pni\r');
+    await seen(/did\syou\smean\s\/pin\?/);
+    for (const line of terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
   });
 });

@@ -5,7 +5,7 @@ import { command } from '../../command.js';
 import { findLog, findSession, noSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { storeOptions, withStore } from '../../open-store.js';
-import { costLines, readEvents, readSession } from '../../session-events.js';
+import { costLines, explanation, readEvents } from '../../session-events.js';
 
 const options = { ...storeOptions, ...identityOptions } as const;
 
@@ -18,9 +18,12 @@ export const explainSession = command({
     'Shows what the model no longer sees of a session (requests, errors, conclusions, files), and what that saved.',
   examples: ['x sessions explain s-001', 'x sessions explain s-001 --json | jq .items'],
   async run({ values, positionals: [sessionId = ''], output }) {
-    const receipt = await whatIsGone(await readSession(values, { ...scopeOf(values), sessionId }));
-    const { markdown, ...data } = receipt;
-    output.write(values.json ? `${JSON.stringify(data)}\n` : `${printable(markdown)}\n`);
+    const found = await readEvents(values, { ...scopeOf(values), sessionId });
+    const receipt = await whatIsGone(found);
+    const { markdown: _, ...data } = receipt;
+    output.write(
+      values.json ? `${JSON.stringify(data)}\n` : `${printable(explanation(receipt, found.events))}\n`,
+    );
   },
 });
 

@@ -1,6 +1,7 @@
 import type { CompactionStep } from '@x/core';
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
-import { duration, exactCount, plural, shortCount } from '../lib/format.js';
+import { changeInWords, REASONS } from '../../../../cli/src/terminal/compaction-words.js';
+import { duration, plural } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
 import { Button, Facts, Fold } from './parts.js';
@@ -14,23 +15,8 @@ const heads: Readonly<Record<Compaction['status'], string>> = {
   aborted: 'Compaction stopped',
 };
 
-const reasons: Readonly<Record<Compaction['reason'], string>> = {
-  proactive_budget: 'The window was nearly full',
-  request_too_large: 'The provider refused the request as too large',
-  manual: 'You asked for it',
-};
-
 interface CompactionProps {
   readonly compaction: Compaction;
-}
-
-type Change = Pick<Compaction, 'messagesBefore' | 'messagesAfter' | 'tokensBefore' | 'tokensAfter'>;
-
-/** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
-export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
-  const tokens = `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
-  const messages = `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
-  return messagesBefore === messagesAfter ? tokens : `${messages} · ${tokens}`;
 }
 
 /** Returns the headline for the outcome of a compaction. */
@@ -96,7 +82,7 @@ function CompactionDetails({ compaction }: CompactionProps) {
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
   const isPlain = isStanding(compaction) && reason !== 'manual';
   const facts: readonly (readonly [string, string])[] = [
-    ['Why', reasons[reason]],
+    ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
     ['How', join(inWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
   ];

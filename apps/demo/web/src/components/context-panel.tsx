@@ -2,6 +2,7 @@ import { useSignalEffect } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
 import { Circle, CircleCheck, CircleDot, Shrink, TriangleAlert } from 'lucide-preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { changeInWords } from '../../../../cli/src/terminal/compaction-words.js';
 import type { FileInfo } from '../../../src/page.js';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
 import { replyInWords } from '../state/blocks.js';
@@ -9,7 +10,7 @@ import { busy, context, files, info, loadFiles, places, state, transcript } from
 import { showCompaction, showMessage } from '../state/show-message.js';
 import { fatesInWords, isStanding, type Place, standingInWords } from '../state/transcript.js';
 import { fileAddress, lookedAt } from '../state/view.js';
-import { changeInWords, headOf } from './compaction.js';
+import { headOf } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
 import { Gone } from './gone.js';
 import { Button, Fold, Section } from './parts.js';

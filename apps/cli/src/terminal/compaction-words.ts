@@ -1,0 +1,50 @@
+import type { AgentEvent, CompactionStep } from '@x/core';
+import { type KeptEvent, shortNumber } from '@x/harness/view';
+
+type Compacted = Extract<AgentEvent, { readonly type: 'context.compacted' }>;
+type Change = Pick<Compacted, 'messagesBefore' | 'messagesAfter' | 'tokensBefore' | 'tokensAfter'>;
+
+/** Why a compaction ran, for people. */
+export const REASONS: Readonly<Record<Compacted['reason'], string>> = {
+  proactive_budget: 'The window was nearly full',
+  request_too_large: 'The provider refused the request as too large',
+  manual: 'You asked for it',
+};
+
+/** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
+export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
+  const tokens = `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
+  return messagesBefore === messagesAfter
+    ? tokens
+    : `${messagesBefore} → ${messagesAfter} messages · ${tokens}`;
+}
+
+/** Describes the steps of a compaction, one line each: those that changed something or, without one, all of them. */
+export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
+  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
+  const shown = effective.length > 0 ? effective : steps;
+  return shown.map((step) => {
+    const change = effective.length > 0 ? changeInWords(step) : 'nothing';
+    return `   ${step.stage}: ${[change, step.note].filter(Boolean).join(' · ')}`;
+  });
+}
+
+/** Maximum number of compactions that are listed. */
+const MOST = 10;
+
+/** Lists the latest compactions of a session with their reasons, one line each. */
+export function compactionLines(events: readonly KeptEvent[]): readonly string[] {
+  const lines: string[] = [];
+  const standing: number[] = [];
+  for (const event of events) {
+    const undone = event.type === 'context.restored' ? standing.pop() : undefined;
+    if (undone !== undefined) lines[undone] += ' (undone)';
+    if (event.type !== 'context.compacted') continue;
+    const { reason, status, message } = event;
+    if (status === 'applied') standing.push(lines.length);
+    lines.push(
+      `- ${REASONS[reason]}: ${status === 'applied' ? changeInWords(event) : `${status}, ${message}`}`,
+    );
+  }
+  return lines.slice(-MOST);
+}
