@@ -1,4 +1,4 @@
-import type { JsonValue, PendingCall } from '@x/core';
+import type { PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
 import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/harness/view';
 
@@ -18,7 +18,7 @@ export interface Human {
 export type Preview = (call: PendingCall) => Promise<RenderedCall>;
 
 /** The answers by key. */
-const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', e: 'edit', a: 'always', s: 'show all' } as const;
+const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', a: 'always', s: 'show all' } as const;
 
 /** Shows each pending tool call, and asks for a decision. Calls without an answer stay pending. */
 export async function askDecisions(
@@ -65,14 +65,6 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
       case 's':
         human.show(whole);
         break;
-      case 'e': {
-        const written = await human.ask('The input to run it with, as JSON: ');
-        if (written === undefined) return undefined;
-        const input = parse(written);
-        if (input !== undefined) return { type: 'edit', input };
-        human.show('This is not valid JSON.');
-        break;
-      }
       default:
         human.show('Nothing is decided yet: press one of the keys.');
     }
@@ -93,12 +85,4 @@ function callText({ lines, rest }: RenderedCall): string {
 
 function lineText({ mark, text }: RenderedLine): string {
   return mark === '' ? `  ${text}` : `${mark} ${text}`;
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -137,10 +137,8 @@ class Chat {
       if (await this.#pick()) await this.#announce();
     } else if ('resume' in result) await this.#turn(this.#agent.resumeStream(this.#context, { onWait }));
     else {
-      if ('session' in result) this.#context = result.session;
       this.#printer.note(result.say);
-      if ('session' in result) await this.#announce();
-      else await this.#count();
+      await this.#count();
     }
     return true;
   }

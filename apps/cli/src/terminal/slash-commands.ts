@@ -1,4 +1,4 @@
-import { type AgentState, type ContextUsage, RuntimeContext, readText } from '@x/core';
+import { type AgentState, type ContextUsage, type RuntimeContext, readText } from '@x/core';
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { shortNumber } from '@x/harness/view';
@@ -6,6 +6,7 @@ import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, explanation, requestOf } from '../session-events.js';
 import { changeInWords, stepLines } from './compaction-words.js';
+import { sources } from './sources.js';
 
 /** The agent and the session that a command works on. */
 export interface ChatScope {
@@ -17,12 +18,11 @@ export interface ChatScope {
   readonly usage?: ContextUsage | undefined;
 }
 
-/** The effect of a command: a line to show, a turn to run, another session, the choice of one, or the end. */
+/** The effect of a command: a line to show, a turn to run, the choice of a session, or the end. */
 export type CommandResult =
   | { readonly say: string }
   | { readonly resume: true }
   | { readonly pick: true }
-  | { readonly session: RuntimeContext; readonly say: string }
   | { readonly exit: true };
 
 interface SlashCommand {
@@ -202,16 +202,9 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     },
   },
   resume: {
-    usage: '/resume [session]',
-    summary: 'continues a call that stopped, or another session',
-    async run({ agent, context }, argument) {
-      if (argument === '') return { resume: true };
-      const session = RuntimeContext.builder(context).sessionId(argument).build();
-      if ((await agent.state(session)) === undefined) {
-        return { say: `You have no session ${argument}. /sessions lists the latest ones.` };
-      }
-      return { session, say: `This is session ${argument} now.` };
-    },
+    usage: '/resume',
+    summary: 'continues a call that stopped',
+    run: async () => ({ resume: true }),
   },
   sessions: {
     usage: '/sessions',
@@ -227,28 +220,20 @@ const commands: Readonly<Record<string, SlashCommand>> = {
 
 const HELP = columns(Object.values(commands).map(({ usage, summary }) => [usage, summary])).join('\n');
 
-const SOURCES = {
-  system: 'system prompt',
-  tools: 'tools',
-  summary: 'summary',
-  conversation: 'conversation',
-  toolResults: 'tool results',
-  reminders: 'reminders',
-} as const;
-
 /** Describes the latest request by source, one line each, the largest first. */
 function windowLines(usage: ContextUsage | undefined): readonly string[] {
   if (usage === undefined) return [];
   const { total, contextWindow } = usage;
   const share = (tokens: number) => `${Math.round((100 * tokens) / (contextWindow ?? total))} %`;
   const row = (name: string, tokens: number) =>
-    `  ${name.padEnd(15)}${shortNumber(tokens).padStart(7)}  ${share(tokens).padStart(5)}`;
-  const named = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter((name) => usage[name] > 0);
+    `  ${name.padEnd(20)}${shortNumber(tokens).padStart(7)}  ${share(tokens).padStart(5)}`;
+  const found = sources.map(({ key, name }) => ({ name, tokens: usage[key] }));
+  const filled = found.filter(({ tokens }) => tokens > 0).sort((a, b) => b.tokens - a.tokens);
   return [
     'Tokens of the latest request:',
-    ...named.toSorted((a, b) => usage[b] - usage[a]).map((name) => row(SOURCES[name], usage[name])),
-    row('all', total),
-    ...(contextWindow === undefined ? [] : [row('window', contextWindow)]),
+    ...filled.map(({ name, tokens }) => row(name, tokens)),
+    row('All', total),
+    ...(contextWindow === undefined ? [] : [row('Window', contextWindow)]),
   ];
 }
 

@@ -55,14 +55,8 @@ export const replay = command({
     },
     'system-tokens': { type: 'string', value: 'N', help: 'Tokens of system prompt and tools.' },
     format: { type: 'string', value: 'NAME', help: 'The format of the logs, if it is not recognized.' },
-    most: {
-      type: 'string',
-      value: 'N',
-      help: `Most logs to replay, the latest first. Default for found logs: ${MOST_LOGS}.`,
-    },
     json: { type: 'boolean', help: 'The figures as JSON.' },
     html: { type: 'string', value: 'FILE', help: 'Writes a page with charts.' },
-    open: { type: 'boolean', help: 'Opens that page in the browser.' },
     'fail-if': {
       type: 'string',
       value: '"kept<95 cost>80"',
@@ -94,8 +88,7 @@ export const replay = command({
     const conditions = values['fail-if'] === undefined ? undefined : readConditions(values['fail-if']);
     const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
     const searches = positionals.length === 0;
-    const most = values.most === undefined ? undefined : positive('most', values.most);
-    const logs = searches ? await searched(errors, most) : (await namedLogs(positionals)).slice(0, most);
+    const logs = searches ? await searched(errors) : await namedLogs(positionals);
     const { recordings, skipped } = await readLogs(logs, values.format);
     if (recordings.length === 0) throw new UsageError(nothingRead(skipped, positionals));
 
@@ -117,7 +110,10 @@ export const replay = command({
       });
       onTerminal('');
       compared.push(comparison);
-      if (recordings.length > 1) errors.write(progress(comparison, compared.length, recordings.length));
+      if (recordings.length > 1) {
+        const { length } = comparison.conversation.messages;
+        errors.write(`${compared.length}/${recordings.length}  ${length} messages\n`);
+      }
     }
     const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
@@ -131,11 +127,11 @@ export const replay = command({
         `${printable(describe(comparisons, values.window === undefined))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
       );
     }
-    const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
+    const page = values.html ?? (searches ? await ownPage() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
     const notes = values.json ? errors : output;
     if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
-    if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
+    if (page !== undefined && searches && process.stdout.isTTY) openPage(page);
     if (wantsBest) notes.write(`\n${wordsFor(best, comparisons)}\n`);
     if (values.write !== undefined) {
       if (best) await writeSettings(values.write, best.yaml);
@@ -175,21 +171,19 @@ function nothingRead(skipped: readonly string[], named: readonly string[]): stri
   return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
 }
 
-async function searched(
-  errors: NodeJS.WritableStream,
-  most: number = MOST_LOGS,
-): Promise<readonly LogFile[]> {
+async function searched(errors: NodeJS.WritableStream): Promise<readonly LogFile[]> {
   const all = await foundLogs();
   if (all.length === 0) {
     throw new UsageError(`No logs were found of ${knownFolders}. Name files or folders: x replay FILE…`);
   }
   let bytes = 0;
-  const taken = all.slice(0, most).filter((log, index) => {
+  const taken = all.slice(0, MOST_LOGS).filter((log, index) => {
     bytes += log.bytes;
     return index === 0 || bytes <= MOST_BYTES;
   });
   const found = all.length === 1 ? 'Found 1 log' : `Found ${all.length} logs`;
-  const rest = taken.length < all.length ? `; replaying the latest ${taken.length} (--most N for more)` : '';
+  const rest =
+    taken.length < all.length ? `; replaying the latest ${taken.length} (name folders for others)` : '';
   errors.write(`${found}${rest}.\n`);
   return taken;
 }
@@ -232,14 +226,6 @@ function pricesFor(
       return prices === undefined ? {} : { prices };
     },
   };
-}
-
-/** Describes the progress of a replay of many logs. */
-function progress({ conversation, strategies: results }: Comparison, done: number, all: number): string {
-  const ours = results.ours ?? Object.values(results)[0];
-  const kept =
-    ours === undefined ? '' : `, ${ours.reductions} ${ours.reductions === 1 ? 'reduction' : 'reductions'}`;
-  return `${done}/${all}  ${conversation.messages.length} messages${kept}\n`;
 }
 
 function wordsFor(best: BestSettings | undefined, comparisons: readonly Comparison[]): string {

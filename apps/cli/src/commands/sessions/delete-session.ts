@@ -10,6 +10,7 @@ import {
   workspaceToName,
 } from '../../identity-options.js';
 import { type StoreValues, storeOptions, withStore } from '../../open-store.js';
+import { withoutSecrets } from '../../stores.js';
 
 export const deleteSession = command({
   name: 'sessions delete',
@@ -54,7 +55,10 @@ function deletionOf(
   { tenantId, userId, agentId, sessionId }: SessionKey['parts'],
   { workspace, ...values }: StoreValues,
 ): string {
-  const stores = Object.keys(storeOptions).map((name) => [name, withoutPassword(values[name])]);
+  const stores = Object.keys(storeOptions).map((name) => [
+    name,
+    values[name] && withoutSecrets(String(values[name])),
+  ]);
   return shellCommand(['sessions', 'delete', sessionId], {
     tenant: tenantId,
     user: userId,
@@ -63,9 +67,4 @@ function deletionOf(
     workspace: workspaceToName(workspace),
     yes: true,
   });
-}
-
-/** Removes the password from an address, because printed commands may end up in logs. */
-function withoutPassword(address: unknown): unknown {
-  return typeof address === 'string' ? address.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1PASSWORD@') : address;
 }

@@ -1,14 +1,8 @@
 import type { ContextUsage } from '@x/core';
+import { sources } from '../../../../cli/src/terminal/sources.js';
 
-/** The sources that fill the window, in the order of a request. A key is also the suffix of its color's class: `source-tools`. */
-export const sources = [
-  { key: 'system', name: 'System prompt' },
-  { key: 'tools', name: 'Tools' },
-  { key: 'reminders', name: 'Memory and reminders' },
-  { key: 'summary', name: 'Summary' },
-  { key: 'conversation', name: 'Conversation' },
-  { key: 'toolResults', name: 'Tool results' },
-] as const;
+// The key of a source is also the suffix of its color's class: `source-tools`.
+export { sources };
 
 /** An empty window. */
 export const emptyUsage: ContextUsage = {
