@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { errorText, nearNames } from '@x/core/internal';
-import { wordRowsOf } from './terminal/columns.js';
+import { rowsOf } from './terminal/columns.js';
 
 /** The command line prefix of this program. Projects that have installed it run it through `npx`. */
 export const X = process.env.npm_command === 'exec' ? 'npx x' : 'x';
@@ -137,7 +137,7 @@ export function helpOf(command: Command, [name]: readonly string[]): string {
   return [
     usageOf(shown),
     '',
-    ...wordRowsOf(shown.summary, WIDTH),
+    ...rowsOf(shown.summary, WIDTH),
     ...list(
       'Commands:',
       (shown.subcommands ?? []).map((each) => [`x ${each.name} ${each.takes}`.trim(), each.summary]),
@@ -151,7 +151,7 @@ export function helpOf(command: Command, [name]: readonly string[]): string {
 export function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
   const left = Math.min(30, Math.max(...rows.map(([term]) => term.length)) + 2);
   return rows.flatMap(([term, text]) => {
-    const [first = '', ...more] = wordRowsOf(text, WIDTH - left - 2);
+    const [first = '', ...more] = rowsOf(text, WIDTH - left - 2);
     const rest = more.map((line) => `${' '.repeat(left + 2)}${line}`);
     if (term.length + 2 <= left) return [`  ${term.padEnd(left)}${first}`, ...rest];
     return [`  ${term}`, `${' '.repeat(left + 2)}${first}`, ...rest];

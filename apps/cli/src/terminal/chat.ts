@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   compactionCostOf,
@@ -13,7 +14,13 @@ import { askDecisions } from './ask-decisions.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
 import type { Output } from './screen.js';
-import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
+import {
+  type ChatScope,
+  type CommandResult,
+  completionsOf,
+  isCommand,
+  runCommand,
+} from './slash-commands.js';
 import type { Style } from './style.js';
 
 export interface ChatOptions extends Omit<ChatScope, 'usage'> {
@@ -67,6 +74,7 @@ class Chat {
         agent.interrupt(this.#context);
         return true;
       },
+      completions: completionsOf,
       around: () => ({
         above: this.#queued.map((text) => `queued: ${oneLine(text)}`),
         status: this.#status(),
@@ -201,11 +209,13 @@ class Chat {
       this.#printer.note(`${index + 1}  ${oneLine(words)}`);
     }
     if (sessions.length === 0) return false;
-    const keys = KEYS.slice(0, sessions.length);
-    const answer = await this.#input.ask(`Which one? (1 to ${sessions.length}; Enter for none) `, keys);
-    const chosen = sessions[keys.indexOf(answer?.trim() || ' ')];
-    if (chosen === undefined) return false;
-    this.#context = RuntimeContext.builder(this.#context).sessionId(chosen.key.parts.sessionId).build();
+    const keys = `${KEYS.slice(0, sessions.length)}n`;
+    const question = `Which one? (1 to ${sessions.length}, n for a new one; Enter for none) `;
+    const answer = (await this.#input.ask(question, keys))?.trim().toLowerCase() || ' ';
+    const chosen = sessions[keys.indexOf(answer)];
+    if (chosen === undefined && answer !== 'n') return false;
+    const sessionId = chosen?.key.parts.sessionId ?? randomUUID();
+    this.#context = RuntimeContext.builder(this.#context).sessionId(sessionId).build();
     return true;
   }
 

@@ -15,31 +15,20 @@ export function columnsOf(line: string): number {
   return [...text].length;
 }
 
-/** Splits a text into rows of a terminal. */
-export function rowsOf(text: string, columns: number): readonly string[] {
+/** Splits a text into rows of a terminal, at spaces where possible, unless `cutsWords`. */
+export function rowsOf(text: string, columns: number, cutsWords = false): readonly string[] {
   return text.split('\n').flatMap((line) => {
     const rows: string[] = [];
     for (let rest = line; ; ) {
       const end = endOf(rest, columns);
-      rows.push(rest.slice(0, end));
-      rest = rest.slice(end);
-      if (rest === '') return rows;
+      if (end === rest.length) return [...rows, rest];
+      const space = cutsWords ? 0 : rest.lastIndexOf(' ', end);
+      // An indent alone is not a row.
+      const isWord = rest.slice(0, Math.max(0, space)).trim() !== '';
+      rows.push(rest.slice(0, isWord ? space : end));
+      rest = rest.slice(isWord ? space + 1 : end);
     }
   });
-}
-
-/** Splits a line into rows of a terminal, at spaces where possible. */
-export function wordRowsOf(line: string, columns: number): readonly string[] {
-  const rows: string[] = [];
-  for (let rest = line; ; ) {
-    const end = endOf(rest, columns);
-    if (end === rest.length) return [...rows, rest];
-    const space = rest.lastIndexOf(' ', end);
-    // An indent alone is not a row.
-    const isWord = rest.slice(0, Math.max(0, space)).trim() !== '';
-    rows.push(rest.slice(0, isWord ? space : end));
-    rest = rest.slice(isWord ? space + 1 : end);
-  }
 }
 
 /** Returns the index at which a text has filled this many columns. At least one character fits. */

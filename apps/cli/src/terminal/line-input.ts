@@ -10,6 +10,8 @@ interface Listener {
   typed(text: string): void;
   /** Stops running work. Returns false if nothing runs. */
   interrupt(): boolean;
+  /** Returns the texts that Tab can complete a line to. */
+  completions(line: string): string[];
   /** Returns the rows between output and input, and the line below the input. */
   around(): { readonly above: readonly string[]; readonly status: string };
 }
@@ -63,6 +65,7 @@ export class LineInput {
       terminal: isTerminal,
       prompt: isTerminal ? '' : PROMPT,
       historySize: 200,
+      completer: (line: string) => [listener.completions(line), line],
     });
     this.#lines.on('line', (line) => this.#read(line));
     this.#lines.on('SIGINT', () => this.#interrupted());
@@ -202,7 +205,8 @@ export class LineInput {
     const { line, cursor } = this.#lines;
     const label = this.#question?.text ?? PROMPT;
     const lines = [...this.#typed, ''].join('\n');
-    const shown = (text: string) => rowsOf(label + printable(lines + text).replaceAll('\t', ' '), columns);
+    const shown = (text: string) =>
+      rowsOf(label + printable(lines + text).replaceAll('\t', ' '), columns, true);
     const [before, rows] = [shown(line.slice(0, cursor)), shown(line)];
     const most = Math.max(1, Math.min(MOST_ROWS, height - above.length - 3));
     const first = Math.max(0, before.length - most);

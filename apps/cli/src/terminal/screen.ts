@@ -1,4 +1,4 @@
-import { columnsOf, wordRowsOf } from './columns.js';
+import { columnsOf, rowsOf } from './columns.js';
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & {
@@ -49,7 +49,7 @@ export class Screen {
       this.#output.write(text);
       return;
     }
-    const rows = (this.#line + text).split('\n').flatMap((line) => wordRowsOf(line, this.#columns));
+    const rows = [...rowsOf(this.#line + text, this.#columns)];
     // The last row may still grow.
     this.#line = rows.pop() ?? '';
     this.#draw(rows.map((row) => `${row}\n`).join(''));

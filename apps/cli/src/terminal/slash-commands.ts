@@ -28,6 +28,8 @@ export type CommandResult =
 interface SlashCommand {
   readonly usage: string;
   readonly summary: string;
+  /** The capability without which the command has no effect. */
+  readonly needs?: string;
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
@@ -45,12 +47,6 @@ async function messageAt(
 }
 
 const NOTHING_YET = 'This session has no messages yet.';
-
-/** Returns an error message if the agent lacks a capability. Without it, a setting in the session's state has no effect. */
-function lacks({ agent }: ChatScope, capability: string): { readonly say: string } | undefined {
-  if (agent.capabilities.includes(capability)) return undefined;
-  return { say: `This agent has no ${capability}: add it to the capabilities in its file.` };
-}
 
 const commands: Readonly<Record<string, SlashCommand>> = {
   compact: {
@@ -118,10 +114,8 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   plan: {
     usage: '/plan [on|off]',
     summary: 'shows the plan of this session; turns plan mode on or off',
-    async run(scope, argument) {
-      const { agent, context } = scope;
-      const missing = lacks(scope, 'plan_mode');
-      if (missing !== undefined) return missing;
+    needs: 'plan_mode',
+    async run({ agent, context }, argument) {
       if (argument === 'on' || argument === 'off') {
         await agent.updateState(context, (state) => {
           state.planModeContext = { ...state.planModeContext, active: argument === 'on' };
@@ -152,10 +146,8 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   permissions: {
     usage: '/permissions [mode]',
     summary: `shows the rules of this session; sets its mode: ${PERMISSION_MODES.join(', ')}`,
-    async run(scope, argument) {
-      const { agent, context } = scope;
-      const missing = lacks(scope, 'permissions');
-      if (missing !== undefined) return missing;
+    needs: 'permissions',
+    async run({ agent, context }, argument) {
       const mode = PERMISSION_MODES.find((known) => known === argument);
       if (argument !== '' && mode === undefined) {
         return { say: `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.` };
@@ -208,7 +200,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   sessions: {
     usage: '/sessions',
-    summary: 'lists the latest sessions, to continue one',
+    summary: 'lists the latest sessions, to continue one or start another',
     run: async () => ({ pick: true }),
   },
   exit: {
@@ -237,6 +229,11 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   ];
 }
 
+/** Returns the commands that begin with a text. */
+export function completionsOf(text: string): string[] {
+  return Object.keys(commands).flatMap((name) => (`/${name}`.startsWith(text) ? [`/${name} `] : []));
+}
+
 /** Returns whether a text is a command rather than a message. A command is a single line. */
 export function isCommand(line: string): boolean {
   return !line.includes('\n') && /^\/[a-z]*(\s|$)/.test(line);
@@ -246,6 +243,9 @@ export function isCommand(line: string): boolean {
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
   const [, name = ''] = /^\/(\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const { needs } = command ?? {};
+  if (needs !== undefined && !scope.agent.capabilities.includes(needs))
+    return { say: `This agent has no ${needs}: add it to the capabilities in its file.` };
   if (command !== undefined) return command.run(scope, line.slice(name.length + 1).trim());
   if (name === 'help' || name === '') return { say: HELP };
   return {

@@ -164,12 +164,20 @@ describe('x run on a terminal', () => {
     const { url } = endpoint;
     const second = await open([{ text: 'Again.' }], '-r');
     expect(url).not.toBe(endpoint.url);
-    await second.seen(/1 {2}just now · 2 messages · Good morning\nWhich one\? \(1 to 1; Enter for none\)/);
+    await second.seen(
+      /1 {2}just now · 2 messages · Good morning\nWhich one\? \(1 to 1, n for a new one; Enter for none\)/,
+    );
     second.press('1');
     await second.seen('coder · session s-1');
     second.press('And now?\r');
     await second.seen('Again.');
     expect(endpoint.requests[0]?.map(({ content }) => content)).toContain('Good morning');
+    second.press('/ses\t');
+    await second.seen('> /sessions');
+    second.press('\r');
+    await second.seen(/> \/sessions *\n1 {2}just now/);
+    second.press('n');
+    await second.seen(/coder · new session (?!s-1)/);
   });
 
   it('wraps wide characters and long lines without losing the input', async () => {

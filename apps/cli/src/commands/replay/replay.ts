@@ -98,14 +98,12 @@ export const replay = command({
     const compared: Comparison[] = [];
     for (const recording of recordings) {
       const all = Object.keys(tried).length;
-      const isLong = recording.messages.length > LONG;
       const comparison = await compareStrategies(recording, tried, {
         ...options,
         ...priced.of(recording),
-        onStrategy: (name, place) => {
+        onStrategy: (_name, place) => {
           if (process.stderr.isTTY)
             onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`);
-          else if (isLong) errors.write(`${place} of ${all}: ${name}\n`);
         },
       });
       onTerminal('');
@@ -146,8 +144,6 @@ export const replay = command({
 
 /** Maximum UTF-16 units of a conversation's opening. */
 const OPENING = 50;
-/** Number of messages from which progress is shown, because the replay takes noticeably long. */
-const LONG = 2_000;
 /** Explains the columns of the table. */
 const LEGEND = `
 kept     share of the names that came up again that were still there; of: all
