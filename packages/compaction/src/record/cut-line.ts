@@ -4,11 +4,6 @@ import { headOf, tailOf } from '@x/core/internal';
 const SHORTEST = 12;
 /** UTF-16 units of a partial word at a cut that may be dropped. */
 const SHORT_WORD = 10;
-/** Matches a path. A long path keeps its last folders and the file name. */
-const PATH = /^[^\s:/]*\/[^\s:]+$/;
-/** Matches a text that is only a file path. */
-const FILE = /^[^\s:]*[^\s:/]\.[A-Za-z]\w*$/;
-const LONGEST_FILE = 64;
 /** Minimum UTF-16 units that a cut must save to be worthwhile. */
 const LEAST_CUT = 8;
 
@@ -23,11 +18,7 @@ export function cutLine(text: string, length: number, share = 0.25): string {
   const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
   const line = near.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= length || line.length < Math.min(length + LEAST_CUT, length * 1.25)) return line;
-  if (PATH.test(line)) {
-    const start = line.indexOf('/', line.length - length + 1);
-    return `…${start === -1 ? tailOf(line, length - 1) : line.slice(start)}`;
-  }
-  // The end of a URL is more specific than its beginning.
+  // The end of a path or a URL is more specific than its beginning.
   const most = Math.floor(length * (/^[^\s/]*\/\S*$/.test(line) ? 0.8 : share));
   const head = headOf(line, length - most - 1);
   const tail = tailOf(line, most);
@@ -49,10 +40,7 @@ export function sharing(texts: readonly string[], length: number, share?: number
   let left = texts.length;
   const parts: string[] = [];
   for (const [index, text] of [...texts.entries()].sort(([, one], [, other]) => one.length - other.length)) {
-    // Keeps the name of a file in full.
-    const file = FILE.test(text) ? text.length - Math.max(0, text.lastIndexOf('/')) : 0;
-    const least = Math.max(SHORTEST, Math.min(file + 1, LONGEST_FILE));
-    const limit = Math.max(least, Math.floor(room / left));
+    const limit = Math.max(SHORTEST, Math.floor(room / left));
     parts[index] = cutLine(text, limit, share);
     room -= Math.min(limit, text.length);
     left--;

@@ -20,8 +20,6 @@ const FRAME = 4;
 
 /** Approximate number of messages that are sampled to estimate the tokens of all. */
 const SAMPLE = 50;
-/** The share of a record that may stay unused before more excerpts are chosen. */
-const SPARE_SHARE = 0.04;
 
 /**
  * Writes the record of messages, in order: the user's requests, the calls with their outcomes, and the excerpts of statements,
@@ -55,12 +53,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   );
   const forNames = room * NAMES_SHARE * Math.min(2, Math.max(1, room / ROOM_FOR_NAMES));
   const most = room - forNames;
-  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
-  yield* choice.take(left);
-  yield;
-  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
-  // Costs are estimates. If the text is shorter than estimated, there is room for more.
-  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
+  yield* choice.take(most - calls.reduce((sum, draft) => sum + draft.cost, 0));
   yield;
   const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
   const unused = Math.min(forNames, room - tokens);
