@@ -10,9 +10,8 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that occur nowhere else in it. It doubles as the room grows from 7,000 to 14,000 tokens. */
-const NAMES_SHARE = 0.1;
-const ROOM_FOR_NAMES = 7_000;
+/** The share of a record for names that occur nowhere else in it. */
+const NAMES_SHARE = 0.15;
 /** Maximum number of names from one message. The names in a table of a thousand rows mean little without the rows. */
 const MOST_OF_ONE = 40;
 /** Tokens of an entry's markup, without its text. */
@@ -51,7 +50,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     termsThatStand(input, calls),
     openRequest?.terms ?? [],
   );
-  const forNames = room * NAMES_SHARE * Math.min(2, Math.max(1, room / ROOM_FOR_NAMES));
+  const forNames = room * NAMES_SHARE;
   const most = room - forNames;
   yield* choice.take(most - calls.reduce((sum, draft) => sum + draft.cost, 0));
   yield;
