@@ -159,14 +159,16 @@ function callText(call: Call): string {
 export function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let before: Entry | undefined;
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
     const mark = MARKS[entry.kind];
     switch (entry.kind) {
       case 'did':
         lines.push(mark + callText(entry));
         break;
       case 'looked':
-        if (before?.kind === 'looked') lines[lines.length - 1] += NEXT + callText(entry);
+        // A look-up whose result is quoted below begins a line, so that the quotation belongs to it.
+        if (before?.kind === 'looked' && entries[index + 1]?.kind !== 'found')
+          lines[lines.length - 1] += NEXT + callText(entry);
         else lines.push(mark + callText(entry));
         break;
       case 'counted': {
@@ -203,11 +205,10 @@ function addQuote(entry: Quote, before: Entry | undefined, lines: string[]): voi
     lines.push(`${mark}r${at} ${gap}${onOneLine(text)}`);
     return;
   }
-  const isFirst =
-    before === undefined || before.at !== at || (before.kind !== 'found' && before.kind !== 'wrote');
+  const isFirst = before?.at !== at;
   for (const [index, line] of text.split(LINE_BREAK).entries()) {
     const start = index === 0 ? gap : '';
-    const hasNumber = kind === 'found' && ((index === 0 && isFirst) || NUMBERED.test(start + line));
+    const hasNumber = (index === 0 && isFirst) || NUMBERED.test(start + line);
     lines.push(`${mark}${hasNumber ? `r${at} ` : ''}${start}${line}`);
   }
 }
@@ -238,8 +239,7 @@ export function parseEntries(text: string): readonly Entry[] {
       if (last?.kind === 'listed') last.items.push(line.slice(ITEM.length));
       continue;
     }
-    const isWritten = mark === MARKS.wrote;
-    if (number && !isWritten) at = Number(number);
+    if (number) at = Number(number);
     if (mark === MARKS.did) entries.push(parseCall('did', at, rest));
     else if (mark === MARKS.looked) {
       for (const [index, text] of rest.split(NEXT).entries()) {
@@ -251,8 +251,8 @@ export function parseEntries(text: string): readonly Entry[] {
     else if (mark === MARKS.named) entries.push({ kind: 'named', at, names: rest.split(' ') });
     else if (mark === MARKS.asked) entries.push({ kind: 'asked', at, text: rest });
     else if (mark !== undefined) {
-      const kind = mark === MARKS.said ? 'said' : isWritten ? 'wrote' : 'found';
-      entries.push(parseQuote(kind, at, isWritten ? line.slice(mark.length) : rest, last));
+      const kind = mark === MARKS.said ? 'said' : mark === MARKS.wrote ? 'wrote' : 'found';
+      entries.push(parseQuote(kind, at, rest, last));
     }
   }
   return entries;

@@ -172,62 +172,44 @@ interface Piece {
   readonly isBehindGap?: boolean;
 }
 
-/** Matches a heading: a text that ends in a colon, a Markdown heading, or a short line that is neither a sentence nor a list item. */
-const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
+/** Matches a line or sentence that leads to the next one: it ends in a colon, or is a Markdown heading. */
+const LEADS = /[:：]\**$|^#+ /;
+
+/** Matches a title: a short line that is neither a sentence nor a list item. */
+const TITLE = /^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
 /** Matches an announcement: one sentence that ends in a colon. It is useless without the text after it. */
 const ANNOUNCEMENT = /^(?!.*(?:[.!?]\s|[。！？])).*[:：]\**$/;
 
-/** Splits a text into sentences and lines, and joins short neighbors. Keeps an announcement only with the text after it. */
+/** Splits a text into sentences and lines, and joins short neighbors. A line that leads to the next one begins a piece with it. */
 function sentencesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
-  let isShort = false;
+  let before = '';
   let isCode = false;
   for (const line of text.split('\n')) {
     if (/^\s*(?:```|~~~)/.test(line)) {
       isCode = !isCode;
-      isShort = false;
       continue;
     }
     if (!hasWord(line)) continue;
-    if (line.length <= LONGEST) {
+    const sentences =
+      line.length <= LONGEST ? [line] : line.split(/(?<=[.!?…])\s+|(?<=[。！？])/).flatMap(cutLong);
+    for (const [index, part] of sentences.entries()) {
       const last = pieces.at(-1);
-      // Keeps list items and lines of code together, and a heading with the text below it.
-      const together = last ? last.text.length + line.length : LONGEST;
-      const headed = last !== undefined && last.isCode === isCode && HEADING.test(last.text);
-      if (
-        last &&
-        ((headed && together < LONGEST) || (isShort && together <= JOINED && line.length <= SHORT_LINE))
-      ) {
-        last.text += `\n${isCode ? line : line.trim()}`;
-      } else pieces.push({ text: line.trim(), leans: false, isCode });
-      isShort = line.length <= SHORT_LINE;
-      continue;
+      const isLed = LEADS.test(before);
+      const isOneKind = last?.isCode === isCode && !LEADS.test(part);
+      const areShort = before.length <= SHORT_LINE && part.length <= SHORT_LINE;
+      const joined = index > 0 || TITLE.test(before) ? LONGEST : areShort ? JOINED : 0;
+      const most = isLed ? 2 * LONGEST : isOneKind ? joined : 0;
+      if (last && last.text.length + part.length <= most)
+        last.text += (index > 0 ? ' ' : '\n') + (isCode ? part : part.trim());
+      else pieces.push({ text: part.trim(), leans: index > 0, isCode });
+      before = part.trim();
     }
-    isShort = false;
-    let joined = '';
-    let leans = false;
-    const add = () => {
-      for (const piece of cutLong(joined.trim())) {
-        pieces.push({ text: piece, leans, isCode });
-        leans = true;
-      }
-    };
-    for (const sentence of line.split(/(?<=[.!?…])\s+|(?<=[。！？])/)) {
-      if (joined && joined.length + sentence.length > LONGEST) {
-        add();
-        joined = '';
-      }
-      joined += joined ? ` ${sentence}` : sentence;
-    }
-    add();
   }
-  return pieces.filter(({ text, isCode }, index) => {
-    const isAnnouncement = !isCode && text.length <= SHORT_LINE && ANNOUNCEMENT.test(text);
-    const next = pieces[index + 1];
-    if (isAnnouncement && next) pieces[index + 1] = { ...next, isBehindGap: true };
-    return !isAnnouncement;
-  });
+  const last = pieces.at(-1);
+  if (last && !last.isCode && last.text.length <= SHORT_LINE && ANNOUNCEMENT.test(last.text)) pieces.pop();
+  return pieces;
 }
 
 /**
