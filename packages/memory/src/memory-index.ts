@@ -71,17 +71,16 @@ type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: Me
  */
 export class MemoryIndex {
   readonly #path: string;
+  /** Whether an index in memory takes the place of a file that cannot be written. */
+  readonly #hasFallback: boolean;
   readonly #updates = new Rounds<'search', string | undefined>();
-  /** A lazy index is opened when it is first used, and again after it was closed. */
-  readonly #isLazy: boolean;
   #opened: Promise<Opened> | undefined;
   #isClosed = false;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(path: string, isLazy: boolean) {
+  private constructor(path: string, hasFallback: boolean) {
     this.#path = path;
-    this.#isLazy = isLazy;
-    if (!isLazy) this.#opened = this.#openParts();
+    this.#hasFallback = hasFallback;
   }
 
   /**
@@ -91,11 +90,11 @@ export class MemoryIndex {
    */
   static async open(path: string): Promise<MemoryIndex> {
     const index = new MemoryIndex(path, false);
-    await index.#opened;
+    await index.#live();
     return index;
   }
 
-  /** Returns an open index as it is, and a lazy one for a path. @internal */
+  /** Returns an index as it is, and for a path one that is opened when it is first used. @internal */
   static at(index: string | MemoryIndex): MemoryIndex {
     return typeof index === 'string' ? new MemoryIndex(index, true) : index;
   }
@@ -112,7 +111,7 @@ export class MemoryIndex {
 
   /** Replaces all indexed lines of a file. Lines that did not change are not written again. */
   async indexFromString(path: string, text: string): Promise<void> {
-    await this.#write(({ writer }) => writer.replaceText(path, text));
+    await this.#use(({ writer }) => writer.replaceText(path, text));
   }
 
   /**
@@ -125,7 +124,7 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
-    await this.#write(async ({ writer }) => {
+    await this.#use(async ({ writer }) => {
       const gone = new Set(
         writer
           .pathsOf(prefix)
@@ -174,7 +173,7 @@ export class MemoryIndex {
   async forget(prefix: string): Promise<number> {
     if (!this.isKept) return 0;
     await this.#writable();
-    return this.#write(async ({ writer }) => {
+    return this.#use(async ({ writer }) => {
       const paths = writer.pathsOf(prefix);
       for (const path of paths) await writer.replaceText(path, '');
       await writer.purge();
@@ -184,7 +183,7 @@ export class MemoryIndex {
 
   /** Clears deleted text from the index's file. */
   async purge(): Promise<void> {
-    await this.#write(({ writer }) => writer.purge());
+    await this.#use(({ writer }) => writer.purge());
   }
 
   /**
@@ -193,69 +192,42 @@ export class MemoryIndex {
    * part that matches best is returned.
    *
    * @throws {InvalidInputError} for unknown or invalid options.
-   * @throws {MemoryIndexError} when the index is closed, or was damaged. A damaged index is made again: index the files again.
+   * @throws {MemoryIndexError} when the index is closed.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
-    const { limit, offset, ...filter } = parseWith(searchOptionsSchema, options, 'search options');
-    const parsed = memoryQuery(query);
-    const opened = await this.#live();
-    try {
-      // A transaction, so that the search reads one state of the index.
-      const found = await opened.reader.transaction('BEGIN', () =>
-        opened.lines.search(parsed, filter, offset, offset + limit),
-      );
-      return found.map(({ path, number, content, score, day }) => ({
-        path,
-        lineNumber: number,
-        content,
-        rank: -score,
-        ...(day === null ? {} : { date: dateOf(day) }),
-      }));
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      await this.#remake(opened);
-      const message = `The memory index ${this.#path} was damaged and has been made anew. It is empty now: index the files again.`;
-      throw new MemoryIndexError(this.#path, message, error);
-    }
+    return this.#use((opened) => find(opened, query, options));
   }
 
-  /** Updates a place and searches it. If the index was damaged and made again, does both again. @internal */
+  /** Updates a place and searches it. If the index is damaged, makes it again and does both again. @internal */
   async searchFresh(
     workspace: Workspace,
-    place: { readonly prefix: string },
+    { prefix }: { readonly prefix: string },
     query: string,
     options: MemorySearchOptions,
   ): Promise<FreshHits> {
-    const search = async () => {
-      await this.#live();
-      const stale = await this.update(workspace, place);
-      return { hits: await this.search(query, { ...options, prefix: place.prefix }), stale };
-    };
-    return search().catch((error: unknown) => {
-      if (MemoryIndexError.isInstance(error)) return search();
-      throw error;
+    return this.#use(async () => {
+      const stale = await this.update(workspace, { prefix });
+      return { hits: await find(await this.#live(), query, { ...options, prefix }), stale };
     });
   }
 
   /** Closes the file. Closing twice does nothing. */
   close(): void {
+    this.#isClosed = true;
     // Running searches end before the file is closed.
     void this.#opened?.then(closeParts, () => {});
-    if (this.#isLazy) this.#opened = undefined;
-    else this.#isClosed = true;
   }
 
-  /** @throws {MemoryIndexError} when the index is closed. */
+  /** @throws {MemoryIndexError} when the index is closed, or its file cannot be opened. */
   async #live(): Promise<Opened> {
-    this.#opened ??= this.#openParts();
-    const opening = this.#opened;
-    const opened = await opening.catch((error: unknown) => {
+    if (this.#isClosed)
+      throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed. Open it again.`);
+    this.#opened ??= this.#open().catch((error: unknown) => {
       // The next use tries again.
-      if (this.#opened === opening) this.#opened = undefined;
+      this.#opened = undefined;
       throw error;
     });
-    if (!this.#isClosed) return opened;
-    throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed. Open it again.`);
+    return this.#opened;
   }
 
   /** @throws {MemoryIndexError} when the index is closed, or its file cannot be written. */
@@ -265,17 +237,16 @@ export class MemoryIndex {
     return opened;
   }
 
-  /** If the file of a lazy index cannot be written, opens an index in memory instead. */
-  #openParts(): Promise<Opened> {
+  #open(): Promise<Opened> {
     return openParts(this.#path).catch(async (error: unknown) => {
-      if (!this.#isLazy || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
+      if (!this.#hasFallback || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
       process.emitWarning(`Each process keeps an index in memory until this is fixed: ${error.message}`);
       return { ...(await openParts(':memory:')), unwritable: error };
     });
   }
 
-  /** Writes to the index. If it is damaged, makes it again and writes again. */
-  async #write<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
+  /** Uses the index. If it is damaged, makes it again, empty, and uses it again. */
+  async #use<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = await this.#live();
     return task(opened).catch(async (error: unknown) => {
       if (!isDamage(error)) throw error;
@@ -289,9 +260,25 @@ export class MemoryIndex {
     if ((await this.#opened) !== damaged) return;
     await closeParts(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
-    this.#opened = this.#openParts();
-    await this.#opened;
+    process.emitWarning(`The memory index ${this.#path} was damaged, and is made again from the files.`);
+    this.#opened = undefined;
   }
+}
+
+/** Finds lines. The transaction makes the search read one state of the index. */
+async function find({ reader, lines }: Opened, query: string, options: MemorySearchOptions) {
+  const { limit, offset, ...filter } = parseWith(searchOptionsSchema, options, 'search options');
+  const parsed = memoryQuery(query);
+  const found = await reader.transaction('BEGIN', () => lines.search(parsed, filter, offset, offset + limit));
+  return found.map(({ path, number, content, score, day }): MemoryHit => {
+    return {
+      path,
+      lineNumber: number,
+      content,
+      rank: -score,
+      ...(day === null ? {} : { date: dateOf(day) }),
+    };
+  });
 }
 
 async function openParts(path: string) {
@@ -299,7 +286,7 @@ async function openParts(path: string) {
   // A second connection does not see incomplete changes.
   const reader =
     path === ':memory:' ? connection : new Connection(await openIndexDatabase(path, { readOnly: true }));
-  const writer = new LineWriter(connection, path);
+  const writer = new LineWriter(connection);
   // The inode changes when another file takes its place.
   return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }

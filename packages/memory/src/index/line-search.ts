@@ -5,15 +5,13 @@ import type { Connection } from './index-database.js';
 import { tokenizer } from './query.js';
 import { idsOfScope } from './scopes.js';
 
-/**
- * How much is looked at for how many `places`: of the lines with a word, or with two, the newest `scored` are compared by the
- * words they have, so many `texts` are read, for keywords `keywordTexts`, and the neighbors of the `best` lines. The first
- * places come from few lines, all further ones from as many as a search may go through. Both are chosen without regard to
- * the page that is asked for, so that pages neither repeat nor skip.
- */
-const FIRST = { places: 20, scored: 1_000, texts: 250, keywordTexts: 24, best: 10 };
-const FURTHER: Effort = { places: 1_000, scored: 2_000, texts: 1_000, keywordTexts: 1_000, best: 24 };
-type Effort = Readonly<typeof FIRST>;
+/** Lines of each word, or pair of words, that are compared by the words they have: the newest ones. */
+const SCORED = 1_000;
+/** Texts that are read and ranked for a question and for keywords: all that a search among many lines finds, on whatever page. */
+const QUESTION_TEXTS = 250;
+const KEYWORD_TEXTS = 50;
+/** The best lines, whose neighbors are read as well. */
+const BEST = 24;
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
 const FEW_LINES = 1_000;
@@ -122,14 +120,7 @@ export class LineSearch {
       places = await this.#rank(texts, new TextScan(query, { lines, averageLength, counts }));
     } else {
       const counts = await this.#countAll(query, ranges);
-      const search = { query, ranges, collection: { lines, averageLength, counts }, days };
-      places = await this.#promising(search, FIRST);
-      if (to > places.length && places.length === FIRST.places) {
-        const taken = new Set(places.map(({ file, number }) => `${file} ${number}`));
-        const further = await this.#promising(search, FURTHER);
-        const added = further.filter(({ file, number }) => !taken.has(`${file} ${number}`));
-        places = [...places, ...added];
-      }
+      places = await this.#promising({ query, ranges, collection: { lines, averageLength, counts }, days });
     }
     return places.slice(from, to).map(({ item, text, score }) => {
       return { ...item, content: text, score, path: this.#sql.column<string>(PATH, item.fileId)[0] ?? '' };
@@ -137,13 +128,13 @@ export class LineSearch {
   }
 
   /** Ranks the most promising lines of many. */
-  async #promising(search: Search, effort: Effort): Promise<Places> {
+  async #promising(search: Search): Promise<Places> {
     const scan = new TextScan<StoredLine>(search.query, search.collection);
-    const lines = await this.#read(search, effort);
+    const lines = await this.#read(search);
     let places = await this.#rank(lines.map(scannedLine), scan);
     if (search.query.isQuestion) {
       // The answer to a question may stand next to the best lines.
-      const near = places.slice(0, effort.best).flatMap(({ item, number }) => {
+      const near = places.slice(0, BEST).flatMap(({ item, number }) => {
         const [from, to] = [number - NEIGHBORS.length, number + NEIGHBORS.length];
         return this.#sql.rows<StoredLine>(LINES_AROUND, { fileId: item.fileId, from, to, ...search.days });
       });
@@ -151,7 +142,7 @@ export class LineSearch {
       for (const { id } of lines) unread.delete(id);
       places = await this.#rank([...unread.values()].map(scannedLine), scan);
     }
-    return places.slice(0, effort.places);
+    return places;
   }
 
   /** Adds lines to a scan, and ranks all that pass the filter. While many are compared, others get their turn. */
@@ -170,7 +161,7 @@ export class LineSearch {
    * The lines with the weightiest of the query's words, the best first: of the rarest words all, of the others, which too many
    * lines have, those with two of them. Of keywords, those with all are enough where there are as many as wanted.
    */
-  async #candidates(search: Search, { places, scored }: Effort): Promise<readonly number[]> {
+  async #candidates(search: Search, wanted: number): Promise<readonly number[]> {
     const { query, ranges, collection, days } = search;
     const { terms, isQuestion } = query;
     const condition = days.since === null && days.until === null ? '' : ALLOWED;
@@ -183,12 +174,12 @@ export class LineSearch {
       .slice(0, MOST_TERMS);
     /** By line, a bit for each chosen term that it is known to have. */
     const found = new Map<number, number>();
-    const find = async (wanted: readonly number[]) => {
-      const match = wanted.map((place) => expressionOf(chosen[place]?.term.text)).join(' AND ');
-      const bits = wanted.reduce((sum, place) => sum | (1 << place), 0);
+    const find = async (places: readonly number[]) => {
+      const match = places.map((place) => expressionOf(chosen[place]?.term.text)).join(' AND ');
+      const bits = places.reduce((sum, place) => sum | (1 << place), 0);
       for (const range of ranges) {
         await setImmediate();
-        const newest = `${NEWEST} ${condition} ORDER BY rowid DESC LIMIT ${scored}`;
+        const newest = `${NEWEST} ${condition} ORDER BY rowid DESC LIMIT ${SCORED}`;
         for (const id of this.#sql.column<number>(newest, { match, ...range, ...(condition && days) }))
           found.set(id, (found.get(id) ?? 0) | bits);
       }
@@ -197,7 +188,7 @@ export class LineSearch {
     const all = [...chosen.keys()];
     const rare = all.filter((place) => {
       matching += chosen[place]?.count ?? 0;
-      return matching <= scored;
+      return matching <= SCORED;
     });
     const pairs = all
       .slice(0, PAIRED_TERMS)
@@ -208,7 +199,7 @@ export class LineSearch {
       [...rare.map((place) => [place]), ...pairs],
       all.slice(rare.length, rare.length + 1).map((place) => [place]),
     ];
-    for (const step of steps) if (found.size < places) for (const wanted of step) await find(wanted);
+    for (const step of steps) if (found.size < wanted) for (const places of step) await find(places);
     const scoreOf = (bits: number) =>
       chosen.reduce((sum, { weight }, place) => sum + ((bits >> place) & 1) * weight, 0);
     const scores = new Map([...new Set(found.values())].map((bits) => [bits, scoreOf(bits)]));
@@ -243,16 +234,15 @@ export class LineSearch {
   }
 
   /** The lines of the texts that promise most. */
-  async #read(search: Search, effort: Effort): Promise<readonly StoredLine[]> {
-    const promising = await this.#candidates(search, effort);
-    const most = search.query.isQuestion ? effort.texts : effort.keywordTexts;
-    const atOnce = Math.min(most, READ_AT_ONCE);
+  async #read(search: Search): Promise<readonly StoredLine[]> {
+    const most = search.query.isQuestion ? QUESTION_TEXTS : KEYWORD_TEXTS;
+    const promising = await this.#candidates(search, most);
     const texts = new Set<string>();
     const lines: StoredLine[] = [];
     // A long text has many lines: more are read until there are as many texts as are wanted.
-    for (let from = 0; from < promising.length && texts.size < most; from += atOnce) {
+    for (let from = 0; from < promising.length && texts.size < most; from += READ_AT_ONCE) {
       await setImmediate();
-      const ids = JSON.stringify(promising.slice(from, from + atOnce));
+      const ids = JSON.stringify(promising.slice(from, from + READ_AT_ONCE));
       for (const line of this.#sql.rows<StoredLine>(LINES_OF, { ids, ...search.days })) {
         texts.add(`${line.fileId} ${line.number}`);
         lines.push(line);

@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { piecesOf } from '@x/core/internal';
-import { MemoryIndexError } from '../errors.js';
 import { hashOf, withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import type { Connection } from './index-database.js';
 import { tokenizer } from './query.js';
-import { idsOfScope, MAX_SCOPES, scopeOfPath } from './scopes.js';
+import { idsOfScope, scopeOfPath } from './scopes.js';
 
 /** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
 const ROWS_PER_SLICE = 25;
@@ -45,12 +44,9 @@ interface Change {
 
 /** Writes files into an index. While much is written, others get their turn. */
 export class LineWriter {
-  readonly #path: string;
   readonly #sql: Connection;
 
-  /** @param path of the index, for errors. */
-  constructor(connection: Connection, path: string) {
-    this.#path = path;
+  constructor(connection: Connection) {
     this.#sql = connection;
   }
 
@@ -111,7 +107,7 @@ export class LineWriter {
   async #replace(path: string, { hash, mark }: FileRecord, text: string): Promise<void> {
     // Hashing a long text took its time.
     await setImmediate();
-    const scopeId = this.#scope(scopeOfPath(path));
+    const [scopeId = 0] = this.#sql.column<number>(SCOPE, scopeOfPath(path));
     const [fileId = 0] = this.#sql.column<number>(FILE, scopeId, path, hash, mark);
     const change = { fileId, scopeId, lines: 0, terms: 0, slice: 0 };
     const stored = await this.#stored(fileId);
@@ -157,15 +153,6 @@ export class LineWriter {
   /** Gives others their turn after some rows. */
   async #pause(change: Change): Promise<void> {
     if (++change.slice % ROWS_PER_SLICE === 0) await setImmediate();
-  }
-
-  #scope(prefix: string): number {
-    const [id = 0] = this.#sql.column<number>(SCOPE, prefix);
-    if (id < MAX_SCOPES) return id;
-    throw new MemoryIndexError(
-      this.#path,
-      `The memory index ${this.#path} is full: it holds ${MAX_SCOPES} users and agents. Use a separate index for some of them.`,
-    );
   }
 
   async #add(lines: readonly Omit<IndexedLine, 'id'>[], day: number | null, change: Change): Promise<void> {

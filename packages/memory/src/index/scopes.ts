@@ -1,8 +1,6 @@
 const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
-/** Lines that one scope may hold, longest ago to now. */
+/** Lines that one scope may hold, longest ago to now. Ids of two million scopes are integers that JavaScript holds exactly. */
 const SCOPE_SIZE = 2 ** 32;
-/** Scopes that fit into one index: ids stay integers that JavaScript holds exactly. */
-export const MAX_SCOPES = Math.floor(Number.MAX_SAFE_INTEGER / SCOPE_SIZE);
 
 /** Whose a file is: the directory of a tenant, user and agent. Lines of different scopes are ranked apart and never meet. */
 export function scopeOfPath(path: string): string {
