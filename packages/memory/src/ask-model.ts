@@ -1,19 +1,18 @@
 import {
   type AgentEventBody,
   assistantMessage,
+  ContextOverflowError,
   type Model,
-  ModelError,
   textOf,
   toolUsesOf,
   userMessage,
 } from '@x/core';
-import { escapeTags, unlessAborted } from '@x/core/internal';
-import { MemoryRefusedError } from './errors.js';
+import { errorText, escapeTags, isRefused, unlessAborted } from '@x/core/internal';
 
 /** Timeout of one model call: a closing agent waits for it. */
 const TIMEOUT_MS = 120_000;
-/** After this many refused answers in a row, the model is not asked about the same material again, so that the memory never gets stuck. */
-export const MOST_REFUSALS = 3;
+/** How many answers may be refused until the model is not asked about the same material again. */
+const MOST_REFUSALS = 3;
 
 /** How a flush or a consolidation asks its model. */
 export interface AskOptions {
@@ -26,35 +25,34 @@ export interface AskOptions {
 interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' | 'prompt', string>> {
   readonly operation: 'flush' | 'consolidation';
   readonly maxOutputTokens: number;
-  /** Counts an answer that cannot be used. Errors that can be retried are not counted. */
-  readonly countRefusal: () => Promise<unknown>;
+  /** What is asked about, and where it stays if no answer can be used. */
+  readonly about: string;
 }
 
 /** The result of checking an answer: its value, or why it cannot be used. */
 export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
 
 /**
- * Asks a model. If the answer is cut off, calls a tool or fails `check`, asks again and says why.
- * @throws {MemoryRefusedError} when both answers are refused.
- * @throws what the model throws.
+ * Asks a model. If the answer is cut off, calls a tool or fails `check`, or if the provider refuses the prompt, asks again and
+ * says why. Returns `undefined` after three refusals, and reports them: otherwise the memory would be stuck at this material.
+ * @throws what the model throws for any other reason.
  */
 export async function askModel<Value>(
   model: Model,
   question: Question,
   check: (answer: string) => Checked<Value>,
-): Promise<Value> {
-  const { operation, prompt, signal, countRefusal } = question;
-  try {
-    const first = await ask(model, question, prompt, check);
-    if ('value' in first) return first.value;
-    const again = `${prompt}\n\nAn earlier answer was refused: ${first.refused}. Answer again, as asked.`;
-    const second = await ask(model, question, again, check);
-    if ('value' in second) return second.value;
-    throw new MemoryRefusedError(operation, second.refused);
-  } catch (error) {
-    if (!signal?.aborted && !(ModelError.isInstance(error) && error.retryable)) await countRefusal();
-    throw error;
+): Promise<Value | undefined> {
+  const { operation, about, prompt, emit } = question;
+  let refused = '';
+  for (let asked = 0; asked < MOST_REFUSALS; asked++) {
+    const again = `${prompt}\n\nAn earlier answer was refused: ${refused}. Answer again, as asked.`;
+    const found = await ask(model, question, asked === 0 ? prompt : again, check);
+    if ('value' in found) return found.value;
+    refused = found.refused;
   }
+  const error = `The memory passes over ${about}, because ${MOST_REFUSALS} answers of the model were refused, the last one because ${refused}. If this happens often, give the memory another model.`;
+  emit?.({ type: 'memory.failed', operation, error });
+  return undefined;
 }
 
 async function ask<Value>(
@@ -66,7 +64,12 @@ async function ask<Value>(
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const request = { system, messages: [userMessage(prompt)], tools: [], maxOutputTokens, signal: ends };
-  const { usage, content, finishReason } = await unlessAborted(model.generate(request), ends);
+  const answered = await unlessAborted(model.generate(request), ends).catch((error: unknown) => {
+    if (isRefused(error) || ContextOverflowError.isInstance(error)) return errorText(error);
+    throw error;
+  });
+  if (typeof answered === 'string') return { refused: `the provider refused the request: ${answered}` };
+  const { usage, content, finishReason } = answered;
   if (usage) emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
   const answer = assistantMessage(content);
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };

@@ -32,25 +32,3 @@ export class MemoryFormatError extends XError {
     this.path = path;
   }
 }
-
-/**
- * A model's answers for the memory could not be used. Nothing was changed, and the same work is tried again later.
- *
- * @code memory_refused Two answers of the model for the memory were refused. Nothing was changed, and it is tried again. Do: If it happens often, give `memory` another model.
- */
-export class MemoryRefusedError extends XError {
-  static override readonly brand = 'MemoryRefusedError';
-  readonly operation: 'flush' | 'consolidation';
-  /** What is wrong with the answer. */
-  readonly reason: string;
-
-  constructor(operation: 'flush' | 'consolidation', reason: string) {
-    super(
-      'memory_refused',
-      `Two answers of the model to a memory ${operation} were refused: ${reason}. Nothing was changed, and it is tried ` +
-        'again later. If this happens often, use another model for the memory.',
-    );
-    this.operation = operation;
-    this.reason = reason;
-  }
-}

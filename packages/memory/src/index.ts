@@ -1,4 +1,4 @@
-export { MemoryFormatError, MemoryIndexError, MemoryRefusedError } from './errors.js';
+export { MemoryFormatError, MemoryIndexError } from './errors.js';
 export { sessionHistory } from './history/session-history.js';
 export { memory, memoryCapabilities } from './memory/memory.js';
 export { type MemoryHit, MemoryIndex } from './memory-index.js';

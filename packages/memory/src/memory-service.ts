@@ -261,7 +261,6 @@ export class MemoryService {
    * Reads what was said in a session since the last flush, and writes what is worth remembering to the day's note,
    * `memory/YYYY-MM-DD.md`. Any number of processes may flush one session. Without a model it does nothing.
    *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used. The next flush reads the same messages again.
    * @throws what the model and the workspace throw.
    */
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
@@ -275,7 +274,6 @@ export class MemoryService {
   /**
    * Merges new notes into MEMORY.md. It is skipped if that was done or tried a short while ago, unless `now` is set.
    *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used. Nothing was changed.
    * @throws what the model and the workspace throw.
    */
   async consolidate(

@@ -64,8 +64,6 @@ const memoryShape = {
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
   /** Milliseconds between two throttled flushes of a session. */
   flushGapMs: whole(0, 5 * MINUTE_MS),
-  /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
-  maxBatchTokens: whole(1, 12_000),
   /** The IANA time zone whose days the notes are named after. */
   timeZone: z.string().refine(isTimeZone, 'must be a time zone, as Asia/Tokyo').default('UTC'),
   /** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */

@@ -793,7 +793,7 @@ describe('nothing is missed', () => {
     const clock = new ManualClock(Date.now());
     await clock.pass(181 * DAY_MS);
     const key = SessionKey.of(parts);
-    expect(await serviceIn(workspace).flush(key)).toMatchObject({ status: 'no_model', messages: 0 });
+    expect(await serviceIn(workspace).flush(key)).toMatchObject({ status: 'skipped', messages: 0 });
     expect(await serviceIn(workspace, { clock }).maintain()).toMatchObject({ flushed: 0, pruned: 0 });
     const { bullets } = await serviceIn(workspace, { model: scribe() }).flush(key);
     expect(bullets).toEqual(['My name is Alice Example.']);

@@ -1,4 +1,4 @@
-import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
+import { type AskOptions, askModel, tokensFor } from '../ask-model.js';
 import { type Core, coreOptions, type Retired, withCore } from '../facts/core-file.js';
 import { type StoredFact, writeState } from '../facts/memory-state.js';
 import { CORE_FILE } from '../memory-files.js';
@@ -56,21 +56,19 @@ export async function consolidateNotes(
     if (begun === undefined) return { status: 'skipped', lines };
     const { seen, fresh } = begun;
     if (fresh.read === 0) break;
-    // Without a model that can be used, the notes are copied as they are.
+    // Without a model, the notes are copied as they are.
     let edits: readonly Edit[] = fresh.lines.map((line) => ({ notes: [line], text: line.text }));
-    if (model !== null && seen.state.refusals < MOST_REFUSALS && fresh.lines.length > 0) {
+    if (model !== null && fresh.lines.length > 0) {
       const question = {
         ...options,
         operation: 'consolidation',
+        about: 'new notes, which a search still finds',
         system: CONSOLIDATION_INSTRUCTIONS,
         prompt: consolidationPrompt(seen, fresh.lines),
         maxOutputTokens: ANSWER_TOKENS,
-        countRefusal: () =>
-          withCore(scope, ({ state }) =>
-            writeState(workspace, prefix, { ...state, refusals: state.refusals + 1 }),
-          ),
       } as const;
-      edits = await askModel(model, question, (answer) => parseEdits(answer, seen.state.facts, fresh.lines));
+      const check = (answer: string) => parseEdits(answer, seen.state.facts, fresh.lines);
+      edits = (await askModel(model, question, check)) ?? [];
     }
     const after = await commitEdits(settings, prefix, seen, fresh, edits);
     if (after === undefined) return { status: 'conflict', lines };

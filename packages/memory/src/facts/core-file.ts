@@ -151,7 +151,6 @@ async function commit(
   for (const hash of [...again, ...[...keptKeys].map(keyHash)]) delete gone[hash];
   const after = {
     ...state,
-    ...(seen === undefined ? {} : { refusals: 0 }),
     facts: kept,
     lost,
     gone,

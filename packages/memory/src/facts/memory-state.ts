@@ -40,15 +40,11 @@ const progressSchema = z.object({
   offset: offsetSchema.optional(),
   /** ISO 8601, UTC. */
   flushedAt: z.string().optional(),
-  /** How often in a row the model's answers about the next messages were refused. */
-  refusals: z.int().min(0).default(0),
 });
 
 const knownShape = {
   /** When the last merge of notes began. ISO 8601, UTC. */
   consolidatedAt: z.string().optional(),
-  /** How often in a row the model's answers about new notes were refused. */
-  refusals: z.int().min(0).default(0),
   /** The bullets of MEMORY.md that were not written by a person in this file. */
   facts: z.array(factSchema).default([]),
   /** Facts whose line is no longer in MEMORY.md, newest last. A fact returns with its line. */
@@ -102,5 +98,5 @@ export async function writeState(workspace: Workspace, prefix: string, state: Me
  * @throws {MemoryFormatError} when a newer release wrote the file.
  */
 export async function readProgress(workspace: Workspace, path: string): Promise<FlushProgress> {
-  return (await readJson(workspace, path, progressSchema, REMEDY)) ?? { refusals: 0 };
+  return (await readJson(workspace, path, progressSchema, REMEDY)) ?? {};
 }

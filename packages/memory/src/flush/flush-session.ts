@@ -1,7 +1,8 @@
-import type { Message, Model, Workspace } from '@x/core';
-import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Message, Model } from '@x/core';
+import { type AskOptions, askModel, tokensFor } from '../ask-model.js';
 import { type Core, coreOptions, withCore } from '../facts/core-file.js';
-import { type FlushProgress, readProgress } from '../facts/memory-state.js';
+import { type FlushOffset, readProgress } from '../facts/memory-state.js';
 import { dayIn } from '../index/dates.js';
 import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
@@ -10,6 +11,8 @@ import { type MemoryServiceSettings, redactorFor } from '../settings.js';
 import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets, type Statement } from './flush-prompt.js';
 import { type Batch, nextBatch } from './log-batches.js';
 
+/** Estimated tokens of messages that are read at once; more are read in several batches. */
+const MAX_BATCH_TOKENS = 12_000;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
 
@@ -21,8 +24,8 @@ export interface FlushOptions extends AskOptions {
 
 /** What came of a flush. */
 export interface FlushOutcome {
-  /** `throttled` and `never`: skipped by configuration. `no_model`: skipped, because nothing can read the conversation. */
-  readonly status: 'flushed' | 'throttled' | 'never' | 'no_model';
+  /** `skipped`: by configuration, or because no model can read the conversation. */
+  readonly status: 'flushed' | 'skipped';
   /** Messages that were read. */
   readonly messages: number;
   /** What was written, without signs. */
@@ -43,106 +46,87 @@ export async function flushSession(
   place: SessionPlace,
   options: FlushOptions = {},
 ): Promise<FlushOutcome> {
-  const { flush, flushGapMs, maxBatchTokens, workspace, clock, timeZone } = settings;
-  const { reason = 'manual', model = settings.model } = options;
-  const nothing = { messages: 0, bullets: [], paths: [] };
-  if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
+  const { flush, flushGapMs, workspace, clock, timeZone } = settings;
+  const { reason = 'manual', model = settings.model, signal, emit } = options;
+  let { offset, flushedAt = '' } = await readProgress(workspace, place.flushState);
+  const age = clock.now() - Date.parse(flushedAt);
+  // A clock that was once ahead must not stop flushes until then.
+  const isThrottled = flush === 'throttled' && age >= 0 && age < flushGapMs;
+  const isOff = reason === 'turn' && (flush === 'never' || isThrottled);
   // Nothing is marked as read: a model that is configured later reads the whole session.
-  if (model === null) return { status: 'no_model', ...nothing };
-
-  let progress = await readProgress(workspace, place.flushState);
-  if (flush === 'throttled' && reason === 'turn' && progress.flushedAt !== undefined) {
-    const age = clock.now() - Date.parse(progress.flushedAt);
-    // A clock that was once ahead must not stop flushes until then.
-    if (age >= 0 && age < flushGapMs) return { status: 'throttled', ...nothing };
-  }
-  const bullets: string[] = [];
-  const paths = new Set<string>();
-  let messages = 0;
-  for (let more = true; more; ) {
-    options.signal?.throwIfAborted();
-    const batch = await nextBatch(workspace, place.log, progress.offset, tokensFor(model, maxBatchTokens));
+  if (model === null || isOff) return { status: 'skipped', messages: 0, bullets: [], paths: [] };
+  const maxTokens = tokensFor(model, MAX_BATCH_TOKENS);
+  const done = { messages: 0, bullets: [] as string[], paths: new Set<string>() };
+  for (;;) {
+    signal?.throwIfAborted();
+    const batch = await nextBatch(workspace, place.log, offset, maxTokens);
     if (batch === undefined) break;
     const startedAt = performance.now();
-    const note = dailyFile(dayIn(clock.now(), timeZone));
-    const said = await statementsOf(settings, batch, place, note, progress, { ...options, model });
-    const committed = await commitBatch(settings, place, batch, note, progress, said);
-    progress = committed.progress;
-    // If another process flushed the batch meanwhile, go on behind it.
-    more = batch.more || !committed.isOwn;
-    if (!committed.isOwn) continue;
-    messages += batch.messages.length;
-    bullets.push(...committed.texts);
-    const path = committed.texts.length > 0 ? `${place.prefix}${note}` : undefined;
-    if (path !== undefined) paths.add(path);
-    if (batch.messages.length === 0) continue;
-    options.emit?.({
-      type: 'memory.flushed',
-      messages: batch.messages.length,
-      bullets: committed.texts.length,
-      ...(path === undefined ? {} : { path }),
-      durationMs: performance.now() - startedAt,
-    });
+    const day = dayIn(clock.now(), timeZone);
+    const said = await saidIn(settings, batch.messages, place, day, { model, signal, emit });
+    const { offset: next, texts } = await commitBatch(settings, place, batch, day, offset, said);
+    offset = next;
+    const messages = batch.messages.length;
+    if (texts === undefined || messages === 0) continue;
+    done.messages += messages;
+    done.bullets.push(...texts);
+    const path = `${place.prefix}${dailyFile(day)}`;
+    if (texts.length > 0) done.paths.add(path);
+    const durationMs = performance.now() - startedAt;
+    const where = texts.length > 0 ? { path } : {};
+    emit?.({ type: 'memory.flushed', messages, bullets: texts.length, ...where, durationMs });
   }
-  return { status: 'flushed', messages, bullets, paths: [...paths] };
+  return { status: 'flushed', ...done, paths: [...done.paths] };
 }
 
-/** Asks the model what is worth remembering of a batch. */
-async function statementsOf(
-  settings: MemoryServiceSettings,
-  { messages }: Batch,
-  place: SessionPlace,
-  noteFile: string,
-  progress: FlushProgress,
-  { model, ...options }: FlushOptions & { readonly model: Model },
+/** Asks the model what is worth remembering of some messages. */
+async function saidIn(
+  { workspace, redact }: MemoryServiceSettings,
+  messages: readonly Message[],
+  { prefix, session }: SessionPlace,
+  day: string,
+  { model, ...options }: AskOptions & { readonly model: Model },
 ): Promise<readonly Statement[]> {
-  const { workspace, clock, timeZone } = settings;
   if (messages.length === 0) return [];
-  if (progress.refusals >= MOST_REFUSALS) {
-    const error = `The model's answers about ${messages.length} messages of session ${place.session} were refused ${MOST_REFUSALS} times, so these messages were skipped. They are still in the session's log.`;
-    options.emit?.({ type: 'memory.failed', operation: 'flush', error });
-    return [];
-  }
   const [memory = '', note = ''] = [
-    await readIfFound(workspace, `${place.prefix}${CORE_FILE}`),
-    await readIfFound(workspace, `${place.prefix}${noteFile}`),
+    await readIfFound(workspace, `${prefix}${CORE_FILE}`),
+    await readIfFound(workspace, `${prefix}${dailyFile(day)}`),
   ];
-  const known = { memory, note, day: dayIn(clock.now(), timeZone) };
   const question = {
     ...options,
     operation: 'flush',
+    about: `the newest part of session ${session}, which stays in its log`,
     system: FLUSH_INSTRUCTIONS,
-    prompt: flushPrompt(messages, known, redactorFor(settings.redact), model.contextWindow),
+    prompt: flushPrompt(messages, { memory, note, day }, redactorFor(redact), model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
-    countRefusal: () =>
-      withCore(coreOptions(settings, place.prefix), async (_, change) => {
-        const { progress: current, isOwn } = await currentProgress(workspace, place, progress);
-        const refused = { ...current, refusals: current.refusals + 1 };
-        if (isOwn) await change({ flushed: { path: place.flushState, progress: refused } });
-      }),
   } as const;
-  return askModel(model, question, parseBullets);
+  return (await askModel(model, question, parseBullets)) ?? [];
 }
 
-/** Writes the new facts of a batch to a note, unless the session was erased or another process flushed the batch. */
+/**
+ * Writes the new facts of a batch to the note of a day. Returns them, and where to read on. If another process flushed or erased
+ * the session meanwhile, there are no texts.
+ */
 function commitBatch(
   settings: MemoryServiceSettings,
   place: SessionPlace,
   { messages, offset }: Batch,
-  note: string,
-  seen: FlushProgress,
+  day: string,
+  seen: FlushOffset | undefined,
   said: readonly Statement[],
-) {
+): Promise<{ readonly offset: FlushOffset | undefined; readonly texts?: readonly string[] }> {
   const { workspace, clock } = settings;
+  const note = dailyFile(day);
   return withCore(coreOptions(settings, place.prefix), async (core, change) => {
-    const { progress: current, isOwn } = await currentProgress(workspace, place, seen);
-    if (!isOwn) return { progress: current, isOwn, texts: [] };
+    const current = await readProgress(workspace, place.flushState);
+    const isSame = isDeepStrictEqual(current.offset, seen);
+    if (!isSame || (await workspace.stat(place.log)) === undefined) return { offset: current.offset };
     const noted = factKeys((await readIfFound(workspace, `${place.prefix}${note}`)) ?? '');
     const { lines, again } = newLines(settings, place, core, noted, messages, said);
-    const progress = { offset, flushedAt: new Date(clock.now()).toISOString(), refusals: 0 };
+    const progress = { offset, flushedAt: new Date(clock.now()).toISOString() };
     const flushed = { path: place.flushState, progress };
     await change({ lines: { [note]: lines.map(renderNoteLine) }, again, flushed });
-    return { progress, isOwn, texts: lines.map(({ text }) => text) };
+    return { offset, texts: lines.map(({ text }) => text) };
   });
 }
 
@@ -177,12 +161,4 @@ function newLines(
     lines.push({ text, author: 'model', saidOn, source });
   }
   return { lines, again };
-}
-
-/** The progress of a session, and whether it is still where it was, and the session was not erased. */
-async function currentProgress(workspace: Workspace, place: SessionPlace, seen: FlushProgress) {
-  const progress = await readProgress(workspace, place.flushState);
-  const { offset } = progress;
-  const isSame = offset?.end === seen.offset?.end && offset?.messageId === seen.offset?.messageId;
-  return { progress, isOwn: isSame && (await workspace.stat(place.log)) !== undefined };
 }

@@ -3,12 +3,11 @@ import { readLogLines } from '@x/core/node';
 import type { FlushOffset } from '../facts/memory-state.js';
 import { renderMessage } from './flush-prompt.js';
 
-/** Messages of a session that have not been flushed and say something, where they end, and whether the log continues. */
+/** Messages of a session that have not been flushed and say something, and where they end. */
 export interface Batch {
   /** Without summaries, injected messages and system prompts. */
   readonly messages: readonly Message[];
   readonly offset: FlushOffset;
-  readonly more: boolean;
 }
 
 /** Reads the next messages of a log behind an offset: as many as fit into `maxTokens`, and at least one. */
@@ -28,15 +27,13 @@ export async function nextBatch(
     const isSpoken = message.kind === undefined && message.role !== 'system' && !seen.has(message.id);
     const text = isSpoken ? renderMessage(message) : '';
     const cost = text === '' ? 0 : estimateCounter.count(text);
-    if (messages.length > 0 && tokens + cost > maxTokens && offset !== undefined) {
-      return { messages, offset, more: true };
-    }
+    if (messages.length > 0 && tokens + cost > maxTokens) break;
     seen.add(message.id);
     if (text !== '') messages.push(message);
     tokens += cost;
     offset = { messageId: message.id, start, end };
   }
-  return offset && { messages, offset, more: false };
+  return offset && { messages, offset };
 }
 
 /** Finds where to read on: behind the message, wherever it is now, or at the beginning of a log without it. */

@@ -74,7 +74,7 @@ describe('a flush', () => {
       return (await flusher.flush(SessionKey.of(session), { reason: 'turn' })).status;
     };
     expect(await flush(parts, 'fact-1')).toBe('flushed');
-    expect(await flush(parts, 'fact-2')).toBe('throttled');
+    expect(await flush(parts, 'fact-2')).toBe('skipped');
     expect(await flush(other, 'fact-3')).toBe('flushed');
   });
 });

@@ -1,11 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { estimateCounter } from '@x/core';
+import { type AgentEventBody, estimateCounter } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeText } from '../../src/facts/core-text.js';
-import { MemoryRefusedError } from '../../src/index.js';
 import { between, merger, modelOf } from '../support/models.js';
 import { consolidatorOf } from '../support/parts.js';
 import { type TestWorkspace, testWorkspace, versionsIn } from '../support/test-context.js';
@@ -106,24 +105,38 @@ describe('an answer', () => {
       content: [{ type: 'tool_use', id: 'c', name: 'memory_save', input: {} }],
       finishReason: 'tool-calls',
     }),
-    'a failure': () => {
-      throw new Error('out of order');
-    },
   };
+  it('that fails changes nothing, and the notes are merged by the next', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, MANY);
+    await workspace.write(note('2026-01-01'), '- fact-99\n');
+    const down = modelOf(() => {
+      throw new Error('out of order');
+    });
+    await expect(consolidatorOf({ workspace, model: down }).consolidate(scope)).rejects.toThrow(
+      'out of order',
+    );
+    expect(await textOf(workspace)).toBe(MANY);
+    const working = consolidatorOf({ workspace, model: merger() });
+    expect(await working.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
+    expect(await textOf(workspace)).toContain('fact-99');
+  });
   for (const [kind, answer] of Object.entries(bad)) {
-    it(`that is ${kind} changes nothing, and the notes are merged by the next`, async () => {
+    it(`that is ${kind} changes nothing, is not asked for again, and is reported`, async () => {
       const workspace = await testWorkspace();
       await workspace.write(core, MANY);
       await workspace.write(note('2026-01-01'), '- fact-99\n');
-      const failing = consolidatorOf({ workspace, model: modelOf(answer) });
-      await expect(failing.consolidate(scope)).rejects.toThrow(
-        kind === 'a failure' ? 'out of order' : MemoryRefusedError,
-      );
+      const model = modelOf(answer);
+      const consolidator = consolidatorOf({ workspace, model });
+      const failures: unknown[] = [];
+      const emit = (event: AgentEventBody) =>
+        void (event.type === 'memory.failed' && failures.push(event.error));
+      await consolidator.consolidate(scope, { emit });
+      expect(await consolidator.consolidate(scope)).toEqual({ status: 'nothing', lines: 0 });
+      expect(failures).toEqual([expect.stringContaining('passes over new notes')]);
+      expect(model.prompts).toHaveLength(3);
       expect(await textOf(workspace)).toBe(MANY);
       expect(await versionsIn(workspace, prefix)).toEqual([]);
-      const working = consolidatorOf({ workspace, model: merger() });
-      expect(await working.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
-      expect(await textOf(workspace)).toContain('fact-99');
     });
   }
 
@@ -146,8 +159,9 @@ describe('an answer', () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- by hand: fact-0\n');
     await workspace.write(note('2026-01-01'), '- the port is 5433\n');
-    const consolidator = consolidatorOf({ workspace, model: modelOf(() => answer) });
-    await expect(consolidator.consolidate(scope)).rejects.toThrow(reason);
+    const model = modelOf(() => answer);
+    await consolidatorOf({ workspace, model }).consolidate(scope);
+    expect(model.prompts[1]).toContain(reason);
     expect(await textOf(workspace)).toBe('# Memory\n- by hand: fact-0\n');
   });
 
@@ -161,19 +175,6 @@ describe('an answer', () => {
     await consolidator.consolidate(scope);
     expect(model.prompts).toHaveLength(1);
     expect(await textOf(workspace)).toBe(MANY);
-  });
-
-  it('that is refused again and again is not asked for any more: the notes are copied', async () => {
-    const workspace = await testWorkspace();
-    await workspace.write(note('2026-01-01'), '- fact-1\n');
-    const model = modelOf(() => '');
-    const consolidator = consolidatorOf({ workspace, model });
-    for (let run = 0; run < 3; run++) {
-      await expect(consolidator.consolidate(scope)).rejects.toThrow(MemoryRefusedError);
-    }
-    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
-    expect(await textOf(workspace)).toContain('- fact-1');
-    expect(model.prompts).toHaveLength(6);
   });
 });
 

@@ -12,7 +12,7 @@ const FACTS = ['fact-1', 'fact-2', 'fact-3'];
 
 /** Small batches, so that one flush makes several entries. */
 const flushIn = (workspace: Workspace) =>
-  flusherOf({ workspace, model: factTaker(), maxBatchTokens: 40 }).flush(key);
+  flusherOf({ workspace, model: { ...factTaker(), contextWindow: 120 } }).flush(key);
 
 async function prepare() {
   const workspace = await testWorkspace();

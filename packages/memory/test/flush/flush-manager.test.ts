@@ -9,7 +9,6 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryRefusedError } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf, withoutMarks } from '../support/models.js';
 import { flusherOf } from '../support/parts.js';
@@ -107,15 +106,10 @@ describe('what a flush reads', () => {
 
   it('is never more at once than a batch may be', async () => {
     const workspace = await testWorkspace();
-    const model = factTaker();
+    const model = { ...factTaker(), contextWindow: 1_500 };
     const said = Array.from({ length: 40 }, (_, index) => userMessage(`fact-${index} ${'word '.repeat(40)}`));
     await logSession(workspace, parts, said);
-    const { messages, bullets } = await flusherOf({
-      workspace,
-      model,
-      clock,
-      maxBatchTokens: 500,
-    }).flush(key);
+    const { messages, bullets } = await flusherOf({ workspace, model, clock }).flush(key);
     expect([messages, bullets.length]).toEqual([40, 40]);
     expect(model.prompts.length).toBeGreaterThan(3);
     expect(Math.max(...model.prompts.map((prompt) => between(prompt, 'transcript').length))).toBeLessThan(
@@ -189,11 +183,11 @@ describe('an answer', () => {
     ['too long', `- ${'x'.repeat(501)}`],
     ['a mixture', '- Likes tea\n- NO_REPLY'],
     ['empty', ''],
-  ])('of %s is refused as a whole, asked for once more, and changes nothing', async (_, answer) => {
+  ])('of %s is refused as a whole, asked for twice more, and changes nothing', async (_, answer) => {
     const { workspace, model, flush } = await flushWith(() => answer);
-    await expect(flush()).rejects.toThrow(MemoryRefusedError);
-    expect(model.prompts).toHaveLength(2);
-    expect(model.prompts[1]).toContain('An earlier answer was refused:');
+    expect(await flush()).toMatchObject({ bullets: [], paths: [] });
+    expect(model.prompts).toHaveLength(3);
+    for (const prompt of model.prompts.slice(1)) expect(prompt).toContain('An earlier answer was refused:');
     expect(await workspace.stat(note)).toBeUndefined();
   });
 
@@ -205,29 +199,43 @@ describe('an answer', () => {
     expect(bulletsIn(await read(workspace))).toEqual(['- Likes tea', '- Likes cats']);
   });
 
-  it('that is refused again and again is not asked for any more: the messages are skipped, and said so', async () => {
-    const { workspace, model, flusher, flush } = await flushWith(() => 'No.');
-    for (let attempt = 0; attempt < 3; attempt++) await expect(flush()).rejects.toThrow(MemoryRefusedError);
-    const events: AgentEventBody[] = [];
-    const emit = (event: AgentEventBody) => void events.push(event);
-    expect(await flusher.flush(key, { emit })).toMatchObject({ messages: 1, bullets: [] });
-    expect(model.prompts).toHaveLength(6);
-    expect(events).toMatchObject([
-      { type: 'memory.failed', operation: 'flush', error: expect.stringContaining('were skipped') },
-      { type: 'memory.flushed', bullets: 0 },
-    ]);
-    await logSession(workspace, parts, [userMessage('fact-2')]);
-    const after = flusherOf({ workspace, model: factTaker(), clock });
-    expect((await after.flush(key)).bullets).toEqual(['In call 1: fact-2']);
-  });
+  it.each([
+    ['refused', () => 'No.', 'not'],
+    [
+      'a refusal of the provider',
+      () => {
+        throw new ModelError('This prompt is not allowed', { status: 400 });
+      },
+      'This prompt is not allowed',
+    ],
+  ])(
+    'that is %s again and again is not asked for any more: the messages are skipped, and said so',
+    async (_, answer, reason) => {
+      const { workspace, model, flusher } = await flushWith(answer);
+      const events: AgentEventBody[] = [];
+      const emit = (event: AgentEventBody) => void events.push(event);
+      expect(await flusher.flush(key, { emit })).toMatchObject({ messages: 1, bullets: [] });
+      expect(model.prompts).toHaveLength(3);
+      expect(events).toMatchObject([
+        { type: 'memory.failed', operation: 'flush', error: expect.stringContaining(reason) },
+        { type: 'memory.flushed', bullets: 0 },
+      ]);
+      await logSession(workspace, parts, [userMessage('fact-2')]);
+      const after = flusherOf({ workspace, model: factTaker(), clock });
+      expect((await after.flush(key)).bullets).toEqual(['In call 1: fact-2']);
+    },
+  );
 
-  it('that fails for a while is asked for as often as it takes', async () => {
+  it.each([
+    ['overloaded', { retryable: true }],
+    ['invalid API key', { status: 401 }],
+  ])('that fails for a while, as %s, is asked for as often as it takes', async (message, details) => {
     let down = true;
     const { flush } = await flushWith(() => {
-      if (down) throw new ModelError('overloaded', { retryable: true });
+      if (down) throw new ModelError(message, details);
       return '- Likes tea';
     });
-    for (let attempt = 0; attempt < 5; attempt++) await expect(flush()).rejects.toThrow('overloaded');
+    for (let attempt = 0; attempt < 5; attempt++) await expect(flush()).rejects.toThrow(message);
     down = false;
     expect((await flush()).bullets).toEqual(['Likes tea']);
   });
@@ -265,12 +273,12 @@ describe('when', () => {
     await say('fact-1');
     expect((await flush('turn')).bullets).toHaveLength(1);
     await say('fact-2');
-    expect((await flush('turn')).status).toBe('throttled');
+    expect((await flush('turn')).status).toBe('skipped');
     expect((await flush('turn', SessionKey.of({ ...parts, sessionId: 's-2' }))).status).toBe('flushed');
     expect((await flush('compaction')).bullets).toEqual(['In call 1: fact-2']);
     await say('fact-3');
     await time.pass(59_999);
-    expect((await flush('turn')).status).toBe('throttled');
+    expect((await flush('turn')).status).toBe('skipped');
     await time.pass(1);
     expect((await flush('turn')).bullets).toEqual(['In call 1: fact-3']);
   });
@@ -280,7 +288,7 @@ describe('when', () => {
     const model = factTaker();
     const flusher = flusherOf({ workspace, model, flush: 'never' });
     await logSession(workspace, parts, [userMessage('fact-1')]);
-    expect((await flusher.flush(key, { reason: 'turn' })).status).toBe('never');
+    expect((await flusher.flush(key, { reason: 'turn' })).status).toBe('skipped');
     expect(model.prompts).toEqual([]);
     expect((await flusher.flush(key, { reason: 'compaction' })).bullets).toEqual(['In call 1: fact-1']);
   });

@@ -80,7 +80,7 @@ it('a workspace that cannot exclude others is still safe within a process', asyn
     facts.map((fact) => userMessage(`${fact} ${'word '.repeat(20)}`)),
   );
   const flushers = [1, 2, 3].map(() =>
-    flusherOf({ workspace: lockless, model: factTaker(), maxBatchTokens: 40 }),
+    flusherOf({ workspace: lockless, model: { ...factTaker(), contextWindow: 120 } }),
   );
   await Promise.all(flushers.map((flusher) => flusher.flush(SessionKey.of(parts))));
   let text = '';
