@@ -40,7 +40,6 @@ export {
   leaseLost,
   operationId,
   remember,
-  retentionOf,
   tokenOf,
 } from './sessions/store-rules.js';
 export { type LeaseOperation, wrapLeases, wrapStore } from './sessions/wrappers/wrap-store.js';

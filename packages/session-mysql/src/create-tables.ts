@@ -47,8 +47,7 @@ const schemaOf = (table: string): readonly string[] => [
     fence BIGINT UNSIGNED NOT NULL,
     process VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NULL,
     claim VARCHAR(1024) CHARACTER SET ascii COLLATE ascii_bin NULL,
-    taken_at DATETIME(3) NOT NULL,
-    KEY by_time (taken_at)
+    taken_at DATETIME(3) NOT NULL
   ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   `CREATE TABLE IF NOT EXISTS \`${table}_processes\` (
     id VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SqlDialect, SqlRow, SqlValues } from '@x/core/internal';
+import type { SqlDialect } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { AppendProcedure } from './append-procedure.js';
 import { createTables } from './create-tables.js';
@@ -9,9 +9,6 @@ import { fromToken, statementsFor, toToken } from './statements.js';
 import { judge } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
-/** Most sessions (`PAGE`) and messages per transaction of `deleteOlderThan`. A session with more messages gets its own transaction. */
-const PAGE = 100;
-const PAGE_MESSAGES = 10_000;
 
 /**
  * A row of the load statement. The row of the session has seq -1, its head as the body, and one text with the other values:
@@ -29,13 +26,11 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
     database: 'the database',
     owner: '@x/session-mysql',
     table,
-    lifetime: 0,
     statements,
     listing: {
       select: statements.list,
       suffix: '_hash',
       part: (encoded) => hash(encoded).subarray(0, 16),
-      lives: 'TRUE',
       behind: 'updated_at <= :time AND (updated_at < :time OR id < CAST(:id AS UNSIGNED))',
       time: (milliseconds) => sqlTime(new Date(milliseconds)),
     },
@@ -99,39 +94,11 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       if (token !== undefined && changed > 0) await run(statements.forgetLease, { id });
       return changed > 0;
     },
-    async deleteOld(olderThan, limit) {
-      const { old, lockOld, deleteMessages, deleteSessions, forgetLeases } = statements;
-      const time = sqlTime(olderThan);
-      const { rows: found } = await run(old(Math.min(PAGE, limit)), { time });
-      if (found.length === 0) {
-        // Also delete old free leases. The next fence of their sessions is larger anyway.
-        while ((await run(forgetLeases, { time })).changed > 0);
-        return undefined;
-      }
-      let messages = 0;
-      const few = found.filter(({ count }, index) => {
-        messages += Number(count);
-        return index === 0 || messages <= PAGE_MESSAGES;
-      });
-      return inTransaction(pool, async (run) => {
-        // Check again under a lock, to skip sessions that were changed in the meantime.
-        const { rows } = await run(lockOld(few.length), { time, ...numbered(few) });
-        if (rows.length === 0) return 0;
-        await run(deleteMessages(rows.length), numbered(rows));
-        await run(deleteSessions(rows.length), numbered(rows));
-        return rows.length;
-      });
-    },
   };
 }
 
 function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-/** Returns the ids of rows as `:id0`, `:id1` and so on. */
-function numbered(rows: readonly SqlRow[]): SqlValues {
-  return Object.fromEntries(rows.map(({ id }, index) => [`id${index}`, String(id)]));
 }
 
 /** The latest time that a DATETIME column can store. */

@@ -23,9 +23,6 @@ export function statementsFor(table: string) {
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;
   const processes = `\`${table}_processes\``;
-  /** Condition: the process of the lease is alive. */
-  const isHeld = (lease: string) =>
-    `EXISTS (SELECT 1 FROM ${processes} AS p WHERE p.id = ${lease}.process AND p.expires_at > UTC_TIMESTAMP(3))`;
   return {
     format: `SELECT format FROM \`${table}_format\``,
     /** Returns few columns, because all of them are sent for every message. */
@@ -95,20 +92,6 @@ export function statementsFor(table: string) {
     send: `UPDATE ${processes} SET notes = CONCAT(notes, :note) WHERE id = :process AND expires_at > UTC_TIMESTAMP(3)`,
     retire: `DELETE FROM ${processes} WHERE id = :process OR expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR`,
     forgetLease: `DELETE FROM ${leases} WHERE key_hash = :id`,
-    forgetLeases: `DELETE FROM ${leases} WHERE taken_at < :time AND NOT ${isHeld(leases)} LIMIT 1000`,
-    /** Selects old sessions without an active lease. */
-    old: (limit: number) => `
-      SELECT id, message_count AS count FROM ${sessions} AS s
-      WHERE updated_at < :time AND NOT EXISTS
-        (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND ${isHeld('l')})
-      ORDER BY updated_at LIMIT ${limit}`,
-    /** Locks the leases too, or the gaps if there are none. A process that takes such a lease waits, and then finds no session. */
-    lockOld: (count: number) =>
-      `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
-       WHERE s.id IN (${ids(count)}) AND s.updated_at < :time
-         AND NOT ${isHeld('l')} FOR UPDATE`,
-    deleteMessages: (count: number) => `DELETE FROM ${messages} WHERE session_id IN (${ids(count)})`,
-    deleteSessions: (count: number) => `DELETE FROM ${sessions} WHERE id IN (${ids(count)})`,
   };
 }
 
@@ -121,8 +104,4 @@ export function toToken(operation: Buffer): string {
 export function fromToken(token: string): Buffer {
   const operation = Buffer.from(token, 'base64url');
   return toToken(operation) === token ? operation : Buffer.alloc(0);
-}
-
-function ids(count: number): string {
-  return Array.from({ length: count }, (_, index) => `:id${index}`).join(', ');
 }

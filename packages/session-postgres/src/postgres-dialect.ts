@@ -3,13 +3,10 @@ import { type RunSql, SQL_FORMAT, type SqlDialect } from '@x/core/internal';
 import type { Pool } from 'pg';
 import { inTransaction, judge, runOn, withConnection } from './connection.js';
 import { schemaOf } from './schema.js';
-import { LIVES, statementsFor } from './statements.js';
+import { statementsFor } from './statements.js';
 
-/** Most sessions that one transaction of `deleteOlderThan` deletes. */
-const PAGE = 500;
-
-/** The dialect of PostgreSQL. Text is sent as strings, and sessions may expire. */
-export function postgresDialect(pool: Pool, table: string, lifetime: number): SqlDialect<string> {
+/** The dialect of PostgreSQL. Text is sent as strings. */
+export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
   // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
   const runner =
@@ -21,14 +18,12 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     database: 'PostgreSQL',
     owner: '@x/session-postgres',
     table,
-    lifetime,
     statements,
     listing: {
       select: statements.list,
       suffix: '_hash',
       // Half of the hash, because every commit writes it to the indexes again.
       part: (encoded) => hash(encoded).subarray(0, 16),
-      lives: LIVES,
       behind: '(updated_at, id) < (:time, :id)',
       time: (milliseconds) => new Date(milliseconds),
     },
@@ -61,7 +56,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     },
     async append({ change: { operation, expected, keep, fence }, ...write }) {
       if (expected === undefined) return undefined;
-      const values = { ...write, operation, expected, keep, fence, lifetime };
+      const values = { ...write, operation, expected, keep, fence };
       const { rows } = await run(statements.append, values);
       return rows[0] && Number(rows[0].version);
     },
@@ -70,19 +65,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     operationsOf: ({ token, earlier }) => [...(String(earlier).match(/.{8}/gs) ?? []), String(token)],
     async delete(run, id, token) {
       const { rows } = await run(statements.delete, { id, token });
-      return rows[0]?.lived === true;
-    },
-    async deleteOld(olderThan, limit) {
-      const { old, holdLeases, deleteOld, forgetLeases } = statements;
-      const { rows } = await run(old, { olderThan, limit: Math.min(PAGE, limit) });
-      if (rows.length === 0) return undefined;
-      return inTransaction(pool, async (run) => {
-        const held = await run(holdLeases, { ids: rows.map((row) => row.key_hash) });
-        const ids = held.rows.map((row) => row.key_hash);
-        const gone = await run(deleteOld, { ids, olderThan });
-        await run(forgetLeases, { ids });
-        return gone.rows.length;
-      });
+      return rows.length > 0;
     },
   };
 }

@@ -14,8 +14,6 @@ const optionsSchema = z.strictObject({
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,47}$/, 'must be lower-case letters, digits and _, 48 at most')
     .default('agent_sessions'),
-  /** Seconds after its last commit at which a session expires. Default 0: never. */
-  ttlSeconds: z.int().min(0).default(0),
 });
 
 /** Options of a `PostgresSession`. */
@@ -33,7 +31,7 @@ export type PostgresSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 export class PostgresSession extends SqlSession<string> {
   /** @throws {InvalidInputError} for unknown or impossible options. */
   constructor(options: PostgresSessionOptions) {
-    const { pool, table, ttlSeconds } = parseWith(optionsSchema, options, 'PostgresSession options');
-    super(postgresDialect(pool, table, ttlSeconds * 1000));
+    const { pool, table } = parseWith(optionsSchema, options, 'PostgresSession options');
+    super(postgresDialect(pool, table));
   }
 }

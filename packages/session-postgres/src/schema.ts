@@ -21,8 +21,7 @@ export const schemaOf = (table: string, format: number) => `
       bytes BIGINT NOT NULL,
       token TEXT NOT NULL,
       earlier TEXT NOT NULL,
-      updated_at TIMESTAMPTZ(3) NOT NULL,
-      expires_at TIMESTAMPTZ(3)
+      updated_at TIMESTAMPTZ(3) NOT NULL
     );
     CREATE INDEX ON ${table} (updated_at, id);
     CREATE INDEX ON ${table} (user_hash, collection, updated_at, id);

@@ -1,10 +1,6 @@
-/** Condition: the session has not expired. */
-export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 /** Microseconds since 1970. Therefore the next fence is larger than the last one even if the lease's row was deleted. */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 const BEAT_END = "clock_timestamp() + :ttlMs::bigint * interval '1 millisecond'";
-/** Expiry of a session from its lifetime in milliseconds; NULL for 0. */
-const EXPIRES = "clock_timestamp() + NULLIF(:lifetime::bigint, 0) * interval '1 millisecond'";
 /** Adds the first eight characters of the old token to `earlier`, which keeps those of the last seven, and sets the new token. */
 const REMEMBER = 'earlier = right(earlier || left(token, 8), 56), token = :operation::text';
 
@@ -14,13 +10,11 @@ export function statementsFor(table: string) {
   const messages = `${table}_messages`;
   const leases = `${table}_leases`;
   const processes = `${table}_processes`;
-  /** Condition: the process of the lease `l` is alive. */
-  const isHeld = `EXISTS (SELECT FROM ${processes} AS p WHERE p.id = l.process AND p.expires_at > clock_timestamp())`;
   return {
     format: `SELECT format FROM ${table}_format`,
     /** Reads a session as one snapshot: its own row first, then its messages. */
     load: `
-      WITH session AS (SELECT * FROM ${table} WHERE key_hash = :id AND ${LIVES})
+      WITH session AS (SELECT * FROM ${table} WHERE key_hash = :id)
       SELECT -1 AS seq, head AS body, token, version, message_count AS count, updated_at AS time FROM session
       UNION ALL
       SELECT m.seq, m.message, NULL, NULL, NULL, NULL FROM session JOIN ${messages} AS m ON m.session_id = session.id
@@ -36,8 +30,8 @@ export function statementsFor(table: string) {
       ), changed AS (
         UPDATE ${table} SET version = version + 1, message_count = :keep::integer + cardinality(:messages::text[]),
           bytes = bytes + :bytes::bigint, description = :description, ${REMEMBER}, head = :head,
-          updated_at = clock_timestamp(), expires_at = ${EXPIRES}
-        WHERE key_hash = :id AND token = :expected AND message_count = :keep::integer AND ${LIVES}
+          updated_at = clock_timestamp()
+        WHERE key_hash = :id AND token = :expected AND message_count = :keep::integer
           AND (:fence::bigint IS NULL OR EXISTS (SELECT FROM lease))
         RETURNING id, version
       ), added AS (
@@ -48,17 +42,17 @@ export function statementsFor(table: string) {
       SELECT version FROM changed`,
     lockFence: `SELECT fence FROM ${leases} WHERE key_hash = :id FOR SHARE`,
     lock: `
-      SELECT id, version, message_count AS count, bytes, token, earlier, NOT ${LIVES} AS expired
+      SELECT id, version, message_count AS count, bytes, token, earlier
       FROM ${table} WHERE key_hash = :id FOR UPDATE`,
     insert: `
       INSERT INTO ${table} (key_hash, collection, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
-        message_count, token, earlier, head, bytes, description, created_at, updated_at, expires_at)
+        message_count, token, earlier, head, bytes, description, created_at, updated_at)
       VALUES (:id, :collection, :key, :tenant, :user, :agent, :session, 1, :count, :operation, '', :head, :bytes,
-        :description, clock_timestamp(), clock_timestamp(), ${EXPIRES})
+        :description, clock_timestamp(), clock_timestamp())
       ON CONFLICT (key_hash) DO NOTHING RETURNING id`,
     replace: `
       UPDATE ${table} SET version = version + 1, message_count = :count, ${REMEMBER}, head = :head,
-        bytes = :bytes, description = :description, updated_at = clock_timestamp(), expires_at = ${EXPIRES}
+        bytes = :bytes, description = :description, updated_at = clock_timestamp()
       WHERE id = :row`,
     bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = :row AND seq < :keep`,
     cut: `DELETE FROM ${messages} WHERE session_id = :row AND seq >= :keep`,
@@ -69,10 +63,10 @@ export function statementsFor(table: string) {
     /** Deletes the lease, too, so that its holder can no longer write. The next fence is larger anyway. */
     delete: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id AND (:token::text IS NULL OR token = :token)
-          RETURNING id, ${LIVES} AS lived),
+          RETURNING id),
         texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id),
         lease AS (DELETE FROM ${leases} WHERE key_hash = :id AND (:token::text IS NULL OR EXISTS (SELECT FROM gone)))
-      SELECT lived FROM gone`,
+      SELECT id FROM gone`,
     list: `
       SELECT id, session_key AS key, version, message_count AS messages, bytes, description,
         created_at AS "createdAt", updated_at AS "updatedAt"
@@ -105,27 +99,5 @@ export function statementsFor(table: string) {
     look: `SELECT beats FROM ${processes} WHERE id = :process AND expires_at > clock_timestamp()`,
     send: `UPDATE ${processes} SET notes = notes || :note::text WHERE id = :process AND expires_at > clock_timestamp()`,
     retire: `DELETE FROM ${processes} WHERE id = :process OR expires_at < clock_timestamp() - interval '1 hour'`,
-    forget: `
-      WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id RETURNING id)
-      DELETE FROM ${messages} USING gone WHERE session_id = gone.id`,
-    /** Selects up to `:limit` old or expired sessions without an active lease. */
-    old: `
-      SELECT key_hash FROM ${table}
-      WHERE (updated_at < :olderThan OR expires_at <= clock_timestamp()) AND NOT EXISTS
-        (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND ${isHeld})
-      ORDER BY updated_at LIMIT :limit`,
-    /** Locks a lease row for each session, inserting missing ones. A process that takes such a lease waits, and then finds no session. */
-    holdLeases: `
-      INSERT INTO ${leases} AS l (key_hash, fence)
-      SELECT key_hash, ${FIRST_FENCE} FROM unnest(:ids::bytea[]) AS old (key_hash)
-      ORDER BY key_hash
-      ON CONFLICT (key_hash) DO UPDATE SET process = NULL, claim = NULL WHERE NOT ${isHeld}
-      RETURNING key_hash`,
-    deleteOld: `
-      WITH gone AS (DELETE FROM ${table} WHERE key_hash = ANY(:ids::bytea[])
-          AND (updated_at < :olderThan OR expires_at <= clock_timestamp()) RETURNING id),
-        texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id)
-      SELECT id FROM gone`,
-    forgetLeases: `DELETE FROM ${leases} WHERE key_hash = ANY(:ids::bytea[]) AND claim IS NULL`,
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { commitAt, severableProxy, takeLease } from '@x/test-support';
+import { commitAt, severableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool, type PoolConfig } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -28,12 +28,9 @@ function shared(): Pool {
 }
 const nextTable = () => `t_${randomBytes(6).toString('hex')}`;
 let table: string;
-async function fresh(
-  options: { readonly ttlSeconds?: number } = {},
-  pool = shared(),
-): Promise<PostgresSession> {
+async function fresh(pool = shared()): Promise<PostgresSession> {
   table = nextTable();
-  const store = new PostgresSession({ pool, table, ...options });
+  const store = new PostgresSession({ pool, table });
   await new PostgresSession({ pool: shared(), table }).createTables();
   return store;
 }
@@ -53,33 +50,10 @@ sessionStoreSuite({
   },
 });
 
-const HOUR = 3_600;
-sessionStoreSuite({
-  name: 'PostgresSession with a lifetime',
-  create: () => fresh({ ttlSeconds: HOUR }),
-  manyMessages: 100,
-  largePayloadBytes: 1_000,
-  expiry: {
-    ttlMs: HOUR * 1000,
-    remainingMs: async (of) => {
-      const { rows } = await shared().query(
-        `SELECT extract(epoch FROM expires_at - clock_timestamp()) * 1000 AS rest FROM ${table} WHERE session_key = $1`,
-        [`${of}`],
-      );
-      // The column is rounded to milliseconds, also upward.
-      return Math.floor(Number(rows[0]?.rest));
-    },
-    expireIn: async (of, ms) => {
-      const time = `clock_timestamp() + $2 * interval '1 millisecond'`;
-      await shared().query(`UPDATE ${table} SET expires_at = ${time} WHERE session_key = $1`, [`${of}`, ms]);
-    },
-  },
-});
-
 describe('PostgresSession', () => {
   it('beats while the application holds all connections of the pool, which keeps its size', async () => {
     const pool = poolOf({ max: 1 });
-    const store = await fresh({}, pool);
+    const store = await fresh(pool);
     const { processes } = store.leases;
     await store.load(key);
     const held = await pool.connect();
@@ -125,33 +99,13 @@ describe('PostgresSession', () => {
     });
   });
 
-  it('keeps a session whose lease is taken while old ones are deleted', async () => {
-    const store = await fresh();
-    const keys = ['a', 'b'].map((sessionId) => SessionKey.of(sessionId));
-    for (const each of keys)
-      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-    const other = await shared().connect();
-    await other.query('BEGIN');
-    // Someone takes the lease of the first, and has not finished to.
-    const [held = key, free = key] = keys;
-    await (await takeLease(store, held))?.release();
-    await store.leases.processes.beat({ id: 'me', ttlMs: 3_600_000 }, []);
-    await other.query(`UPDATE ${table}_leases SET process = 'me', claim = 'mine'`);
-    const deleting = store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
-    await other.query('COMMIT');
-    other.release();
-    expect(await deleting).toBe(1);
-    expect(await store.load(held)).toBeDefined();
-    expect(await store.load(free)).toBeUndefined();
-  });
-
   it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
     'a commit at whose statement the connection breaks (%s) is made once',
     async (sever) => {
       const address = new URL(inject('postgresUrl'));
       const proxy = await severableProxy(address.hostname, Number(address.port));
       address.port = String(proxy.port);
-      const store = await fresh({}, poolOf({ connectionString: address.href }));
+      const store = await fresh(poolOf({ connectionString: address.href }));
       await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
       const severed = proxy[sever]('in the message');
       const append = [userMessage('in the message')];
@@ -167,7 +121,7 @@ describe('PostgresSession', () => {
     const proxy = await severableProxy(address.hostname, Number(address.port));
     address.port = String(proxy.port);
     const pool = poolOf({ connectionString: address.href });
-    const store = await fresh({}, pool);
+    const store = await fresh(pool);
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
     const change = {
       operation: operationId(),
@@ -197,7 +151,7 @@ describe('PostgresSession', () => {
   it('leaves a connection to what a failover made a replica, and commits over the next one', async () => {
     const pool = new Pool({ connectionString: inject('postgresUrl'), max: 1 });
     pools.push(pool);
-    const store = await fresh({}, pool);
+    const store = await fresh(pool);
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
     const backend = async () => (await pool.query('SELECT pg_backend_pid() AS id')).rows[0]?.id;
     await pool.query('SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY');

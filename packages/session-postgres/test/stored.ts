@@ -20,7 +20,6 @@ export function storedInPostgres(pool: () => Pool, nextTable: () => string): Sto
       schema = recorded.filter((sql) => /^\s*CREATE/.test(sql));
       return new PostgresSession({ pool: pool(), table });
     },
-    expiring: () => new PostgresSession({ pool: pool(), table, ttlSeconds: 1 }),
     dump: async () => {
       const lines = schema.map(
         (sql) =>

@@ -24,14 +24,12 @@ const SCHEMA = `CREATE TABLE sessions (
     operations TEXT NOT NULL,
     head TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    expires_at INTEGER
+    updated_at INTEGER NOT NULL
   );
   CREATE INDEX by_time ON sessions (updated_at);
   CREATE INDEX by_user ON sessions (user, collection, updated_at);
   CREATE INDEX by_tenant ON sessions (tenant, collection, updated_at) WHERE tenant <> '';
   CREATE INDEX by_session ON sessions (collection, session);
-  CREATE INDEX by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
   CREATE TABLE messages (
     session_id INTEGER NOT NULL,
     seq INTEGER NOT NULL,

@@ -1,6 +1,5 @@
 import type { SessionInfo, SessionKey, SessionScope, SessionStore } from '@x/core';
 import {
-  type Clock,
   decodeSession,
   describeHead,
   hasEnded,
@@ -10,7 +9,6 @@ import {
   type SqliteDatabase,
   type SqliteValue,
   type SqlListing,
-  systemClock,
   thisProcess,
 } from '@x/core/internal';
 import {
@@ -30,7 +28,6 @@ import {
   lastOption,
   type ProcessNote,
   remember,
-  retentionOf,
   type SessionChange,
   type SessionLeases,
   type SessionProcesses,
@@ -48,12 +45,8 @@ const optionsSchema = z.strictObject({
    * system only, so commits survive a process crash; several times faster on slow disks.
    */
   synchronous: z.enum(['full', 'normal']).default('full'),
-  /** Seconds after its last commit at which a session expires. Default 0: never. */
-  ttlSeconds: z.int().min(0).default(0),
   /** Milliseconds that an operation waits for another process's transaction. Default 10 000. */
   lockTimeoutMs: z.number().nonnegative().default(10_000),
-  /** Source of time. Default: the system clock. */
-  clock: z.custom<Clock>().default(systemClock),
 });
 
 /** Options of a `SqliteSession`. */
@@ -62,9 +55,7 @@ export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 /** An open database with its options, shared by a store and its collections. */
 interface OpenFile {
   readonly database: SqliteDatabase;
-  readonly lifetime: number;
   readonly lockTimeoutMs: number;
-  readonly clock: Clock;
   readonly processes: SessionProcesses;
   /** Whether rows were deleted, so that the file may still contain copies of them. */
   hasDeleted: boolean;
@@ -85,8 +76,6 @@ interface LeaseRow {
   readonly claim: string;
 }
 
-/** Most sessions that one transaction of `deleteOlderThan` deletes. */
-const PAGE = 200;
 /** Selects the columns of a listing. The stored key of a record in a collection is `<collection>:<key>`. */
 const LISTED = `
   SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description,
@@ -99,14 +88,12 @@ class SqliteRecords implements SessionStore {
   readonly leases: SessionLeases;
   readonly #file: OpenFile;
   readonly #database: SqliteDatabase;
-  readonly #clock: Clock;
   /** The name of the collection; empty for sessions. */
   readonly #collection: string;
 
   constructor(file: OpenFile, collection = '') {
     this.#file = file;
     this.#database = file.database;
-    this.#clock = file.clock;
     this.#collection = collection;
     this.leases = this.#leasesOf(file.processes);
   }
@@ -139,7 +126,6 @@ class SqliteRecords implements SessionStore {
       const stored = row && committed(row);
       const applied = checkCommit(key, change, stored, this.#lease(key)?.fence);
       if (applied !== undefined) return applied;
-      const now = this.#clock.now();
       const version = (stored?.version ?? 0) + 1;
       const id = this.#put(key, row, {
         version,
@@ -148,8 +134,7 @@ class SqliteRecords implements SessionStore {
         operations: remember(stored?.operations ?? [], change.operation).join(' '),
         head,
         description: describeHead(change.head),
-        updated_at: Math.round(now),
-        expires_at: this.#file.lifetime > 0 ? Math.round(now + this.#file.lifetime) : null,
+        updated_at: Date.now(),
       });
       if (change.keep < (stored?.messages ?? 0)) {
         this.#database.prepare('DELETE FROM messages WHERE session_id = ? AND seq >= ?').run(id, change.keep);
@@ -161,52 +146,21 @@ class SqliteRecords implements SessionStore {
   }
 
   async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
-    const { removed, lived } = await this.#transaction(key, 'deletion', () => {
+    const { isChanged, existed } = await this.#transaction(key, 'deletion', () => {
       const row = this.#row(key);
       if (isKept(this.#lease(key), options) || isAnother(row && committed(row), options.token))
-        return { removed: false, lived: false };
-      const isRemoved = this.#removeKey(key);
+        return { isChanged: false, existed: false };
+      if (row !== undefined) {
+        this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(row.id);
+        this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(row.id);
+      }
       const leases = this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key)).changes;
-      if (leases > 0) this.#file.hasDeleted = true;
-      const left = leases + this.#sweepLeases();
-      return { removed: isRemoved || left > 0, lived: row !== undefined };
+      const isChanged = this.#sweepLeases() + leases > 0 || row !== undefined;
+      if (isChanged) this.#file.hasDeleted = true;
+      return { isChanged, existed: row !== undefined };
     });
-    if (removed) emptyLog(this.#database);
-    return lived;
-  }
-
-  /**
-   * Deletes sessions whose last commit is older than `olderThan`, and expired sessions. Returns the number of deleted sessions. Skips
-   * leased sessions. Records of collections count as sessions.
-   *
-   * @param options.limit Most sessions to delete; default all.
-   * @throws {InvalidInputError} for unknown or impossible options.
-   */
-  async deleteOlderThan(options: {
-    readonly olderThan: Date;
-    readonly limit?: number | undefined;
-  }): Promise<number> {
-    const { olderThan, limit } = retentionOf(options);
-    let deleted = 0;
-    for (;;) {
-      const page = Math.min(PAGE, limit - deleted);
-      const { count, left } = await this.#transaction(undefined, 'deletion', () => {
-        const now = this.#clock.now();
-        const ended = this.#sweepLeases();
-        const ids = this.#database
-          .prepare(
-            `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
-               (SELECT 1 FROM leases WHERE leases.key = sessions.key)
-             ORDER BY updated_at LIMIT ?`,
-          )
-          .column<number>(olderThan.getTime(), now, page);
-        for (const id of ids) this.#remove(id);
-        return { count: ids.length, left: ended };
-      });
-      deleted += count;
-      if (count + left > 0) emptyLog(this.#database);
-      if (count === 0 || deleted >= limit) return deleted;
-    }
+    if (isChanged) emptyLog(this.#database);
+    return existed;
   }
 
   /**
@@ -218,7 +172,6 @@ class SqliteRecords implements SessionStore {
       select: LISTED,
       suffix: '',
       part: (encoded) => encoded,
-      lives: `(expires_at IS NULL OR expires_at > ${this.#clock.now()})`,
       behind: '(updated_at, id) < (:time, CAST(:id AS INTEGER))',
       time: (milliseconds) => milliseconds,
     };
@@ -270,7 +223,7 @@ class SqliteRecords implements SessionStore {
           if (last !== undefined && last.token !== claim.token && last.fence !== over) return undefined;
           // Larger than the fence of any earlier lease, even if that lease was deleted with its session.
           const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').cell();
-          const fence = Math.max(Math.ceil(this.#clock.now() * 1000), Number(largest) + 1);
+          const fence = Math.max(Date.now() * 1000, Number(largest) + 1);
           const write = this.#database.prepare(
             'INSERT OR REPLACE INTO leases (key, fence, claim) VALUES (?, ?, ?)',
           );
@@ -308,12 +261,8 @@ class SqliteRecords implements SessionStore {
     return Number(this.#database.prepare(statement).cell(row.id, keep));
   }
 
-  /** Returns the row of a session, unless it is missing or has expired. */
   #row(key: SessionKey): SessionRow | undefined {
-    const row = this.#database
-      .prepare('SELECT * FROM sessions WHERE key = ?')
-      .get<SessionRow & { readonly expires_at: number | null }>(this.#idOf(key));
-    return row?.expires_at != null && row.expires_at <= this.#clock.now() ? undefined : row;
+    return this.#database.prepare('SELECT * FROM sessions WHERE key = ?').get<SessionRow>(this.#idOf(key));
   }
 
   #lease(key: SessionKey): LeaseRow | undefined {
@@ -321,7 +270,7 @@ class SqliteRecords implements SessionStore {
   }
 
   /** Writes the row of a session, and returns its id. */
-  #put(key: SessionKey, row: SessionRow | undefined, values: Record<string, string | number | null>): number {
+  #put(key: SessionKey, row: SessionRow | undefined, values: Record<string, string | number>): number {
     const names = Object.keys(values);
     if (row !== undefined) {
       const assignments = names.map((name) => `${name} = @${name}`).join(', ');
@@ -330,7 +279,6 @@ class SqliteRecords implements SessionStore {
         .run({ ...values, id: row.id });
       return row.id;
     }
-    this.#removeKey(key);
     const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
     const all = {
       ...values,
@@ -348,19 +296,6 @@ class SqliteRecords implements SessionStore {
         `INSERT INTO sessions (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
       )
       .run(all).lastInsertRowid;
-  }
-
-  /** Deletes a session, even if it has expired. Returns whether there was a row. */
-  #removeKey(key: SessionKey): boolean {
-    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').cell(this.#idOf(key));
-    if (id !== undefined) this.#remove(Number(id));
-    return id !== undefined;
-  }
-
-  #remove(id: number): void {
-    this.#file.hasDeleted = true;
-    this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(id);
-    this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
   /** Returns the keys of leases whose processes have ended. */
@@ -445,13 +380,9 @@ export class SqliteSession extends SqliteRecords {
    * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
    */
   constructor(options: SqliteSessionOptions) {
-    const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(
-      optionsSchema,
-      options,
-      'SqliteSession options',
-    );
+    const { file, synchronous, lockTimeoutMs } = parseWith(optionsSchema, options, 'SqliteSession options');
     const database = openDatabase(file, synchronous, lockTimeoutMs);
     const processes = processesOf(database, lockTimeoutMs);
-    super({ database, lifetime: ttlSeconds * 1000, lockTimeoutMs, clock, processes, hasDeleted: false });
+    super({ database, lockTimeoutMs, processes, hasDeleted: false });
   }
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eraseUser, SessionKey, userMessage } from '@x/core';
-import { systemClock, thisProcess } from '@x/core/internal';
+import { deleteOlderThan, eraseUser, SessionKey, userMessage } from '@x/core';
+import { thisProcess } from '@x/core/internal';
 import { LocalWorkspace } from '@x/core/node';
 import { operationId } from '@x/core/store';
 import { claimOf, takeLease } from '@x/test-support';
@@ -45,33 +45,21 @@ it('leaves no byte of a deleted session in its file once it is closed', async ()
   expect(left.includes('canary')).toBe(false);
 });
 
-it.each<[string, (store: SqliteSession, key: SessionKey, clock: { now(): number }) => Promise<unknown>]>([
+it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<unknown>]>([
   ['is deleted', (store, key) => store.delete(key)],
-  [
-    'has expired and is erased with its user',
-    async (store, _, clock) => {
-      clock.now = () => Date.now() + 60_000;
-      const places = {
-        session: store,
-        storage: new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-erased-'))),
-      };
-      expect(await eraseUser(places, { userId: 'alice' })).toMatchObject({ sessions: 1 });
-    },
-  ],
-  ['has aged', (store) => store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })],
+  ['has aged', (store) => deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) })],
 ])('leaves no byte of a session that %s in the log of writes, while it is open', async (_, erase) => {
   const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'sessions.db');
-  const clock = { ...systemClock };
-  const store = new SqliteSession({ file, ttlSeconds: 60, clock });
+  const store = new SqliteSession({ file });
   onTestFinished(() => store.close());
   const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
   const append = [userMessage('canary')];
   await store.commit(key, { operation: operationId(), expected: undefined, head: {}, keep: 0, append });
   const written = () => ['', '-wal'].filter((end) => readFileSync(`${file}${end}`).includes('canary'));
   expect(written()).toContain('-wal');
-  await erase(store, key, clock);
+  await erase(store, key);
   expect(written()).toEqual([]);
 });
 
@@ -120,7 +108,7 @@ it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<void>]>([
       const lease = await takeLease(store, key);
       await store.commit(key, { ...first(), fence: lease?.fence });
       await lease?.release();
-      expect(await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })).toBe(1);
+      expect(await deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) })).toBe(1);
     },
   ],
   [
@@ -128,7 +116,7 @@ it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<void>]>([
     async (store, key) => {
       await takeLease(store, key, { claim: dead });
       await store.commit(key, first());
-      expect(await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })).toBe(1);
+      expect(await deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) })).toBe(1);
     },
   ],
 ])('leaves no key of a session that %s in its file', async (_, live) => {
@@ -153,7 +141,7 @@ it('keeps the lease of another holder, and what it is ordered by', async () => {
   await store.commit(other, first());
   await early?.release();
   await store.delete(other);
-  await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
+  await deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) });
   expect(await lease?.confirm()).toBe(true);
   const late = await takeLease(store, other);
   expect(late?.fence).toBeGreaterThan(early?.fence ?? 0);

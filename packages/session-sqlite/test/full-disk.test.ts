@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SessionKey, type SessionStore, userMessage } from '@x/core';
+import { deleteOlderThan, SessionKey, type SessionStore, userMessage } from '@x/core';
 import { takeTurn } from '@x/core/internal';
 import { operationId } from '@x/core/store';
 import { expect, it, onTestFinished } from 'vitest';
@@ -60,7 +60,7 @@ async function fill(store: SessionStore): Promise<number> {
 
 it.runIf(canMount()).each<[string, (store: SqliteSession) => Promise<unknown>, unknown]>([
   ['delete', (store) => store.delete(SessionKey.of('s-1')), true],
-  ['retention', (store) => store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000), limit: 2 }), 2],
+  ['retention', (store) => deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000), limit: 2 }), 2],
 ])('a full disk is freed by a %s, and sessions go on', async (_, free, answer) => {
   const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
   onTestFinished(() => unmount(directory));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters, takeLease } from '@x/test-support';
+import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,29 +37,6 @@ sessionStoreSuite({
     // No `Date` is so far away.
     database.prepare(`UPDATE sessions SET head = '{', created_at = 9e15 WHERE key = ?`).run(`${of}`);
     database.close();
-  },
-});
-
-const HOUR = 3_600;
-sessionStoreSuite({
-  name: 'SqliteSession with a lifetime',
-  create: () => new SqliteSession({ file: fresh(), ttlSeconds: HOUR }),
-  reopen: () => new SqliteSession({ file: last(), ttlSeconds: HOUR }),
-  manyMessages: 100,
-  largePayloadBytes: 1_000,
-  expiry: {
-    ttlMs: HOUR * 1000,
-    remainingMs: async (of) => {
-      const database = openBeside(last());
-      const at = database.prepare('SELECT expires_at FROM sessions WHERE key = ?').cell(`${of}`);
-      database.close();
-      return Number(at) - Date.now();
-    },
-    expireIn: async (of, ms) => {
-      const database = openBeside(last());
-      database.prepare('UPDATE sessions SET expires_at = ? WHERE key = ?').run(Date.now() + ms, `${of}`);
-      database.close();
-    },
   },
 });
 
@@ -141,22 +118,6 @@ describe('SqliteSession', () => {
       expect(info.key).toEqual(keys[0]);
       break;
     }
-  });
-
-  it('deletes what is old and what nobody has the turn of', async () => {
-    let now = Date.parse('2026-01-01');
-    const clock = { now: () => now, sleep: async () => {} };
-    const store = new SqliteSession({ file: fresh(), clock });
-    const held = SessionKey.of('held');
-    for (const each of [key, held])
-      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('Hi')] });
-    now += 10_000;
-    const lease = await takeLease(store, held);
-    await commitAt(store, SessionKey.of('new'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
-    expect(await store.deleteOlderThan({ olderThan: new Date(now) })).toBe(1);
-    expect(await store.load(held)).toBeDefined();
-    await lease?.release();
-    expect(await store.deleteOlderThan({ olderThan: new Date(now + 1) })).toBe(2);
   });
 
   it('leaves a database of another program as it is, and tells what is no database', async () => {

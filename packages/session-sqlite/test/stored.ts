@@ -10,7 +10,6 @@ export function storedIn(fresh: () => string, last: () => string): StoreSuiteSto
   return {
     formats: [1],
     fixture: (format) => fileURLToPath(new URL(`../fixtures/stored/${format}/sessions.sql`, import.meta.url)),
-    expiring: () => new SqliteSession({ file: last(), ttlSeconds: 1 }),
     dump: () => dumpSqlite(last()),
     restore: (sql) => {
       const file = fresh();

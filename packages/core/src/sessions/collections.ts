@@ -110,7 +110,7 @@ export async function* filledCollections(
 
 async function isFilled(records: SessionStore): Promise<boolean> {
   try {
-    for await (const _ of records.list({}, { limit: 1, expired: true })) return true;
+    for await (const _ of records.list({}, { limit: 1 })) return true;
     return false;
   } catch (error) {
     if (isUnreadable(error)) return true;

@@ -11,7 +11,7 @@ const optionsSchema = z.strictObject({
   olderThan: z.date(),
   /** Only sessions of this tenant, user or agent. Default: all. */
   scope: scopeSchema.optional(),
-  /** Most sessions to delete, oldest first. Default: all. */
+  /** Most sessions to delete. Default: all. */
   limit: z.int().min(0).optional(),
 });
 
@@ -20,8 +20,7 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
  * Deletes sessions and records of collections whose last commit is older than a date, in any store. Returns the number. Skips
- * sessions that are leased, unreadable, or get a commit in the meantime. `SqliteSession`, `MysqlSession` and `PostgresSession` have
- * a faster method of the same name; sessions in Redis expire with `ttlSeconds`.
+ * sessions that are leased, unreadable, or get a commit in the meantime. Sessions in Redis may also expire: `ttlSeconds`.
  *
  * @example
  * ```ts
@@ -34,24 +33,18 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
  */
 export async function deleteOlderThan(store: SessionStore, options: RetentionOptions): Promise<number> {
   const { olderThan, scope, limit } = parseWith(optionsSchema, options, 'deleteOlderThan options');
-  const found: { readonly records: SessionStore; readonly key: SessionKey; readonly at: number }[] = [];
+  let deleted = 0;
   let damage: unknown;
   for (const { records } of await recordSets(store)) {
     try {
-      for await (const { key, updatedAt } of records.list(scope)) {
-        const at = Date.parse(updatedAt);
-        if (at < olderThan.getTime()) found.push({ records, key, at });
+      for await (const { key } of records.list(scope, { updatedBefore: olderThan })) {
+        if (deleted === limit) return deleted;
+        if (await deleteIfStillOlder(records, key, olderThan)) deleted++;
       }
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       damage = error;
     }
-  }
-  found.sort((left, right) => left.at - right.at);
-  let deleted = 0;
-  for (const { records, key } of found) {
-    if (deleted === limit) break;
-    if (await deleteIfStillOlder(records, key, olderThan)) deleted++;
   }
   if (damage !== undefined) throw damage;
   return deleted;

@@ -16,7 +16,6 @@ const optionsSchema = z.strictObject({
   after: z.string().optional(),
   updatedBefore: z.date().optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-  expired: z.boolean().optional(),
 });
 const descriptionSchema = z.object({
   title: z.string().optional(),

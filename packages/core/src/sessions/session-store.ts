@@ -69,8 +69,6 @@ export interface ListOptions {
   readonly updatedBefore?: Date | undefined;
   /** Only sessions whose metadata has these values. The store reads all sessions of the scope to find them. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** Includes expired sessions that the store still holds, to erase them. Default false. */
-  readonly expired?: boolean | undefined;
 }
 
 /** How much of a session is loaded. */

@@ -28,20 +28,6 @@ const changeSchema = z.object({
   fence: z.number().optional(),
 });
 
-const retentionSchema = z.strictObject({
-  olderThan: z.date(),
-  limit: z.int().min(0).default(Number.MAX_SAFE_INTEGER),
-});
-
-/**
- * Parses the options of a store's `deleteOlderThan`. Default of `limit`: no limit.
- *
- * @throws {InvalidInputError} for unknown or impossible options.
- */
-export function retentionOf(options: { readonly olderThan: Date; readonly limit?: number | undefined }) {
-  return parseWith(retentionSchema, options, 'deleteOlderThan options');
-}
-
 /** Bytes of one operation's name. `DRAWN` holds 64 names, because drawing random bytes costs more than the rest of a name. */
 const BYTES = 12;
 const DRAWN = new Uint8Array(BYTES * 64);

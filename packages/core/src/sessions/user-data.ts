@@ -13,7 +13,7 @@ import { type RecordPlace, recordSets } from './collections.js';
 import { COLLECTIONS, sessionPrefix } from './files/session-files.js';
 import { deleteUnlessLeased } from './held-sessions.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
-import type { ListOptions, SessionStore } from './session-store.js';
+import type { SessionStore } from './session-store.js';
 
 /** Folder names that are levels of a path themselves, such as `users/<user>`. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
@@ -74,11 +74,10 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
     const keys: SessionKey[] = [];
     // A store lists all readable sessions before it throws.
     await rest.collect(async () => {
-      for await (const key of keysOf(records, user, { expired: true })) keys.push(key);
+      for await (const key of keysOf(records, user)) keys.push(key);
     });
     for (const key of keys) {
       await rest.collect(async () => {
-        // An expired session counts as missing, but it is deleted as well.
         if ((await deleteUnlessLeased(records, key)) === 'busy') busy.push({ key, collection });
         else sessions++;
       });
@@ -116,7 +115,7 @@ export async function eraseSession(
   for (const { records } of (await rest.collect(() => recordSets(session))) ?? []) {
     const found: SessionKey[] = [key];
     try {
-      for await (const { key: each } of records.list({ tenantId, userId }, { expired: true })) {
+      for await (const { key: each } of records.list({ tenantId, userId })) {
         const { parts } = each;
         const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
         if (isChild && parts.tenantId === tenantId && parts.userId === userId) found.push(each);
@@ -236,9 +235,9 @@ function storagesOf({ storage, workspace }: UserPlaces): ReadonlySet<Workspace> 
   return new Set(workspace === undefined ? [storage] : [storage, storageOf(workspace)]);
 }
 
-async function* keysOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
+async function* keysOf(store: SessionStore, { tenantId, userId }: UserScope) {
   // A scope without a tenant also lists the sessions of all tenants.
-  for await (const { key } of store.list({ tenantId, userId }, options))
+  for await (const { key } of store.list({ tenantId, userId }))
     if (key.parts.tenantId === tenantId) yield key;
 }
 

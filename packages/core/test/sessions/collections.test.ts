@@ -70,7 +70,7 @@ test('a session is erased with the records of its key, and with those of its sub
   expect(await keysIn(session.collection('chats'))).toEqual([`${bob}`]);
 });
 
-test('a retention of any store deletes records by their age, the oldest of all first', async () => {
+test('a retention deletes sessions and records by their age, up to a limit', async () => {
   const store = await filled(new InMemorySession());
   const olderThan = new Date(Date.now() + 60_000);
   expect(await deleteOlderThan(store, { olderThan, limit: 3 })).toBe(3);

@@ -140,7 +140,7 @@ export class StoreLogs implements LogFiles {
       const { parts } = keyOfLog(`${STORAGE}/${level}/${value}/sessions/s.log.jsonl`);
       scope[part] = parts[part] ?? '';
     }
-    for await (const { key, updatedAt } of this.#records.list(scope, { expired: true })) {
+    for await (const { key, updatedAt } of this.#records.list(scope)) {
       const log = `${STORAGE}/${sessionPrefix(key)}sessions/${key.path.sessionId}.log.jsonl`;
       if (name === '' || log.startsWith(`${name}/`)) yield { key, log, updatedAt };
     }

@@ -77,8 +77,12 @@ export function damage(suite: StoreSuite): void {
       expect(keys.sort()).toEqual([`${first}`, `${last}`]);
     });
 
-    test('is reported by a retention, which deletes all others', async (store) => {
-      await isReported(deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) }));
+    test('is kept by a retention, which deletes all others', async (store) => {
+      const olderThan = new Date(Date.now() + 60_000);
+      const answer = await deleteOlderThan(store, { olderThan }).catch((error: unknown) => error);
+      // A listing by time cannot report a session whose time is damaged.
+      if (answer !== 2) expect(answer).toMatchObject({ code: UNREADABLE });
+      await isReported(store.load(damaged));
       await store.delete(damaged);
       expect(await listed(store)).toEqual([]);
     });

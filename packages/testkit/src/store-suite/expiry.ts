@@ -1,8 +1,8 @@
-import { eraseUser, SessionKey } from '@x/core';
+import { SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { numbered } from './sample-messages.js';
-import { eventually, listed, noFiles, type StoreSuite } from './store-suite.js';
+import { eventually, listed, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const other = SessionKey.of({ userId: 'u', sessionId: 'other' });
@@ -35,20 +35,6 @@ export function expiry(suite: StoreSuite): void {
       expect(await commitAt(store, key, change)).toBe(1);
       expect(await store.load(key)).toMatchObject({ head: { old: false }, messages: numbered(1, 'n') });
       expect(await store.load(other)).toMatchObject({ version: 1, messages: numbered(1) });
-    });
-
-    suite.test('erasing a user also erases expired sessions', async (store) => {
-      for (const each of [key, other])
-        await commitAt(store, each, { expectedVersion: 0, append: numbered(1) });
-      await options.expireIn(key, 1);
-      await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
-      // A backend may already have removed the expired session.
-      const held: string[] = [];
-      for await (const info of store.list({}, { expired: true })) held.push(info.key.toString());
-      expect(held).toContain(other.toString());
-      const erased = await eraseUser({ session: store, storage: noFiles }, { userId: 'u' });
-      expect(erased).toEqual({ sessions: held.length, files: 0, busy: [] });
-      for await (const info of store.list({}, { expired: true })) expect(info).toBeUndefined();
     });
   });
 }

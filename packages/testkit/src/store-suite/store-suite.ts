@@ -31,8 +31,6 @@ export interface StoreSuiteStored {
   fixture(format: number): string;
   /** Opens a store whose sessions never expire on a new, empty area. Default: `create` of the suite. */
   readonly create?: (() => SessionStore | Promise<SessionStore>) | undefined;
-  /** Opens another store on the same area, whose sessions expire after a second. */
-  readonly expiring?: (() => SessionStore | Promise<SessionStore>) | undefined;
   /** Returns all data of the area as text. The same sessions give the same text, except for times, UUIDs and `random`. */
   dump(): string | Promise<string>;
   /** Matches random parts of a dump other than UUIDs; a global expression. */

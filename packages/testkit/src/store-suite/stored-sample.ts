@@ -70,11 +70,8 @@ export const RECORDS: readonly SampleSession[] = [
   session({ ...ALICE, sessionId: 's-1' }, { head: { position: 0 } }, { head: { position: 1 } }),
 ];
 
-/** An expired session of Alice. */
-export const EXPIRED = SessionKey.of({ ...ALICE, sessionId: 'expired' });
-
 /** Commits the whole sample. If the store has leases, takes one for each session. */
-export async function writeSample(store: SessionStore, expiring: SessionStore | undefined): Promise<void> {
+export async function writeSample(store: SessionStore): Promise<void> {
   for (const [target, sessions] of [
     [store, SESSIONS],
     [store.collection?.(COLLECTION), RECORDS],
@@ -87,7 +84,6 @@ export async function writeSample(store: SessionStore, expiring: SessionStore | 
       await lease?.release();
     }
   }
-  await expiring?.commit(EXPIRED, changeAt([{ append: numbered(1) }], 0));
 }
 
 /** Returns the expected states of these sessions. */

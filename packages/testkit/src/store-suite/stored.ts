@@ -6,16 +6,7 @@ import { expectStored } from '../stored-files.js';
 import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
 import { listed, noFiles, type StoreSuite } from './store-suite.js';
-import {
-  ALICE,
-  COLLECTION,
-  EXPIRED,
-  RECORDS,
-  SESSIONS,
-  STRANGER,
-  statesOf,
-  writeSample,
-} from './stored-sample.js';
+import { ALICE, COLLECTION, RECORDS, SESSIONS, STRANGER, statesOf, writeSample } from './stored-sample.js';
 
 const keysOf = (sessions: typeof SESSIONS) => sessions.map(({ key }) => `${key}`).sort();
 /** Returns the data of a user that the store can hold. */
@@ -38,11 +29,9 @@ async function isLoadedAndListed(store: SessionStore): Promise<void> {
       expect(await listed(target, scope), JSON.stringify(scope)).toEqual(keysOf(within));
     }
   }
-  expect(await store.load(EXPIRED)).toBeUndefined();
 }
 
-/** @param expired Number of Alice's expired sessions. */
-async function isErasedByUser(store: SessionStore, expired: number): Promise<void> {
+async function isErasedByUser(store: SessionStore): Promise<void> {
   const places = { session: store, storage: noFiles };
   for (const user of [STRANGER, ALICE]) {
     const own = ownOf(store, user);
@@ -51,11 +40,10 @@ async function isErasedByUser(store: SessionStore, expired: number): Promise<voi
       if (record.type === 'session') exported.push(`${SessionKey.of(record.key)}`);
     }
     expect(exported.sort()).toEqual(keysOf(own));
-    const sessions = own.length + (user === ALICE ? expired : 0);
-    expect(await eraseUser(places, user)).toMatchObject({ sessions, busy: [] });
+    expect(await eraseUser(places, user)).toMatchObject({ sessions: own.length, busy: [] });
   }
   const rest = SESSIONS.filter(({ key }) => !key.isWithin(STRANGER) && !key.isWithin(ALICE));
-  expect(await listed(store, {}, { expired: true })).toEqual(keysOf(rest));
+  expect(await listed(store)).toEqual(keysOf(rest));
 }
 
 async function goesOn(store: SessionStore): Promise<void> {
@@ -76,31 +64,28 @@ async function goesOn(store: SessionStore): Promise<void> {
 
 async function isDeleted(store: SessionStore): Promise<void> {
   for (const { key } of SESSIONS) expect(await store.delete(key), `${key}`).toBe(true);
-  expect(await store.delete(EXPIRED)).toBe(false);
-  expect(await listed(store, {}, { expired: true })).toEqual([]);
+  expect(await listed(store)).toEqual([]);
 }
 
 /** Tests that data of released versions can be used, and that this version stores data in the format of its fixture. */
 export function stored(suite: StoreSuite): void {
   const { stored: options, create } = suite.options;
   if (options === undefined) return;
-  const { formats, fixture, dump, random, restore, expiring } = options;
+  const { formats, fixture, dump, random, restore } = options;
   describe('stored data', () => {
     const current = Math.max(...formats);
     suite.register(`what is stored is the fixture of format ${current}`, async () => {
       const store = await (options.create ?? create)();
-      const other = await expiring?.();
       try {
-        await writeSample(store, other);
+        await writeSample(store);
         expectStored(fixture(current), await dump(), random);
       } finally {
-        await other?.close();
         await store.close();
       }
     });
     const uses: Readonly<Record<string, (store: SessionStore) => Promise<void>>> = {
       'is loaded and listed': isLoadedAndListed,
-      'is exported and erased by user': (store) => isErasedByUser(store, expiring === undefined ? 0 : 1),
+      'is exported and erased by user': isErasedByUser,
       'goes on, and knows its last commit': goesOn,
       'is deleted': isDeleted,
     };

@@ -20,8 +20,6 @@ export interface SqlListing {
   readonly suffix: string;
   /** Converts an encoded part to the value of its column. */
   part(encoded: string): unknown;
-  /** The condition that a session has not expired. */
-  readonly lives: string;
   /** The condition that a session comes after the position `:time` and `:id`. */
   readonly behind: string;
   /** Converts a time to a value that the database can compare. */
@@ -43,7 +41,7 @@ export async function* listRows(
   read: (statement: string, values: SqlValues) => Promise<readonly unknown[]>,
 ): AsyncGenerator<SessionInfo, void, undefined> {
   checkScope(scope);
-  const conditions = ['collection = :collection', ...(options?.expired ? [] : [listing.lives])];
+  const conditions = ['collection = :collection'];
   const values: Record<string, unknown> = { collection };
   for (const [part, name] of SQL_PARTS) {
     const wanted = scope[part];

@@ -22,7 +22,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, checkFormat, isKept, lastOption, retentionOf } from '../store-rules.js';
+import { checkChange, checkCommit, checkFormat, isKept, lastOption } from '../store-rules.js';
 import type { SqlValues } from './named-values.js';
 import { listRows, SQL_PARTS, type SqlListing } from './sql-listing.js';
 
@@ -64,8 +64,7 @@ export interface SqlWrite<Text> {
  * - `format`: returns the format of the tables as `format`.
  * - `exists`: finds a session without locking it. Needed if an insert that meets an existing row would lock that row.
  * - `lockFence`: returns the fence of the newest lease, and blocks new leases until the transaction ends.
- * - `lock`: locks a session and returns its `id` (the `:row`), `version`, `count`, `bytes`, operations, and `expired`.
- * - `forget`: deletes an expired session but keeps its lease.
+ * - `lock`: locks a session and returns its `id` (the `:row`), `version`, `count`, `bytes` and operations.
  * - `replace`: updates the head of an existing session, with all values of a write.
  * - `bytesOf`, `cut`: returns the size of the messages before `:keep` as `bytes`; deletes the messages from `:keep` on.
  * - `nextCollection`: returns the first collection after `:after` as `collection`.
@@ -83,7 +82,7 @@ export type SqlStatements = Readonly<
   Record<'format' | 'lockFence' | 'lock' | 'replace' | 'bytesOf' | 'cut' | 'nextCollection', string> &
     Record<'take' | 'confirm' | 'release' | 'find' | 'lockLease', string> &
     Record<'beat' | 'look' | 'send' | 'retire', string> &
-    Partial<Record<'exists' | 'forget' | 'fenceOf' | 'notesOf', string>>
+    Partial<Record<'exists' | 'fenceOf' | 'notesOf', string>>
 >;
 
 /** The part of a SQL store that differs between database servers. `Text` is the type in which the driver sends text. */
@@ -95,8 +94,6 @@ export interface SqlDialect<Text> {
   readonly table: string;
   readonly statements: SqlStatements;
   readonly listing: SqlListing;
-  /** Lifetime of a session in milliseconds after its last commit. 0: sessions never expire. */
-  readonly lifetime: number;
   judge(error: Error): DriverFailure;
   /** Hashes a key, because an index could not hold a long key. */
   hash(text: string): Uint8Array;
@@ -121,13 +118,8 @@ export interface SqlDialect<Text> {
   add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<unknown>;
   /** Returns the operations of a locked row, as `remember` in store-rules.ts builds them. */
   operationsOf(row: SqlRow): readonly string[];
-  /** Deletes a session with its lease. Returns whether an unexpired session existed. */
+  /** Deletes a session with its lease. Returns whether the session existed. */
   delete(run: RunSql, id: Uint8Array, token: string | undefined): Promise<boolean>;
-  /**
-   * Deletes a bounded number of sessions, oldest first. Returns the number, or `undefined` if no session is old enough. Skips leased
-   * sessions, even if the lease is taken in the meantime.
-   */
-  deleteOld(olderThan: Date, limit: number): Promise<number | undefined>;
 }
 
 function lineOf({ id, text }: ProcessNote): string {
@@ -222,27 +214,6 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   /**
-   * Deletes sessions whose last commit is older than `olderThan` by the server's clock, and expired sessions, oldest first.
-   * Uses transactions of bounded size and returns the number of deleted sessions. Skips sessions that are leased, or that get a
-   * new commit in the meantime. Records of collections count as sessions.
-   *
-   * @param options.limit sessions to delete at most; default all.
-   * @throws {InvalidInputError} for unknown or impossible options.
-   */
-  async deleteOlderThan(options: {
-    readonly olderThan: Date;
-    readonly limit?: number | undefined;
-  }): Promise<number> {
-    const { olderThan, limit } = retentionOf(options);
-    for (let deleted = 0; ; ) {
-      const left = limit - deleted;
-      const count = await this.#attempt(undefined, () => this.#dialect.deleteOld(olderThan, left));
-      if (count === undefined) return deleted;
-      deleted += count;
-    }
-  }
-
-  /**
    * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
    * end.
    */
@@ -326,29 +297,22 @@ export class SqlSession<Text> implements SessionStore {
     const { id, key, change, head, description, messages, bytes } = write;
     const { keep, fence } = change;
     const dialect = this.#dialect;
-    const { lockFence, lock, forget, replace, bytesOf, cut } = dialect.statements;
+    const { lockFence, lock, replace, bytesOf, cut } = dialect.statements;
     const [lease] = fence === undefined ? [] : (await run(lockFence, { id })).rows;
     const newest = lease && Number(lease.fence);
-    const values = {
-      ...{ id, head, description, bytes, count: keep + messages.length, lifetime: dialect.lifetime },
-      operation: dialect.token(change.operation),
-    };
+    const count = keep + messages.length;
+    const values = { id, head, description, bytes, count, operation: dialect.token(change.operation) };
     const insert = () => dialect.insert(run, { ...values, ...this.#columnsOf(key) });
     // A new row is inserted without a locking read first, because that read would also lock neighboring keys.
     let row = isNew && keep === 0 && fence === newest ? await insert() : undefined;
     let version = 1;
     if (row === undefined) {
       const [found] = (await run(lock, { id })).rows;
-      // The lease stays, because this commit is written under it.
-      if (found?.expired && forget) await run(forget, { id });
-      const stored =
-        found === undefined || found.expired
-          ? undefined
-          : {
-              version: Number(found.version),
-              messages: Number(found.count),
-              operations: dialect.operationsOf(found),
-            };
+      const stored = found && {
+        version: Number(found.version),
+        messages: Number(found.count),
+        operations: dialect.operationsOf(found),
+      };
       const applied = checkCommit(key, change, stored, newest);
       if (applied !== undefined) return applied;
       if (found === undefined || stored === undefined) {
