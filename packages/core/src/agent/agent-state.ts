@@ -148,17 +148,10 @@ export class AgentState {
   #context: Message[];
   /** Fields that passed the last check, as JSON. Only fields that changed since are checked again. */
   readonly #sound = new Map<string, string | undefined>();
-  /** Fields of a later release in the stored head. They are saved again unchanged. */
-  readonly #later: readonly LaterField[];
 
-  private constructor(
-    head: z.infer<typeof headSchema>,
-    context: readonly Message[],
-    later: readonly LaterField[] = [],
-  ) {
+  private constructor(head: z.infer<typeof headSchema>, context: readonly Message[]) {
     // Assigns all fields in the order of the schema.
     Object.assign(this, pick(head));
-    this.#later = later;
     this.#context = [...context];
   }
 
@@ -186,14 +179,12 @@ export class AgentState {
   }
 
   /**
-   * Parses a head, with a context that the store has already validated. Fields that a later release added under the same version
-   * are kept, and {@link AgentState.head} returns them.
+   * Parses a head, with a context that the store has already validated.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
   static fromParts(head: unknown, context: readonly Message[]): AgentState {
-    const { known, later } = withoutLater(ofThisVersion(asRecord(head)));
-    return new AgentState(parseWith(headSchema, known, 'AgentState'), context, later);
+    return new AgentState(parseWith(headSchema, ofThisVersion(asRecord(head)), 'AgentState'), context);
   }
 
   /** The current conversation, after reductions. */
@@ -230,9 +221,7 @@ export class AgentState {
 
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
-    const head = plain(this.#fields());
-    for (const field of this.#later) restore(head, field);
-    return head as JsonObject;
+    return plain(this.#fields()) as JsonObject;
   }
 
   #fields(): Record<string, unknown> {
@@ -281,44 +270,6 @@ function textIn(fields: Record<string, unknown>, name: string): string | undefin
     // Throws an error with the path of the value that JSON cannot represent.
     return JSON.stringify(plain(fields)[name]);
   }
-}
-
-/** A field that this release does not know, and the object in which it was found. */
-interface LaterField {
-  readonly path: readonly PropertyKey[];
-  readonly key: string;
-  readonly value: unknown;
-  /** If the object is inside a list: the object without the field, as JSON. Detects items that moved or changed. */
-  readonly item: string | undefined;
-}
-
-/** Separates the known fields of a stored head from those that only a later release knows. */
-function withoutLater(stored: Record<string, unknown>): {
-  readonly known: Record<string, unknown>;
-  readonly later: readonly LaterField[];
-} {
-  const { error } = headSchema.safeParse(stored);
-  const unknown = error?.issues.filter((issue) => issue.code === 'unrecognized_keys') ?? [];
-  if (unknown.length === 0) return { known: stored, later: [] };
-  const known = structuredClone(stored);
-  const later = unknown.flatMap(({ path, keys }) => {
-    const parent = at(known, path);
-    const values = keys.map((key) => [key, parent?.[key]] as const);
-    for (const key of keys) delete parent?.[key];
-    const item = path.some((key) => typeof key === 'number') ? JSON.stringify(parent) : undefined;
-    return values.map(([key, value]) => ({ path, key, value, item }));
-  });
-  return { known, later };
-}
-
-function restore(head: Record<string, unknown>, { path, key, value, item }: LaterField): void {
-  const parent = at(head, path);
-  if (parent !== undefined && (item === undefined || item === JSON.stringify(parent))) parent[key] ??= value;
-}
-
-function at(root: unknown, path: readonly PropertyKey[]): Record<string, unknown> | undefined {
-  const found = path.reduce<unknown>((value, key) => Object(value)[key], root);
-  return isObject(found) ? (found as Record<string, unknown>) : undefined;
 }
 
 const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {

@@ -80,6 +80,7 @@ describe('openSession', () => {
   test.each([
     ['session_corrupt', {}],
     ['session_corrupt', { schemaVersion: 1, sessionId: 7 }],
+    ['session_corrupt', { schemaVersion: 1, sessionId: 's', color: 'red' }],
     ['session_older', { schemaVersion: 0, sessionId: 's' }],
     ['session_newer', { schemaVersion: 2, sessionId: 's' }],
   ])('does not begin a new session over a state that it cannot read, and says %s: %j', async (code, head) => {
@@ -88,31 +89,6 @@ describe('openSession', () => {
     const error = await thrownBy(openSession(store, key));
     expect(error).toMatchObject({ code, sessionKey: key.toString() });
     if (code === 'session_corrupt') expect(error.cause).toMatchObject({ code: 'invalid_input' });
-  });
-
-  test('keeps what a later release stored in the head, and what it stored beside a rule', async () => {
-    const store = new InMemorySession();
-    const { state } = await openSession(store, key);
-    const rule = { tool: 'write_file', expires: 'tomorrow' };
-    const head = {
-      ...state.head(),
-      color: 'red',
-      planModeContext: { active: true, author: 'bob' },
-      permissionContext: { allow: [rule, { tool: 'edit_file' }], deny: [], ask: [] },
-    };
-    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
-    const session = await openSession(store, key);
-    expect(session.state.permissionContext.allow).toEqual([{ tool: 'write_file' }, { tool: 'edit_file' }]);
-    session.state.contextMutable().push(...numbered(1));
-    await session.commit();
-    expect((await store.load(key))?.head).toEqual({ ...session.state.head(), ...head });
-    // A rule that was taken away takes its fields along.
-    session.state.permissionContext = { allow: [{ tool: 'edit_file' }], deny: [], ask: [] };
-    expect(session.state.head().permissionContext).toEqual({
-      allow: [{ tool: 'edit_file' }],
-      deny: [],
-      ask: [],
-    });
   });
 
   test.each([
