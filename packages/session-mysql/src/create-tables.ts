@@ -1,7 +1,6 @@
 import { SessionStoreError } from '@x/core';
 import { checkFormat, SQL_FORMAT } from '@x/core/internal';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
-import { createAppendProcedure } from './append-procedure.js';
 import { checkPool, execute } from './execute.js';
 
 /**
@@ -74,7 +73,6 @@ export async function createTables(pool: Pool, table: string, format: string): P
     const name = await lock(connection, table);
     try {
       await create(connection, table, format);
-      await createAppendProcedure(connection, table);
     } finally {
       await connection.query('DO RELEASE_LOCK(?)', [name]);
     }
@@ -91,7 +89,6 @@ async function create(connection: PoolConnection, table: string, format: string)
      (id TINYINT NOT NULL PRIMARY KEY, format INT UNSIGNED NOT NULL) ENGINE = InnoDB`,
   );
   const [found] = await execute<RowDataPacket[]>(connection, format, []);
-  // The tables exist. Reject another format before the procedure is created.
   if (found) return checkFormat(`The table ${table}`, Number(found.format), SQL_FORMAT, '@x/session-mysql');
   for (const statement of schemaOf(table)) await connection.query(statement);
 }

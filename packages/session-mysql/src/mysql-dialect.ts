@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SqlDialect } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
-import { AppendProcedure } from './append-procedure.js';
 import { createTables } from './create-tables.js';
 import { execute, inTransaction, runOn, withConnection } from './execute.js';
 import { checkPacketLimit, chunkRows } from './packets.js';
@@ -20,7 +19,6 @@ type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | nu
 export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
   // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
-  const procedure = new AppendProcedure(pool, table);
   const run = runOn(pool);
   return {
     database: 'the database',
@@ -62,7 +60,8 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
     },
     async append(write) {
       await checkPacketLimit(pool, write);
-      return procedure.append(write);
+      // This server inserts into one table at a time, so every commit is a transaction.
+      return undefined;
     },
     async insert(run, values) {
       try {

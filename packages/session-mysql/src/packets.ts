@@ -4,13 +4,13 @@ import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
 
 /** Most rows per packet. */
-export const MAX_ROWS = 64;
+const MAX_ROWS = 64;
 /** Bytes (64 KB) allowed for everything in a packet besides its values. */
 const OVERHEAD = 64 << 10;
 /** Most bytes of values per packet, as servers accept packets of at least 1 MB. A larger single row gets its own packet. */
-export const MAX_BYTES = (1 << 20) - OVERHEAD;
+const MAX_BYTES = (1 << 20) - OVERHEAD;
 
-export function sizeOf(rows: readonly Buffer[]): number {
+function sizeOf(rows: readonly Buffer[]): number {
   return rows.reduce((sum, { length }) => sum + length, 0);
 }
 

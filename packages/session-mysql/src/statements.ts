@@ -10,8 +10,7 @@ const BEAT_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICR
 /** Number of bytes kept of each remembered operation except the last. */
 const EARLIER_BYTES = 6;
 /** SQL evaluates assignments from left to right, so the old operation is added to `earlier` before it is replaced. */
-export const REMEMBER = (operation: string) =>
-  `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = ${operation}`;
+const REMEMBER = `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = :operation`;
 
 /**
  * Returns all statements on the tables, except those that create them. Text is read as bytes, so that a connection's character set
@@ -42,7 +41,7 @@ export function statementsFor(table: string) {
         :count, :bytes, :head, :description, :operation, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
     replace: `
       UPDATE ${sessions} SET version = version + 1, message_count = :count, bytes = :bytes, head = :head,
-        description = :description, ${REMEMBER(':operation')}, updated_at = UTC_TIMESTAMP(3)
+        description = :description, ${REMEMBER}, updated_at = UTC_TIMESTAMP(3)
       WHERE id = :row`,
     bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = :row AND seq < :keep`,
     cut: `DELETE FROM ${messages} WHERE session_id = :row AND seq >= :keep`,

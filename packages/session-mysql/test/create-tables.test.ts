@@ -1,9 +1,9 @@
 import { SessionKey } from '@x/core';
 import { commitAt } from '@x/test-support';
 import type { RowDataPacket } from 'mysql2/promise';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
-import { messages, testPool, testStore, uniqueTable } from './support/test-store.js';
+import { messages, testPool, testStore } from './support/test-store.js';
 
 const key = SessionKey.of('s-1');
 
@@ -57,66 +57,6 @@ describe('createTables', () => {
       message: expect.stringContaining(remedy),
     });
   });
-
-  it('does without the procedure where its user may not make one, and commits do too', async () => {
-    const table = uniqueTable();
-    await testPool().query(`CREATE DATABASE ${table}`);
-    const admin = testPool({ database: table });
-    // A server may have a nameless user of localhost, which goes before anybody of any host.
-    for (const user of [`${table}@'%'`, `${table}@localhost`]) {
-      await admin.query(`CREATE USER ${user} IDENTIFIED BY 'secret'`);
-      onTestFinished(async () => void (await admin.query(`DROP USER ${user}`)));
-      await admin.query(
-        `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON ${table}.* TO ${user}`,
-      );
-    }
-    const limited = { database: table, user: table, password: 'secret' };
-    const store = new MysqlSession({ pool: testPool(limited), table });
-    await store.createTables();
-    const [first, second] = messages(2);
-    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
-    expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
-    expect(await procedures()).toEqual([]);
-
-    await new MysqlSession({ pool: admin, table }).createTables();
-    expect(await procedures()).toEqual([`${table}_append_1`]);
-    const again = new MysqlSession({ pool: testPool(limited), table });
-    // It is there, but this user may not call it.
-    expect(await commitAt(again, key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(
-      3,
-    );
-    expect((await again.load(key))?.messages).toHaveLength(3);
-
-    async function procedures(): Promise<unknown[]> {
-      const [rows] = await admin.query<RowDataPacket[]>(
-        'SELECT routine_name AS name FROM information_schema.routines WHERE routine_name LIKE ?',
-        [`${table}%`],
-      );
-      return rows.map(({ name }) => name);
-    }
-  });
-
-  it.each([1064, 1105, 1235])(
-    'does without the procedure on a server that answers %d to it',
-    async (errno) => {
-      const pool = testPool();
-      const getConnection = pool.getConnection.bind(pool);
-      pool.getConnection = async () => {
-        const connection = await getConnection();
-        const query = connection.query.bind(connection) as (sql: unknown) => Promise<never>;
-        connection.query = ((sql: unknown, ...values: []) =>
-          /^\s*CREATE PROCEDURE/.test(String(sql))
-            ? query(`SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = ${errno}`)
-            : (query as (...all: unknown[]) => unknown)(sql, ...values)) as typeof connection.query;
-        return connection;
-      };
-      const store = new MysqlSession({ pool, table: uniqueTable() });
-      await store.createTables();
-      const [first, second] = messages(2);
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
-      expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
-    },
-  );
 
   it('is what the error asks for when the tables are missing', async () => {
     const store = new MysqlSession({ pool: testPool(), table: 't_missing' });

@@ -20,7 +20,7 @@ it('a server that takes packets of 1 MB takes a commit whose values come close t
   await store.createTables();
   const key = SessionKey.of('s');
   const empty = JSON.stringify(userMessage('')).length;
-  // 64 rows in one insert, or in one call of the procedure.
+  // 64 rows in one insert.
   const append = () => Array.from({ length: 64 }, () => userMessage('x'.repeat(MIB / 64 - empty)));
   for (const version of [0, 1]) {
     const change = { expectedVersion: version, head: {}, keep: 64 * version, append: append() };

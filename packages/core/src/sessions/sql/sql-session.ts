@@ -110,7 +110,7 @@ export interface SqlDialect<Text> {
   createTables(): Promise<void>;
   /** Reads a session and its last `last` messages from one snapshot. */
   load(id: Uint8Array, last: number): Promise<LoadedRows | undefined>;
-  /** Applies the common change, which only appends, in one round trip. Returns `undefined` if nothing was written. */
+  /** Applies the common change, which only appends, in one round trip. Returns `undefined` if it cannot, and wrote nothing. */
   append(write: SqlWrite<Text>): Promise<number | undefined>;
   /** Inserts a new session and returns its row; `undefined` if the session exists. */
   insert(run: RunSql, values: SqlValues): Promise<unknown>;
