@@ -146,8 +146,6 @@ export class AgentState {
    */
   declare readonly extensions: Record<string, JsonObject>;
   #context: Message[];
-  /** Fields that passed the last check, as JSON. Only fields that changed since are checked again. */
-  readonly #sound = new Map<string, string | undefined>();
 
   private constructor(head: z.infer<typeof headSchema>, context: readonly Message[]) {
     // Assigns all fields in the order of the schema.
@@ -209,23 +207,12 @@ export class AgentState {
    * @throws {InvalidInputError} with the path of every invalid field.
    */
   check(): void {
-    const fields = this.#fields();
-    for (const [name, schema] of Object.entries<z.ZodType>(headSchema.shape)) {
-      const text = textIn(fields, name);
-      if (this.#sound.get(name) === text) continue;
-      // Parsing the whole head reports the full path of the invalid field.
-      if (!schema.safeParse(fields[name]).success) parseWith(headSchema, fields, 'AgentState');
-      this.#sound.set(name, text);
-    }
+    parseWith(headSchema, this.head(), 'AgentState');
   }
 
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
-    return plain(this.#fields()) as JsonObject;
-  }
-
-  #fields(): Record<string, unknown> {
-    return { schemaVersion: AGENT_STATE_VERSION, ...pick(this) };
+    return plain({ schemaVersion: AGENT_STATE_VERSION, ...pick(this) }) as JsonObject;
   }
 
   toJSON(): JsonObject {
@@ -260,16 +247,6 @@ function plain(object: Record<string, unknown>): Record<string, unknown> {
   const fault = jsonFault(object);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
   return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
-}
-
-/** Returns a field as JSON, or `undefined` if it is missing. */
-function textIn(fields: Record<string, unknown>, name: string): string | undefined {
-  try {
-    return JSON.stringify(fields[name]);
-  } catch {
-    // Throws an error with the path of the value that JSON cannot represent.
-    return JSON.stringify(plain(fields)[name]);
-  }
 }
 
 const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {

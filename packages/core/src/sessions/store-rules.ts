@@ -28,19 +28,13 @@ const changeSchema = z.object({
   fence: z.number().optional(),
 });
 
-/** Bytes of one operation's name. `DRAWN` holds 64 names, because drawing random bytes costs more than the rest of a name. */
-const BYTES = 12;
-const DRAWN = new Uint8Array(BYTES * 64);
-let left = 0;
-
 /** Returns a unique name for one commit: twelve random bytes as 16 characters of base64url. */
 export function operationId(): string {
-  if (left === 0) left = crypto.getRandomValues(DRAWN).length;
-  left -= BYTES;
-  const name = new DataView(DRAWN.buffer, left, BYTES);
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  const name = new DataView(bytes.buffer);
   // Clones of one virtual machine may draw the same bytes, so the time is mixed in.
   name.setUint32(0, name.getUint32(0) ^ Date.now());
-  return base64url(DRAWN.subarray(left, left + BYTES));
+  return base64url(bytes);
 }
 
 /** Returns a deterministic name for a commit: 16 digits of the text's hash. */
