@@ -43,17 +43,6 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 export function instances(suite: StoreSuite): void {
   if (suite.options.reopen === undefined) return;
   describe('instances', () => {
-    suite.testTwo('of concurrent commits of two instances, exactly one wins', async (first, second) => {
-      for (let version = 0; version < 5; version++) {
-        const commits = [first, second, first, second].map((store, writer) =>
-          commitAt(store, key, { expectedVersion: version, head: { writer }, append: numbered(1) }),
-        );
-        const results = await Promise.allSettled(commits);
-        expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-        expect((await second.load(key))?.version).toBe(version + 1);
-      }
-    });
-
     suite.testTwo('stored sessions are there after their instance is closed', async (first, second) => {
       await commitAt(first, key, { expectedVersion: 0, append: numbered(3) });
       await first.close();
