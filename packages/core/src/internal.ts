@@ -95,6 +95,8 @@ export {
   type RunSql,
   SQL_FORMAT,
   type SqlDialect,
+  type SqlId,
+  type SqlResult,
   type SqlRow,
   SqlSession,
   type SqlWrite,

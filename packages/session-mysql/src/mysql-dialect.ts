@@ -23,7 +23,8 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
   return {
     database: 'the database',
     owner: '@x/session-mysql',
-    table,
+    subject: `The table ${table}`,
+    reach: 'cluster',
     statements,
     listing: {
       select: statements.list,
@@ -33,7 +34,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       time: (milliseconds) => sqlTime(new Date(milliseconds)),
     },
     judge,
-    hash,
+    idOf: hash,
     token: fromToken,
     textOf: (json) => Buffer.from(json),
     run,

@@ -17,7 +17,8 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
   return {
     database: 'PostgreSQL',
     owner: '@x/session-postgres',
-    table,
+    subject: `The table ${table}`,
+    reach: 'cluster',
     statements,
     listing: {
       select: statements.list,
@@ -28,7 +29,7 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
       time: (milliseconds) => new Date(milliseconds),
     },
     judge,
-    hash,
+    idOf: hash,
     token: (token) => token,
     textOf: (json) => json,
     run,

@@ -16,16 +16,24 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SessionKey, SessionStoreError, XError } from '@x/core';
+import { SessionStoreError, XError } from '@x/core';
 import {
   errorText,
   isSqliteMissing,
   loadSqlite,
+  namedValues,
   type OpenSqlite,
+  type RunSql,
   type SqliteDatabase,
+  type SqliteValue,
+  type SqlResult,
+  type SqlRow,
+  type SqlValues,
   sqliteCode,
 } from '@x/core/internal';
 import { prepare } from './schema.js';
+
+const bind = namedValues();
 
 /** System error codes for a file or disk that this process may only read. */
 const READ_ONLY: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
@@ -54,7 +62,7 @@ export function openDatabase(
   try {
     return open(file, synchronous, lockTimeoutMs);
   } catch (error) {
-    throw toStoreError(file, undefined, error);
+    throw toStoreError(file, error);
   }
 }
 
@@ -144,30 +152,108 @@ function reserveOf(file: string): string {
   return `${file}-reserve`;
 }
 
-/** Runs a deletion. If the disk is full, frees the reserve, runs the deletion again, and reserves half of the space again. */
-async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    const code = sqliteCode((error as Error).cause);
-    if (code !== 'SQLITE_FULL' && code !== 'SQLITE_IOERR') throw error;
+/** An open database of sessions. Runs the tasks of this process one after the other, because they share one connection. */
+export class SessionFile {
+  readonly database: SqliteDatabase;
+  /** Whether sessions were deleted, so that the file may still contain copies of them. */
+  hasDeleted = false;
+  readonly #lockTimeoutMs: number;
+  /** Settles when the last requested task is done. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(database: SqliteDatabase, lockTimeoutMs: number) {
+    this.database = database;
+    this.#lockTimeoutMs = lockTimeoutMs;
   }
-  const path = reserveOf(database.file);
-  if (ownSize(path)) rmSync(path, { force: true });
-  // Overwriting deleted data would need the same space again.
-  database.exec('PRAGMA secure_delete = FAST');
-  try {
-    return await task();
-  } finally {
-    database.exec('PRAGMA secure_delete = ON');
-    emptyLog(database);
-    // The other half is for the WAL of the sessions' next commits.
-    reserve(database.file, RESERVE_BYTES / 2);
+
+  /** Runs a statement outside of transactions. */
+  readonly run: RunSql = (statement, values) => this.#inTurn(() => this.#execute(statement, values));
+
+  /** Runs a task in a transaction, which is rolled back if the task throws. */
+  transaction<T>(
+    task: (run: RunSql) => Promise<T>,
+    mode: 'deferred' | 'immediate' = 'immediate',
+  ): Promise<T> {
+    return this.#inTurn(async () => {
+      this.database.exec(`BEGIN ${mode}`);
+      try {
+        const value = await task((statement, values) => this.#execute(statement, values));
+        this.database.exec('COMMIT');
+        return value;
+      } catch (error) {
+        this.database.rollback();
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Runs a deletion in a transaction, and empties the WAL, which may contain pages from before it. If the disk is full, frees the
+   * reserve, runs the deletion again, and reserves half of the space again.
+   */
+  async deletion<T>(task: (run: RunSql) => Promise<T>): Promise<T> {
+    const { database } = this;
+    try {
+      const value = await this.transaction(task);
+      await this.#inTurn(async () => emptyLog(database));
+      return value;
+    } catch (error) {
+      const code = sqliteCode((error as Error).cause);
+      if (code !== 'SQLITE_FULL' && code !== 'SQLITE_IOERR') throw error;
+    }
+    const path = reserveOf(database.file);
+    if (ownSize(path)) rmSync(path, { force: true });
+    // Overwriting deleted data would need the same space again.
+    database.exec('PRAGMA secure_delete = FAST');
+    try {
+      return await this.transaction(task);
+    } finally {
+      database.exec('PRAGMA secure_delete = ON');
+      emptyLog(database);
+      // The other half is for the WAL of the sessions' next commits.
+      reserve(database.file, RESERVE_BYTES / 2);
+    }
+  }
+
+  /** Closes the file after `sweep`, which deletes what processes left that have ended. */
+  async close(sweep: (run: RunSql) => Promise<boolean>): Promise<void> {
+    if (!this.database.isOpen) return;
+    // If another process prevents the cleanup, a later deletion or close does it.
+    if (await this.transaction(sweep).catch(() => false)) this.hasDeleted = true;
+    await this.#inTurn(async () => {
+      if (this.hasDeleted) writeAnew(this.database);
+      this.database.close();
+    });
+  }
+
+  async #execute(statement: string, values: SqlValues): Promise<SqlResult> {
+    const bound = bind(statement, { ...values, now: Date.now() });
+    const prepared = this.database.prepare(bound.text);
+    const parameters = bound.values as readonly SqliteValue[];
+    if (!/^\s*(?:SELECT|WITH)|\bRETURNING\b/.test(statement))
+      return { rows: [], changed: prepared.run(...parameters).changes };
+    const rows = prepared.all<SqlRow>(...parameters);
+    return { rows, changed: rows.length };
+  }
+
+  /** Runs a task after all earlier ones. While another process has locked the file, waits without blocking and tries again. */
+  async #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#lockTimeoutMs;
+    for (;;) {
+      const turn = this.#last.then(task);
+      this.#last = turn.catch(() => {});
+      try {
+        return await turn;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(this.database.file, error);
+      }
+      await sleep(PAUSE_MS * (0.5 + Math.random()));
+    }
   }
 }
 
-/** Empties the WAL, which may contain pages from before a deletion. */
-export function emptyLog(database: SqliteDatabase): void {
+/** Empties the WAL. */
+function emptyLog(database: SqliteDatabase): void {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
@@ -175,36 +261,11 @@ export function emptyLog(database: SqliteDatabase): void {
   }
 }
 
-/** Whether a transaction reads, writes, or deletes. */
-export type TransactionMode = 'deferred' | 'immediate' | 'deletion';
-
-/** Runs a task in a transaction. While another process has locked the file, waits without blocking and tries again. */
-export async function inTransaction<T>(
-  database: SqliteDatabase,
-  lockTimeoutMs: number,
-  key: SessionKey | undefined,
-  mode: TransactionMode,
-  task: () => T,
-): Promise<T> {
-  if (mode === 'deletion') {
-    return withReserve(database, () => inTransaction(database, lockTimeoutMs, key, 'immediate', task));
-  }
-  const deadline = performance.now() + lockTimeoutMs;
-  for (;;) {
-    try {
-      return database.transaction(mode, task);
-    } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(database.file, key, error);
-    }
-    await sleep(PAUSE_MS * (0.5 + Math.random()));
-  }
-}
-
 /**
  * Rewrites the file unless it is large. Deleted rows are overwritten anyway, but not the copies that SQLite left behind when it moved
  * rows to another page.
  */
-export function writeAnew(database: SqliteDatabase): void {
+function writeAnew(database: SqliteDatabase): void {
   try {
     const [pages, size] = ['page_count', 'page_size'].map((name) => database.pragma(name));
     if (Number(pages) * Number(size) > WRITTEN_ANEW_BYTES) return;
@@ -222,7 +283,7 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Converts an error to a `SessionStoreError`. SQLite's transactions either commit or report a failure, so nothing was written. */
-function toStoreError(file: string, key: SessionKey | undefined, error: unknown): unknown {
+function toStoreError(file: string, error: unknown): unknown {
   if (XError.isInstance(error) && !isSqliteMissing(error)) return error;
   const code = sqliteCode(error);
   const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB';
@@ -231,6 +292,6 @@ function toStoreError(file: string, key: SessionKey | undefined, error: unknown)
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
     `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,
-    { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
+    { cause: error, outcome: 'none' },
   );
 }

@@ -1,34 +1,33 @@
 import { SessionStoreError } from '@x/core';
-import { checkFormat, type SqliteDatabase } from '@x/core/internal';
-
-/** The format of a file, stored as `PRAGMA user_version`; 0 in an empty file. */
-const FORMAT = 1;
+import { checkFormat, SQL_FORMAT, type SqliteDatabase } from '@x/core/internal';
 
 /**
  * Keys and the parts by which sessions are listed are ASCII text. The key of a record in a collection is `<collection>:<key>`. Times
  * are milliseconds since 1970. Messages have row ids, because without them SQLite moves rows of more than a quarter of a page to
- * overflow pages, and 1.5 KB take 4.5 KB.
+ * overflow pages, and 1.5 KB take 4.5 KB. Fences grow even after a lease was deleted, and start with the time in microseconds, so that
+ * they grow when sessions move to another file. `PRAGMA user_version` has the format; it is 0 in an empty file.
  */
 const SCHEMA = `CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
     collection TEXT NOT NULL,
-    tenant TEXT NOT NULL,
-    user TEXT NOT NULL,
-    agent TEXT NOT NULL,
+    tenant TEXT,
+    user TEXT,
+    agent TEXT,
     session TEXT NOT NULL,
     version INTEGER NOT NULL,
     message_count INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     description TEXT NOT NULL,
-    operations TEXT NOT NULL,
+    token TEXT NOT NULL,
+    earlier TEXT NOT NULL,
     head TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
   );
   CREATE INDEX by_time ON sessions (updated_at);
   CREATE INDEX by_user ON sessions (user, collection, updated_at);
-  CREATE INDEX by_tenant ON sessions (tenant, collection, updated_at) WHERE tenant <> '';
+  CREATE INDEX by_tenant ON sessions (tenant, collection, updated_at) WHERE tenant IS NOT NULL;
   CREATE INDEX by_session ON sessions (collection, session);
   CREATE TABLE messages (
     session_id INTEGER NOT NULL,
@@ -37,24 +36,19 @@ const SCHEMA = `CREATE TABLE sessions (
     PRIMARY KEY (session_id, seq)
   );
   CREATE TABLE leases (
-    key TEXT PRIMARY KEY,
-    fence INTEGER NOT NULL,
+    fence INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
     claim TEXT NOT NULL
-  ) WITHOUT ROWID;
+  );
   CREATE TABLE processes (
     id TEXT PRIMARY KEY,
     beats INTEGER NOT NULL,
+    notes TEXT NOT NULL,
     host TEXT NOT NULL,
     pid INTEGER NOT NULL,
     started TEXT NOT NULL
   ) WITHOUT ROWID;
-  CREATE TABLE notes (
-    number INTEGER PRIMARY KEY,
-    process TEXT NOT NULL,
-    id TEXT NOT NULL,
-    text TEXT NOT NULL
-  );
-  PRAGMA user_version = ${FORMAT};`;
+  PRAGMA user_version = ${SQL_FORMAT};`;
 
 /**
  * Creates the tables in an empty file. If two processes do so at once, one waits for the other.
@@ -63,15 +57,14 @@ const SCHEMA = `CREATE TABLE sessions (
  */
 export function prepare(database: SqliteDatabase): void {
   if (isEmpty(database)) {
-    database.transaction('immediate', () => isEmpty(database) && database.exec(SCHEMA));
+    const fences = `INSERT INTO sqlite_sequence (name, seq) VALUES ('leases', ${Date.now() * 1000});`;
+    database.transaction('immediate', () => isEmpty(database) && database.exec(SCHEMA + fences));
   }
-  checkFormat(`The file ${database.file}`, formatOf(database), FORMAT, '@x/session-sqlite');
+  checkFormat(`The file ${database.file}`, formatOf(database), SQL_FORMAT, '@x/session-sqlite');
   const tables = database
-    .prepare(
-      `SELECT name FROM sqlite_master WHERE name IN ('sessions', 'messages', 'leases', 'processes', 'notes')`,
-    )
+    .prepare(`SELECT name FROM sqlite_master WHERE name IN ('sessions', 'messages', 'leases', 'processes')`)
     .all();
-  if (tables.length === 5) return;
+  if (tables.length === 4) return;
   const text = `The file ${database.file} is not a database of sessions. Nothing was changed; name another file.`;
   throw new SessionStoreError('session_corrupt', text);
 }

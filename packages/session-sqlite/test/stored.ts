@@ -10,7 +10,7 @@ export function storedIn(fresh: () => string, last: () => string): StoreSuiteSto
   return {
     formats: [1],
     fixture: (format) => fileURLToPath(new URL(`../fixtures/stored/${format}/sessions.sql`, import.meta.url)),
-    dump: () => dumpSqlite(last()),
+    dump: () => dumpSqlite(last(), /^sqlite_/),
     restore: (sql) => {
       const file = fresh();
       mkdirSync(dirname(file), { recursive: true });

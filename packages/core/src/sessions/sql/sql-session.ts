@@ -1,5 +1,6 @@
 import { SessionStoreError } from '../../errors/session-errors.js';
 import { encodeSegment } from '../../lib/encode-segment.js';
+import type { Reach } from '../../workspace/workspace.js';
 import { asCollection, collectionName } from '../collections.js';
 import { type DriverFailure, databaseAttempts } from '../database-attempts.js';
 import { decodeSession, type EncodedSession } from '../decode-session.js';
@@ -40,15 +41,17 @@ export interface SqlResult {
 /** Runs a statement with named values on a connection. */
 export type RunSql = (statement: string, values: SqlValues) => Promise<SqlResult>;
 
-/** A session as a database server returns it. `count` counts all stored messages, even if only the last ones were loaded. */
+/** A session as a database returns it. `count` counts all stored messages, even if only the last ones were loaded. */
 export interface LoadedRows extends Omit<EncodedSession, 'messages'> {
   readonly messages: readonly { readonly seq: number; readonly text: string }[];
 }
 
+/** Finds the row of a record: its key, or a hash of it. */
+export type SqlId = string | Uint8Array;
+
 /** A change in the form in which it is written. */
 export interface SqlWrite<Text> {
-  /** Hash of the record's key, which finds its row. */
-  readonly id: Uint8Array;
+  readonly id: SqlId;
   readonly key: SessionKey;
   readonly change: SessionChange;
   readonly head: Text;
@@ -85,31 +88,37 @@ export type SqlStatements = Readonly<
     Partial<Record<'exists' | 'fenceOf' | 'notesOf', string>>
 >;
 
-/** The part of a SQL store that differs between database servers. `Text` is the type in which the driver sends text. */
+/** The part of a SQL store that differs between databases. `Text` is the type in which the driver sends text. */
 export interface SqlDialect<Text> {
   /** Name of the database for errors, such as `PostgreSQL`. */
   readonly database: string;
   /** The package that reads the tables; named in errors. */
   readonly owner: string;
-  readonly table: string;
+  /** What has the format, for errors, such as `The table agent_sessions`. */
+  readonly subject: string;
+  readonly reach: Reach;
   readonly statements: SqlStatements;
   readonly listing: SqlListing;
   judge(error: Error): DriverFailure;
-  /** Hashes a key, because an index could not hold a long key. */
-  hash(text: string): Uint8Array;
+  /** Converts a key to the value that finds its row: a hash, if an index could not hold a long key. */
+  idOf(key: string): SqlId;
   /** Converts a token to the type of its column. */
   token(token: string): unknown;
   textOf(json: string): Text;
-  /** Runs a statement on a connection of the pool. */
+  /** Runs a statement outside of transactions. */
   readonly run: RunSql;
   /** Runs a statement of the heartbeat at once, even if all connections of the pool are in use. */
   readonly beat: RunSql;
-  /** Runs a task in a transaction, which is rolled back if the task throws. */
-  transaction<T>(task: (run: RunSql) => Promise<T>): Promise<T>;
+  /**
+   * Runs a task in a transaction, which is rolled back if the task throws.
+   *
+   * @param isDeletion The task only deletes. It must work even if the disk is full.
+   */
+  transaction<T>(task: (run: RunSql) => Promise<T>, isDeletion?: boolean): Promise<T>;
   /** Creates missing tables. Processes that call this at the same time wait for each other. */
   createTables(): Promise<void>;
   /** Reads a session and its last `last` messages from one snapshot. */
-  load(id: Uint8Array, last: number): Promise<LoadedRows | undefined>;
+  load(id: SqlId, last: number): Promise<LoadedRows | undefined>;
   /** Applies the common change, which only appends, in one round trip. Returns `undefined` if it cannot, and wrote nothing. */
   append(write: SqlWrite<Text>): Promise<number | undefined>;
   /** Inserts a new session and returns its row; `undefined` if the session exists. */
@@ -119,7 +128,7 @@ export interface SqlDialect<Text> {
   /** Returns the operations of a locked row, as `remember` in store-rules.ts builds them. */
   operationsOf(row: SqlRow): readonly string[];
   /** Deletes a session with its lease. Returns whether the session existed. */
-  delete(run: RunSql, id: Uint8Array, token: string | undefined): Promise<boolean>;
+  delete(run: RunSql, id: SqlId, token: string | undefined): Promise<boolean>;
 }
 
 function lineOf({ id, text }: ProcessNote): string {
@@ -129,9 +138,9 @@ function lineOf({ id, text }: ProcessNote): string {
 /** The table format that every dialect creates. */
 export const SQL_FORMAT = 1;
 
-/** A session store on a database server. A dialect implements the differences between servers. */
+/** A session store on a SQL database. A dialect implements the differences between databases. */
 export class SqlSession<Text> implements SessionStore {
-  readonly reach = 'cluster';
+  readonly reach: Reach;
   readonly leases: SessionLeases;
   readonly #dialect: SqlDialect<Text>;
   readonly #collection: string;
@@ -142,6 +151,7 @@ export class SqlSession<Text> implements SessionStore {
   /** @param collection The name of a collection; empty for sessions. */
   constructor(dialect: SqlDialect<Text>, collection = '', processes?: SessionProcesses) {
     this.#dialect = dialect;
+    this.reach = dialect.reach;
     this.#collection = collection;
     this.#retry = databaseAttempts((error) => dialect.judge(error));
     this.leases = this.#leasesOf(processes ?? this.#processes());
@@ -202,15 +212,15 @@ export class SqlSession<Text> implements SessionStore {
   async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
     const dialect = this.#dialect;
     const id = this.#idOf(key);
-    return this.#attempt(key, () => {
-      if (!options.unlessLeased) return dialect.delete(dialect.run, id, options.token);
-      return dialect.transaction(async (run) => {
+    const remove = async (run: RunSql) => {
+      if (options.unlessLeased) {
         const [lease] = (await run(dialect.statements.lockLease, { id })).rows;
         const isHeld = lease?.claim != null;
         if (isKept(isHeld ? { fence: Number(lease.fence) } : undefined, options)) return false;
-        return dialect.delete(run, id, options.token);
-      });
-    });
+      }
+      return dialect.delete(run, id, options.token);
+    };
+    return this.#attempt(key, () => dialect.transaction(remove, true));
   }
 
   /**
@@ -343,10 +353,9 @@ export class SqlSession<Text> implements SessionStore {
     return columns;
   }
 
-  /** Returns the hash that finds the row of a record. */
-  #idOf(key: SessionKey): Uint8Array {
+  #idOf(key: SessionKey): SqlId {
     const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
-    return this.#dialect.hash(`${prefix}${checkKey(key)}`);
+    return this.#dialect.idOf(`${prefix}${checkKey(key)}`);
   }
 
   #run(key: SessionKey | undefined, statement: string, values: SqlValues): Promise<SqlResult> {
@@ -366,15 +375,15 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   async #checkFormat(): Promise<void> {
-    const { statements, table, owner } = this.#dialect;
+    const { statements, subject, owner } = this.#dialect;
     const [row] = (await this.#dialect.run(statements.format, {})).rows;
     if (row === undefined) {
       throw new SessionStoreError(
         'session_corrupt',
-        `The table ${table}_format does not say which format the sessions of ${table} have. Nothing was changed; restore the ` +
-          'table from a backup, or call createTables() if the tables were not made yet.',
+        `${subject} does not say which format its sessions have. Nothing was changed; restore the database from a backup, or ` +
+          'call createTables() if the tables were not made yet.',
       );
     }
-    checkFormat(`The table ${table}`, Number(row.format), SQL_FORMAT, owner);
+    checkFormat(subject, Number(row.format), SQL_FORMAT, owner);
   }
 }
