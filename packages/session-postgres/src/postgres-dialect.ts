@@ -7,7 +7,6 @@ import { statementsFor } from './statements.js';
 
 /** The dialect of PostgreSQL. Text is sent as strings. */
 export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
-  // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
   const runner =
     (isUrgent: boolean): RunSql =>
