@@ -19,6 +19,8 @@ const FRAME = 4;
 
 /** Approximate number of messages that are sampled to estimate the tokens of all. */
 const SAMPLE = 50;
+/** The share of a record that may stay unused before more excerpts are chosen. */
+const SPARE_SHARE = 0.04;
 
 /**
  * Writes the record of messages, in order: the user's requests, the calls with their outcomes, and the excerpts of statements,
@@ -52,7 +54,12 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   );
   const forNames = room * NAMES_SHARE;
   const most = room - forNames;
-  yield* choice.take(most - calls.reduce((sum, draft) => sum + draft.cost, 0));
+  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
+  yield* choice.take(left);
+  yield;
+  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
+  // Costs are estimates. If the text is shorter than estimated, there is room for more.
+  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
   const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
   const unused = Math.min(forNames, room - tokens);
