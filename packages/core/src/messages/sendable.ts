@@ -11,7 +11,7 @@ import {
   normalMediaType,
   textIn,
 } from './media.js';
-import { type Message, toolUsesOf } from './message.js';
+import type { Message } from './message.js';
 
 /** A model, as far as it decides what it can be sent. */
 type Reader = Pick<Model, 'accepts'>;
@@ -122,10 +122,23 @@ export function fileLine(file: FileBlock, reason: string, model: Reader, role: F
   return `[${describeFile(file)} cannot be shown to this model: ${reason} ${how} ${place}]`;
 }
 
+/** Tests if two calls have the same id. Every request is tested, so this loop allocates nothing but the set. */
+function repeatsCalls(messages: readonly Message[]): boolean {
+  const seen = new Set<string>();
+  for (const { role, content } of messages) {
+    if (role !== 'assistant') continue;
+    for (const block of content) {
+      if (block.type !== 'tool_use') continue;
+      if (seen.has(block.id)) return true;
+      seen.add(block.id);
+    }
+  }
+  return false;
+}
+
 /** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
 function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
-  const ids = messages.flatMap(toolUsesOf).map(({ id }) => id);
-  if (new Set(ids).size === ids.length) return messages;
+  if (!repeatsCalls(messages)) return messages;
   const taken = new Map<string, number>();
   /** The new ids of calls whose results are to come, by the id that they had. */
   const waiting = new Map<string, string[]>();

@@ -18,8 +18,10 @@ export class AnswerIds {
   constructor(state: AgentState, messageId: string) {
     this.#state = state;
     this.#messageId = messageId;
-    for (const { content } of state.context)
+    for (const { role, content } of state.context) {
+      if (role !== 'assistant') continue;
       for (const block of content) if (block.type === 'tool_use') this.#taken.set(block.id, 0);
+    }
   }
 
   /** Returns the id for the first call that the model gave this id. */
