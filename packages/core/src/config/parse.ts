@@ -53,7 +53,10 @@ function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] 
   return [{ path: '', message: 'is an instance of a class, not an object of options' }, ...written];
 }
 
-/** Adds to an unknown key the one that was probably meant. */
+/** Maximum number of keys that an error lists. */
+const MOST_LISTED = 16;
+
+/** Adds to an unknown key the one that was probably meant, or the known ones. */
 function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
   const path = issue.path.split(/[.[\]]+/);
@@ -66,7 +69,9 @@ function suggested(issue: Issue, schema: z.$ZodType): Issue {
   const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
   const begins = (name: string) => key.length > 2 && name.toLowerCase().startsWith(stem);
   const near = nearNames(key, [...known])[0] ?? [...known].find(begins);
-  return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near}?` };
+  if (near !== undefined) return { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near}?` };
+  if (known.size === 0 || known.size > MOST_LISTED) return issue;
+  return { ...issue, message: `${UNKNOWN_KEY}; known keys are ${[...known].join(', ')}` };
 }
 
 /**

@@ -32,8 +32,8 @@ describe('parseWith', () => {
       parseWith(schema, { rules: [{ tool: 'a', tols: 1, x: 2 }], limt: 3 }, 'Options'),
     );
     expect(InvalidInputError.isInstance(error) && error.issues).toEqual([
-      { path: 'rules[0].tols', message: 'unknown key' },
-      { path: 'rules[0].x', message: 'unknown key' },
+      { path: 'rules[0].tols', message: 'unknown key; known keys are tool' },
+      { path: 'rules[0].x', message: 'unknown key; known keys are tool' },
       { path: 'limt', message: 'unknown key; did you mean limit?' },
     ]);
   });
@@ -62,8 +62,8 @@ describe('parseWith', () => {
     const told = issues.map((value) => errorOf(() => parseWith(deep, value, 'Options')));
     expect(told.map((error) => InvalidInputError.isInstance(error) && error.issues)).toEqual([
       [
-        { path: 'list[0].inner.lable', message: 'unknown key' },
-        { path: 'maximun', message: 'unknown key' },
+        { path: 'list[0].inner.lable', message: 'unknown key; known keys are maximum' },
+        { path: 'maximun', message: 'unknown key; known keys are list, label' },
         { path: 'maximum', message: 'unknown key here; maximum belongs to another group or preset' },
       ],
       [{ path: 'list[0].inner.maximun', message: 'unknown key; did you mean maximum?' }],
