@@ -6,6 +6,8 @@ import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { changeIn } from '../record/calls.js';
 import { resultText } from '../record/readable.js';
+import type { Terms } from '../record/terms.js';
+import { cutByUse, gapMark, usesIn } from './lines-by-use.js';
 
 /** A message as a summarizer reads it: data between marks that its content cannot forge. */
 export interface TranscriptEntry {
@@ -24,7 +26,7 @@ const ARGUMENT_LENGTH = 500;
 
 /**
  * Renders messages for a summarizer. Omits thinking, cuts results to `resultLength` UTF-16 units and failed ones to eight times as many,
- * and shows edits as their changes. Every line that structures the transcript carries `nonce`.
+ * keeping the lines that the conversation used later, and shows edits as their changes. Every line that structures the transcript carries `nonce`.
  *
  * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id.
  */
@@ -41,13 +43,15 @@ export function renderTranscript(
   } = {},
 ): readonly TranscriptEntry[] {
   const calls = new Map(messages.flatMap(toolUsesOf).map((use) => [use.id, use]));
+  const useAfter = usesIn(messages);
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
-    messages.slice(start, end).map((message) => {
+    messages.slice(start, end).map((message, index) => {
+      const useOf = (terms: Terms) => useAfter(terms, start + index);
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
       const parts = message.content.flatMap((block) =>
         number !== undefined && block.type === 'text'
           ? []
-          : (renderBlock(block, nonce, resultLength, calls) ?? []),
+          : (renderBlock(block, nonce, resultLength, calls, useOf) ?? []),
       );
       if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
@@ -73,6 +77,7 @@ function renderBlock(
   nonce: string,
   resultLength: number,
   calls: ReadonlyMap<string, ToolUseBlock>,
+  useOf: (terms: Terms) => number,
 ): string | undefined {
   switch (block.type) {
     case 'text':
@@ -90,7 +95,8 @@ function renderBlock(
       const most = failed ? Math.max(resultLength, longest) : resultLength;
       // Data that must be cut is first rendered as facts, each with its owner.
       const full = whole.length > most ? resultText(block) : whole;
-      const cut = withoutNonce(edges(full, most), nonce);
+      const shown = most <= SHORT_CUT ? headOf(full, most) : cutByUse(full, most, useOf);
+      const cut = withoutNonce(shown, nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
@@ -116,12 +122,10 @@ function argumentsOf({ input }: ToolUseBlock, length: number): string {
 /** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
 const SHORT_CUT = 12;
 
-/** Keeps the head and the tail of a text: how a tool's output begins and how it ended. */
+/** Keeps the head and the tail of a text. */
 function edges(text: string, length: number): string {
-  const marker = (left: number, from: number) =>
-    `\n[… ${text.slice(from, from + left).split('\n').length} lines, ${left} characters left out …]\n`;
   if (length <= SHORT_CUT) return headOf(text, length);
-  return cutMiddle(text, length, marker, { tail: 0.5, lines: true });
+  return cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
 }
 
 /**

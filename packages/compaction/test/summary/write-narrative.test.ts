@@ -133,6 +133,30 @@ describe('what a summarizer is asked', () => {
     expect(lines.filter((line) => !/^src\/file\d+\.ts:\d+: match$/.test(line))).toEqual([]);
   });
 
+  it('holds the lines of a cut result that the conversation used later', () => {
+    const noise = (part: string) =>
+      Array.from({ length: 60 }, (_, index) => `Remark ${part}${index}: nothing of this matters here.`);
+    const rule = 'A quantity above 41 is rejected with E_COUPON_628.';
+    const messages = [
+      userMessage('Bring the module into line with its specification.'),
+      ...round({ name: 'read_file', output: [...noise('a'), rule, ...noise('b')].join('\n') }),
+      ...round({ name: 'edit_file', input: { path: 'a.ts', text: "throw new Error('E_COUPON_628')" } }),
+    ];
+    const result = renderTranscript(messages, 'n0', 1_500)[2]?.text ?? '';
+    expect(result).toContain(`\n[… `);
+    expect(result).toContain(`\n${rule}\n`);
+    expect(result).toContain('Remark a0:');
+    expect(result).toContain('Remark b59:');
+    expect(result.length).toBeLessThan(1_800);
+    // What was used only before the result is no use of the result.
+    const early = renderTranscript(
+      [messages[3], messages[4], ...messages.slice(0, 3)] as Message[],
+      'n0',
+      1_500,
+    );
+    expect(early.at(-1)?.text).not.toContain(rule);
+  });
+
   it('is not told how a result ended whose tool does not say', () => {
     const messages = round({ name: 'lookup', output: '503 Service Unavailable' });
     const [, result] = renderTranscript(messages, 'n0', 2_000);

@@ -1,0 +1,80 @@
+import { type Message, textOf, toolUsesOf } from '@x/core';
+import { jsonText } from '@x/core/internal';
+import { cutMiddle } from '../conversation/text.js';
+import { type Terms, termsOf } from '../record/terms.js';
+
+/** Returns how much the conversation used a text's terms after message `at`. Rare terms weigh more. */
+export type UseAfter = (terms: Terms, at: number) => number;
+
+/** Shares of a cut text: from its beginning, and from its end. The rest is for lines that were used. */
+const EDGE_SHARE = 0.25;
+/** UTF-16 units of the mark of a gap. */
+const MARK = 30;
+
+/** Counts in which messages of people and of the model each term occurs, and where it occurs last. */
+export function usesIn(messages: readonly Message[]): UseAfter {
+  const uses = new Map<number, { times: number; last: number }>();
+  for (const [at, message] of messages.entries()) {
+    if (message.role === 'tool') continue;
+    const passed = toolUsesOf(message).map(({ input }) => jsonText(input));
+    for (const term of termsOf([textOf(message), ...passed].join('\n'))) {
+      const use = uses.get(term) ?? { times: 0, last: at };
+      uses.set(term, { times: use.times + 1, last: at });
+    }
+  }
+  return (terms, at) =>
+    terms.reduce((sum, term) => {
+      const { times, last } = uses.get(term) ?? { times: 1, last: -1 };
+      return last > at ? sum + Math.log(1 + messages.length / times) : sum;
+    }, 0);
+}
+
+/**
+ * Cuts a text to about `length` UTF-16 units: its beginning, its end, and between them the lines with the most use for their length. Marks
+ * each gap. Without such lines, keeps more of both ends.
+ */
+export function cutByUse(text: string, length: number, useOf: (terms: Terms) => number): string {
+  if (text.length <= length) return text;
+  const lines = text.split('\n');
+  const edge = length * EDGE_SHARE;
+  const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
+  const middle = lines.slice(start, end).map((line, index) => ({ at: start + index, line }));
+  const used = middle
+    .map(({ at, line }) => ({ at, line, worth: useOf(termsOf(line)) / (line.length + MARK) }))
+    .filter(({ worth }) => worth > 0)
+    .toSorted((one, other) => other.worth - one.worth);
+  let room = length - 2 * edge;
+  const kept = new Set<number>();
+  for (const { at, line } of used) {
+    if (line.length + MARK > room) continue;
+    room -= line.length + MARK;
+    kept.add(at);
+  }
+  if (kept.size === 0) return cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
+  const shown: string[] = [];
+  let gap = 0;
+  for (const [at, line] of lines.entries()) {
+    if (at < start || at >= end || kept.has(at)) {
+      if (gap > 0) shown.push(`[… ${gap} lines left out …]`);
+      gap = 0;
+      shown.push(line);
+    } else gap++;
+  }
+  return shown.join('\n');
+}
+
+/** Counts the lines at the beginning that have at most `most` UTF-16 units together. */
+function wholeLines(lines: readonly string[], most: number): number {
+  let length = 0;
+  const first = lines.findIndex((line) => {
+    length += line.length + 1;
+    return length > most;
+  });
+  return first === -1 ? lines.length : first;
+}
+
+/** The mark of the only gap in a text. */
+export function gapMark(text: string): (left: number, from: number) => string {
+  return (left, from) =>
+    `\n[… ${text.slice(from, from + left).split('\n').length} lines, ${left} characters left out …]\n`;
+}
