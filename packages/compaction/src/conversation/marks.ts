@@ -41,19 +41,24 @@ export function stringsIn(mark: JsonValue | undefined): readonly string[] {
   return Array.isArray(mark) ? mark.filter((item) => typeof item === 'string') : [];
 }
 
+interface WaysBack {
+  readonly recall?: string | undefined;
+  readonly logLocation?: string | undefined;
+}
+
+/** Returns the sentence that says how to read removed messages. The log is named only where the model has no tool to recall them. */
+export function wayBack({ recall, logLocation }: WaysBack): string | undefined {
+  return recall ?? (logLocation && `Full messages: ${logLocation}.`);
+}
+
 /**
  * Makes the note for messages that were removed with nothing else in their place: their number, why, and where they are.
  * Counts what earlier notes among them stand for, so that notes add up over chains.
  */
-export function droppedNote(
-  dropped: Iterable<Message>,
-  why: string,
-  logLocation: string | undefined,
-): Message {
+export function droppedNote(dropped: Iterable<Message>, why: string, context: WaysBack): Message {
   let count = 0;
   for (const message of dropped) count += droppedBefore(message) + (isInserted(message) ? 0 : 1);
-  const where = logLocation ? ` They can be read in ${logLocation}.` : '';
-  const text = `[${count} earlier messages were removed ${why}.${where}]`;
+  const text = `[${[`${count} earlier messages were removed ${why}.`, wayBack(context)].filter(Boolean).join(' ')}]`;
   // The model may have acted on what is gone, whoever wrote it.
   return userMessage([{ type: 'text', text, origin: 'server' }], {
     kind: 'synthetic',

@@ -27,7 +27,8 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
   return {
     name: 'drop_oldest',
     cost: 'free',
-    async reduce(view, budget, { meter, logLocation, tools = [] }) {
+    async reduce(view, budget, context) {
+      const { meter, tools = [] } = context;
       const most = window ? budget.dueTokens : budget.mostTokens;
       if (view.tokens <= most) return unchanged(view, 'within the limit');
       const { messages } = view;
@@ -35,7 +36,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
       const dropped = new Set<Message>();
       const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
       const noteOf = (run: readonly Message[]) =>
-        droppedNote(run, `to fit the context window${found}`, logLocation);
+        droppedNote(run, `to fit the context window${found}`, context);
       const roomForNotes = meter.message(noteOf([])) * MOST_NOTES;
       let tokens = view.tokens + roomForNotes;
       /** Groups with a higher rank are dropped later. */

@@ -18,7 +18,7 @@ export function needsRepair(messages: readonly Message[]): boolean {
 export const repairPairs: Stage = {
   name: 'repair',
   cost: 'free',
-  async reduce(view, _, { logLocation }) {
+  async reduce(view, _, context) {
     const fates = new Map<string, Fate>();
     const named = rename(view.messages, fates);
     const { orphanCalls, orphanResults, scattered } = pairingOf(named);
@@ -48,7 +48,7 @@ export const repairPairs: Stage = {
       for (const moved of apart.splice(0, end === -1 ? apart.length : end)) messages.push(moved.message);
     }
     if (!saysAnything(messages)) {
-      messages.push(droppedNote(dropped, 'because their tool calls or results are missing', logLocation));
+      messages.push(droppedNote(dropped, 'because their tool calls or results are missing', context));
     }
     return { messages, fates: [...fates.values()] };
   },

@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { isObject } from '@x/core/internal';
 import { LINE_BREAK } from '../conversation/lines.js';
-import { marksOf, stringsIn } from '../conversation/marks.js';
+import { marksOf, stringsIn, wayBack } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
 import { type Entry, entriesSchema, legendOf, parseEntries, renderEntries } from '../record/entry.js';
 
@@ -61,8 +61,8 @@ export interface SummaryParts {
  * models.
  */
 export function summaryMessage(parts: SummaryParts): Message {
-  const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
-  const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
+  const { narrative, record, appendix, logLocation, covers, count, standing, native } = parts;
+  const where = wayBack(parts);
   const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where ? ` ${where}` : ''}`,

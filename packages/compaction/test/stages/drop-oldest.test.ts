@@ -24,7 +24,7 @@ describe('dropOldest', () => {
     expect(after.at(-1)).toBe(messages.at(-1));
     const note = after.find((message) => message.kind === 'synthetic');
     expect(textOf(note as Message)).toBe(
-      `[${fates.length} earlier messages were removed to fit the context window. They can be read in log.jsonl.]`,
+      `[${fates.length} earlier messages were removed to fit the context window. Full messages: log.jsonl.]`,
     );
     expect(note?.content).toMatchObject([{ origin: 'server' }]);
   });
