@@ -28,8 +28,8 @@ it.each([
   ['a result of the agent', [go, ...round('note', 'ok', 'agent')], []],
   [
     'an answer whose reminders quoted them',
-    [go, { ...assistantMessage('x'), metadata: { [REMINDED]: ['finished-tasks'] } }],
-    ['finished-tasks'],
+    [go, { ...assistantMessage('x'), metadata: { [REMINDED]: ['finished-tasks', 'recall-reminder'] } }],
+    ['memory and reminders'],
   ],
   [
     'a search that the provider ran',

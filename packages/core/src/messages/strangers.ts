@@ -22,7 +22,8 @@ export function isOfUser({ role, kind, content }: Message): boolean {
 /**
  * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
  * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
- * messages by what they are, tools that the provider ran by `a tool of the provider`, and a task that another agent gave as `task`.
+ * messages by what they are, all reminders as `memory and reminders`, tools that the provider ran by `a tool of the provider`, and a task
+ * that another agent gave as `task`. People read the names.
  *
  * @param known Origins that are not strangers.
  */
@@ -36,8 +37,7 @@ export function strangersIn(
     const { role, kind, content, metadata } = message;
     if (kind === 'summary') return [...names.add('summary')];
     if (kind !== undefined && quotesStrangers(message)) names.add('earlier messages');
-    const reminded = metadata?.[REMINDED];
-    if (Array.isArray(reminded)) for (const name of reminded) names.add(`${name}`);
+    if (metadata?.[REMINDED] !== undefined) names.add('memory and reminders');
     if (role === 'user' && kind === undefined) {
       if (!isOfUser(message)) names.add('task');
       if (isAnswered(context, index)) break;

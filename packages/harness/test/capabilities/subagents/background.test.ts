@@ -73,7 +73,10 @@ describe('a task in the background', () => {
     const messages = state?.context ?? [];
     expect(JSON.stringify(messages)).not.toContain('THE RESULT');
     // The turn that was shown the result counts as one that has read text of others, the next one does not.
-    expect([strangersIn(messages.slice(0, -2)), strangersIn(messages)]).toEqual([['finished-tasks'], []]);
+    expect([strangersIn(messages.slice(0, -2)), strangersIn(messages)]).toEqual([
+      ['memory and reminders'],
+      [],
+    ]);
     await agent.close();
   });
 
