@@ -18,7 +18,8 @@ import { decide, GuideModel } from '../src/guide/guide-model.js';
 import { readView } from '../src/guide/view.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
-const SENTENCE = /^I am the embedded guide, a set of rules and no language model: .*OPENAI_BASE_URL/;
+const SENTENCE =
+  /^I cannot answer that, because I am a set of rules and not a language model\. .*OPENAI_BASE_URL/;
 
 /** The guide over a small repository with these areas. */
 function guideOver(...areas: readonly string[]): { readonly agent: HarnessAgent; readonly place: string } {

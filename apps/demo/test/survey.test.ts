@@ -201,7 +201,9 @@ describe('the survey through a window of 16 000 tokens', () => {
 
       await open();
       await page.getByRole('button', { name: 'What is gone' }).click();
-      await page.getByText(/^[\d ,]+ of [\d ,]+ messages\. The log keeps them\./).waitFor();
+      await page
+        .getByText(/^The model no longer sees [\d ,]+ of [\d ,]+ messages\. The log has all of them\./)
+        .waitFor();
 
       // What did the model see at step 120, or thereabouts in a repository with fewer areas?
       const { places } = await transcriptOf(backend, 's');

@@ -97,7 +97,7 @@ export class Backend {
     for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
       const text = textOf(message).replace(/\s+/g, ' ');
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
-      const first = Math.max(0, Math.min(...places) - BEFORE_FOUND);
+      const first = text.lastIndexOf(' ', Math.max(0, Math.min(...places) - BEFORE_FOUND)) + 1;
       if (places.every((place) => place >= 0) && message.kind === undefined)
         found = `${first > 0 ? '… ' : ''}${text.slice(first, first + FOUND_CHARS)}`;
     }

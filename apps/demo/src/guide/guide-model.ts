@@ -13,7 +13,7 @@ import { isOurs, isUnfinished, survey } from './survey.js';
 import { act, type Decision, readView, say, type View } from './view.js';
 
 const ABOUT_ME =
-  'I am the embedded guide, a set of rules and no language model: I can “survey this repository” and “write ideas.md: look at the stores first”, and for anything else set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL with OPENAI_MODEL, and start the demo again.';
+  'I cannot answer that, because I am a set of rules and not a language model. I can “survey this repository” and “write ideas.md: look at the stores first”. For anything else, start the demo again with OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL.';
 const GO_ON = /^(?:please )?(?:go on|continue|resume)\b/i;
 /** For example “write ideas.md: look at the stores first”. */
 const WRITE = /^(?:please )?write ([\w./-]{1,200}\.\w{1,20})\s{0,9}:\s*(\S[\s\S]*)$/i;

@@ -147,6 +147,16 @@ export function evaluate<Value>(page: Page, expression: string): Promise<Value> 
   return page.evaluate(expression) as Promise<Value>;
 }
 
+/** The share of an element that can be seen without scrolling. */
+export function shareInView(locator: Locator): Promise<number> {
+  return locator.evaluate(
+    (element) =>
+      new Promise<number>((resolve) => {
+        new IntersectionObserver(([seen]) => resolve(seen?.intersectionRatio ?? 0)).observe(element);
+      }),
+  );
+}
+
 /** What people read there. */
 export function textIn(locator: Locator): Promise<string> {
   // biome-ignore lint/performance/useDomNodeTextContent: text as it is laid out, without what is hidden.

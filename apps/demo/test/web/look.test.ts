@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { chat, longSession } from '../fake-backend/scenarios.js';
-import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
 import { contrast, type Rgb, seenDistance } from './color.js';
 
 let browser: Browser;
@@ -144,6 +144,16 @@ describe('on a phone', () => {
       await v.picture('390-light-sheet');
       await v.page.keyboard.press('Escape');
       await v.page.locator('.panel').waitFor({ state: 'detached' });
+    });
+  });
+
+  it('the line on top leads to how savings are counted', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      await v.page.locator('.worth').click();
+      const counted = v.page.getByText(/counts as it was sent/);
+      await expect.poll(() => shareInView(counted)).toBe(1);
     });
   });
 

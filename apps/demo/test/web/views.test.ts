@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { longSession } from '../fake-backend/scenarios.js';
-import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
 let v: Visit;
@@ -140,7 +140,9 @@ describe('the places of a conversation, in the panel', () => {
       );
     const words = await textIn(line);
     await line.click();
-    await section('Cost and savings').getByText(words).waitFor();
+    const counted = section('Cost and savings').getByText(words);
+    await expect.poll(() => shareInView(counted)).toBe(1);
+    expect(await v.page.getByRole('button', { name: 'Latest' }).count(), 'the end was not left').toBe(1);
   });
 });
 

@@ -87,7 +87,8 @@ export function renderCall(
     const lines = name === 'plan_exit' && plan !== undefined ? plainLines(plan) : json(input);
     return { kind, title, wants: kind === 'other' || field !== '' ? `use ${title}` : verb, lines, rest: [] };
   }
-  const title = [name, short(main), ...others.map((value) => short(JSON.stringify(value)))].join(' ');
+  const more = rest.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(' ');
+  const title = [name, short(main), ...(more === '' ? [] : [short(more)])].join(' ');
   const act = name === 'write_file' && before !== undefined ? (before === null ? 'create' : 'replace') : verb;
   const isDrawn = change !== undefined || name === 'execute';
   const own = change ? renderDiff(change.before ?? '', change.after) : plainLines(main);

@@ -45,7 +45,7 @@ describe('a call', () => {
     ]);
     const edit = call('edit_file', { path: 'a.md', oldText: 'one', newText: 'two', replaceAll: true });
     expect(edit.change).toEqual({ path: 'a.md', before: 'one', after: 'two' });
-    expect(edit.title).toBe('edit_file a.md {"replaceAll":true}');
+    expect(edit.title).toBe('edit_file a.md replaceAll=true');
     expect(texts(edit.rest)).toEqual(['{', '  "replaceAll": true', '}']);
   });
 

@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals';
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
 import { drawerOpen, filePath, keysOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
@@ -51,7 +51,8 @@ interface BesideProps {
 function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = open.value;
-  useEffect(() => {
+  // Before what is in it scrolls into view: a closed dialog does not scroll.
+  useLayoutEffect(() => {
     if (!shown) return dialog.current?.close();
     dialog.current?.showModal();
     // A focused search field would open the keyboard of a phone.

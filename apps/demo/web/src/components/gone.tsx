@@ -43,7 +43,7 @@ function ReceiptView() {
       <p class="quiet">
         {gone === 0
           ? 'Nothing is gone.'
-          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.${items.length === 0 ? ' No request, decision, error or change among them is open.' : ''}`}
+          : `The model no longer sees ${exactCount(gone)} of ${plural(all, 'message')}. The log has all of them.`}
       </p>
       {items.map(({ kind, messageId, text, left }) => (
         <button

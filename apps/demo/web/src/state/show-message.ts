@@ -30,7 +30,7 @@ export function showCompaction(id: string): void {
 export function showSavings(): void {
   showPanel();
   setOpen('counted', true);
-  goTo('[data-fold="counted"]', 'nearest');
+  goTo('[data-fold="counted"]', 'center');
 }
 
 /** Opens the panel's list of removed messages and pins. */
@@ -43,7 +43,7 @@ function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
     // The opened part makes the conversation longer, and following would scroll to its end.
-    following.value = false;
+    if (place?.closest('.conversation-scroll')) following.value = false;
     place?.scrollIntoView({ block });
     place?.focus({ preventScroll: true });
     if (!place && frame < 60) goTo(selector, block, frame + 1);
