@@ -74,17 +74,15 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
   const isDue = view.tokens > budget.dueTokens || isByMessages(view, budget);
   let best: Candidate | undefined;
   let silent: Candidate | undefined;
-  for (const { part, room, limit, note } of choices(composer, maxRecord, budget.enoughTokens)) {
+  for (const { part, room, limit, note, isFloor } of choices(composer, maxRecord, budget.enoughTokens)) {
     const told = narrative ?? readSummaries(part.previous).narrative;
     const candidate = { ...(yield* composer.compose(part, told, Math.min(room, maxRecord))), note };
     if (!composer.savesEnough(candidate)) continue;
+    // An empty record is accepted only if a reduction is due: it loses what it covers. What `keep` names stays then as well.
+    if ((candidate.tells || (isDue && isFloor)) && composer.total(candidate) <= limit) return candidate;
     if (!candidate.tells) {
-      // An empty record is accepted only if a reduction is due: it loses what it covers.
       if (isDue && candidate.tokens < (silent?.tokens ?? composer.before)) silent = candidate;
-      continue;
-    }
-    if (composer.total(candidate) <= limit) return candidate;
-    if (!best || candidate.tokens < best.tokens) best = candidate;
+    } else if (!best || candidate.tokens < best.tokens) best = candidate;
   }
   return best ?? silent;
 }

@@ -95,6 +95,20 @@ describe('what the user names to keep', { timeout: 60_000 }, () => {
     expect(outcome.messagesAfter).toBeLessThan(100);
   });
 
+  it.each([200, 2_000])(
+    'stays where the record has nothing to say of %i characters a message',
+    async (size) => {
+      const messages = Array.from({ length: (4_000 / size) * 50 }, (_, index) => [
+        userMessage(`Message ${index}: ${'x'.repeat(size)}`),
+        assistantMessage(`Answer ${index}: ${'x'.repeat(size)}`),
+      ]).flat();
+      const compactor = createCompactor({ keep: { messages: 4 }, model: null, contextWindow: 8_000 });
+      const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+      expect(outcome.tokensAfter).toBeLessThanOrEqual(7_200);
+      expect(kept(messages, outcome.messages)).toBeGreaterThanOrEqual(4);
+    },
+  );
+
   it('yields to what may be sent, and the step says how much stayed', async () => {
     const messages = reads(16_000, 0.045).concat(rounds(3, () => ({ output: 'word '.repeat(300) })));
     const compactor = createCompactor({ keep: { messages: 60 }, model: null, contextWindow: 16_000 });
