@@ -203,7 +203,8 @@ describe('what the model itself fails with', () => {
     const other = scopeOf(long());
     const before = [...one.state.context];
     abort.abort(new Error('stopped'));
-    await capability.aroundReason?.(one, async () => answer);
+    // A compaction that yields on its way notices the abort there.
+    await capability.aroundReason?.(one, async () => answer).catch(() => undefined);
     await capability.aroundReason?.(other, async () => answer);
     expect(one.state.context).toEqual(before);
     expect(outcomes(other)).toMatchObject([{ status: 'applied' }]);
