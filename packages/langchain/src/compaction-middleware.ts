@@ -3,7 +3,7 @@ import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/mess
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
 import { isContextOverflow } from '@x/core';
-import { notify, wellFormed } from '@x/core/internal';
+import { notify, same, wellFormed } from '@x/core/internal';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
 import { fromMessage } from './from-message.js';
@@ -81,22 +81,24 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       );
     },
     wrapModelCall: async (given, handler) => {
-      const request = { ...given, messages: given.messages.map(whole) };
+      // Other middleware may edit the messages of the request in place, as `contextEditingMiddleware` does.
+      const messages = same(given.messages, given.messages.map(whole)) as BaseMessage[];
+      const request = messages === given.messages ? given : { ...given, messages };
       try {
         return await handler(request);
       } catch (error) {
         if (!isOverflow(error)) throw error;
         const { systemMessage, state, runtime } = request;
-        const messages = new RequestMessages(request.messages, state.messages);
+        const asked = new RequestMessages(request.messages, state.messages);
         const settings = await resolveSettings(options, runtime.context ?? {});
-        const { conversation } = messages;
+        const { conversation } = asked;
         let reduced: readonly BaseMessage[] | undefined;
         for (const due of await duesAfterOverflow(settings, conversation)) {
           reduced ??= await reduce(settings, runtime, conversation, due, systemMessage?.text);
         }
         if (reduced === undefined) throw error;
-        const update = messages.stateUpdate(reduced);
-        const answer = await handler({ ...request, messages: messages.withReduced(reduced) });
+        const update = asked.stateUpdate(reduced);
+        const answer = await handler({ ...request, messages: asked.withReduced(reduced) });
         // An answer of another kind ends the run: there is no next step to spare the overflow.
         if (update === undefined || !AIMessage.isInstance(answer)) return answer;
         return new Command({ update: { messages: update } });

@@ -8,7 +8,7 @@ import {
 import { truncateArgs } from '@x/compaction';
 import type { CompactionOutcome } from '@x/core';
 import { compactionMiddleware } from '@x/langchain';
-import { createAgent, fakeModel, summarizationMiddleware, tool } from 'langchain';
+import { createAgent, createMiddleware, fakeModel, summarizationMiddleware, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 
@@ -62,6 +62,27 @@ it('sends no half of a character, which providers refuse in every later request 
   const [sent] = model.calls;
   expect(JSON.stringify(sent?.messages)).not.toMatch(/\\ud[89a-f]/);
   expect(sent?.messages.map(({ text }) => text)).toEqual(['cut \ufffd', '', '[🌤💼\ufffd…']);
+});
+
+it('passes the very messages of a request on, which other middleware edits in place', async () => {
+  const model = fakeModel().respond(new AIMessage('Here you are.'));
+  const messages = asked(20);
+  const agent = createAgent({
+    model,
+    middleware: [
+      compactionMiddleware(),
+      createMiddleware({
+        name: 'Editor',
+        wrapModelCall: (request, handler) => {
+          request.messages.splice(0, 2);
+          return handler(request);
+        },
+      }),
+    ],
+  });
+  const { messages: kept } = await agent.invoke({ messages });
+  // As without the compactor: LangChain's own editing changes the state so.
+  expect(kept).toHaveLength(messages.length - 1);
 });
 
 it('takes the place of summarizationMiddleware with the same options', async () => {
