@@ -35,6 +35,7 @@ export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './li
 export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
+export { GrowingList } from './lib/growing-list.js';
 export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-pieces.js';
 export { isObject, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
@@ -60,7 +61,7 @@ export { type CommandEnd, endIn, withEnd } from './messages/command-end.js';
 export { describeFile } from './messages/media.js';
 export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';
-export { distinctId, fileLine } from './messages/sendable.js';
+export { DistinctCalls, distinctId, fileLine, readableMessage } from './messages/sendable.js';
 export { sendableTool } from './messages/sendable-tool.js';
 export { describeContent } from './messages/set-aside.js';
 export { isOfUser, quotesStrangers, REMINDED, strangersIn, UNCONFIRMED } from './messages/strangers.js';

@@ -32,17 +32,19 @@ export function admitMessages(values: readonly unknown[], subject: string, path 
  * passed is not looked at again.
  *
  * @param path The place of the list in its subject.
+ * @param start The place of the first value in that list.
  * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function checkMessages(
   values: readonly unknown[],
   subject: string,
   path = '',
+  start = 0,
 ): asserts values is readonly Message[] {
   const issues: Issue[] = [];
   for (const [index, value] of values.entries())
     for (const issue of faultsOf(value))
-      issues.push({ ...issue, path: join(`${path}[${index}]`, issue.path) });
+      issues.push({ ...issue, path: join(`${path}[${start + index}]`, issue.path) });
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
 }
 

@@ -34,18 +34,25 @@ export function sendable(
   model: Reader = ANYTHING,
   onReplaced?: (line: string, message: Message) => void,
 ): readonly Message[] {
+  const readable = messages.map((message) => readableMessage(message, model, onReplaced));
+  return same(messages, new DistinctCalls().among(readable));
+}
+
+/** Returns a message as a model can read it. The same message gives the same result. */
+export function readableMessage(
+  message: Message,
+  model: Reader,
+  onReplaced?: (line: string, message: Message) => void,
+): Message {
   const known = made.get(model) ?? new WeakMap<Message, Message>();
   made.set(model, known);
-  const readable = messages.map((message) => {
-    const before = known.get(message);
-    if (before !== undefined) return before;
-    const after = readableBy(message, model, (line) => onReplaced?.(line, message));
-    known.set(message, after);
-    // An adapter is given what the harness has mended: one look is enough for both.
-    known.set(after, after);
-    return after;
-  });
-  return withDistinctCalls(same(messages, readable));
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  const after = readableBy(message, model, (line) => onReplaced?.(line, message));
+  known.set(message, after);
+  // An adapter is given what the harness has mended: one look is enough for both.
+  known.set(after, after);
+  return after;
 }
 
 function readableBy(message: Message, model: Reader, onReplaced: (line: string) => void): Message {
@@ -122,44 +129,37 @@ export function fileLine(file: FileBlock, reason: string, model: Reader, role: F
   return `[${describeFile(file)} cannot be shown to this model: ${reason} ${how} ${place}]`;
 }
 
-/** Tests if two calls have the same id. Every request is tested, so this loop allocates nothing but the set. */
-function repeatsCalls(messages: readonly Message[]): boolean {
-  const seen = new Set<string>();
-  for (const { role, content } of messages) {
-    if (role !== 'assistant') continue;
-    for (const block of content) {
-      if (block.type !== 'tool_use') continue;
-      if (seen.has(block.id)) return true;
-      seen.add(block.id);
-    }
-  }
-  return false;
-}
-
 /** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
-function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
-  if (!repeatsCalls(messages)) return messages;
-  const taken = new Map<string, number>();
+export class DistinctCalls {
+  readonly #taken = new Map<string, number>();
   /** The new ids of calls whose results are to come, by the id that they had. */
-  const waiting = new Map<string, string[]>();
-  return messages.map((message) => {
-    if (message.role === 'assistant') waiting.clear();
-    const owned = message.content.map((block): ContentBlock => {
-      if (block.type === 'tool_use') {
-        const id = distinctId(block.id, message.id, taken);
-        const ids = waiting.get(block.id) ?? [];
-        ids.push(id);
-        waiting.set(block.id, ids);
-        return id === block.id ? block : { ...block, id };
-      }
-      const toolUseId = block.type === 'tool_result' ? waiting.get(block.toolUseId)?.shift() : undefined;
-      if (block.type !== 'tool_result' || toolUseId === undefined || toolUseId === block.toolUseId)
-        return block;
-      return { ...block, toolUseId };
+  readonly #waiting = new Map<string, string[]>();
+
+  /** Returns messages that follow those of earlier calls, with distinct ids. */
+  among(messages: readonly Message[]): readonly Message[] {
+    return messages.map((message) => {
+      if (message.role === 'assistant') this.#waiting.clear();
+      const content = same(
+        message.content,
+        message.content.map((block) => this.#owned(block, message.id)),
+      );
+      return content === message.content ? message : { ...message, content };
     });
-    const content = same(message.content, owned);
-    return content === message.content ? message : { ...message, content };
-  });
+  }
+
+  #owned(block: ContentBlock, messageId: string): ContentBlock {
+    if (block.type === 'tool_use') {
+      const id = distinctId(block.id, messageId, this.#taken);
+      const ids = this.#waiting.get(block.id);
+      if (ids === undefined) this.#waiting.set(block.id, [id]);
+      else ids.push(id);
+      return id === block.id ? block : { ...block, id };
+    }
+    const toolUseId = block.type === 'tool_result' ? this.#waiting.get(block.toolUseId)?.shift() : undefined;
+    if (block.type !== 'tool_result' || toolUseId === undefined || toolUseId === block.toolUseId)
+      return block;
+    return { ...block, toolUseId };
+  }
 }
 
 /**

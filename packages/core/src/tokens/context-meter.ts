@@ -1,4 +1,5 @@
-import { commonPrefix, type Message } from '../messages/message.js';
+import { GrowingList } from '../lib/growing-list.js';
+import type { Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
@@ -32,7 +33,7 @@ export interface MeasuredRequest {
 export class ContextMeter {
   readonly #counter: TokenCounter;
   readonly #observe: ((message: Message) => void) | undefined;
-  readonly #seen: Message[] = [];
+  readonly #conversation = new GrowingList<Message>();
   #totals = EMPTY;
   #system = { text: '', tokens: 0 };
   #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
@@ -74,19 +75,16 @@ export class ContextMeter {
 
   /** Counts the tokens of the conversation alone. */
   conversation(context: readonly Message[]): number {
-    const seen = this.#seen;
-    if (commonPrefix(seen, context) < seen.length) {
-      seen.length = 0;
+    const restart = () => {
       this.#totals = EMPTY;
-    }
-    for (const message of context.slice(seen.length)) {
+    };
+    this.#conversation.follow(context, restart, (message) => {
       const source =
         message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
       const tokens = this.#totals[source] + countMessage(this.#counter, message);
       this.#totals = { ...this.#totals, [source]: tokens };
-      seen.push(message);
       this.#observe?.(message);
-    }
+    });
     const { summary, conversation, toolResults } = this.#totals;
     return summary + conversation + toolResults;
   }

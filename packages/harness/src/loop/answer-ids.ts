@@ -1,5 +1,5 @@
-import type { AgentState, ContentBlock } from '@x/core';
-import { distinctId } from '@x/core/internal';
+import type { AgentState, ContentBlock, Message } from '@x/core';
+import { distinctId, GrowingList } from '@x/core/internal';
 
 /** The key of the note that models of this session have repeated a call id. */
 const EXTENSION = 'callIds';
@@ -10,18 +10,29 @@ const EXTENSION = 'callIds';
  */
 export class AnswerIds {
   readonly #state: AgentState;
-  readonly #messageId: string;
+  readonly #conversation = new GrowingList<Message>();
   readonly #taken = new Map<string, number>();
   /** New id of the first call with each id. Chunks of a stream arrive before the whole call. */
   readonly #first = new Map<string, string>();
+  #messageId = '';
 
-  constructor(state: AgentState, messageId: string) {
+  constructor(state: AgentState) {
     this.#state = state;
+  }
+
+  /** Begins an answer with this id. Its calls must differ from those of the conversation so far. */
+  begin(messageId: string): void {
     this.#messageId = messageId;
-    for (const { role, content } of state.context) {
-      if (role !== 'assistant') continue;
-      for (const block of content) if (block.type === 'tool_use') this.#taken.set(block.id, 0);
-    }
+    this.#first.clear();
+    this.#conversation.follow(
+      this.#state.context,
+      () => this.#taken.clear(),
+      ({ role, content }) => {
+        if (role !== 'assistant') return;
+        for (const block of content)
+          if (block.type === 'tool_use' && !this.#taken.has(block.id)) this.#taken.set(block.id, 0);
+      },
+    );
   }
 
   /** Returns the id for the first call that the model gave this id. */

@@ -114,7 +114,7 @@ async function streamed(
     else if (part.type === 'text-delta' || part.name === call.answerTool?.name)
       draft.add({ type: 'text.delta', text: piece });
     else {
-      const toolUseId = call.answerIds?.of(part.id) ?? part.id;
+      const toolUseId = call.answerIds.of(part.id);
       draft.add({ type: 'tool.delta', toolUseId, name: part.name, inputDelta: piece });
     }
     await call.room();

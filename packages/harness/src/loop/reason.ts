@@ -12,9 +12,8 @@ import {
   textOf,
 } from '@x/core';
 import { FINISH_REASONS, mayRefuseItems, quotesStrangers, REMINDED, soundUsage } from '@x/core/internal';
-import { checkMessages, classifyModelError, sendable } from '@x/core/messages';
+import { classifyModelError } from '@x/core/messages';
 import { answerAsText } from '../output/final-answer.js';
-import { AnswerIds } from './answer-ids.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
 import { withWeight } from './heavy-request.js';
@@ -27,14 +26,13 @@ import { unfitRequest } from './unfit-request.js';
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
   const startedAt = performance.now();
   call.draft.begin();
-  const ids = new AnswerIds(call.scope.state, call.draft.messageId);
-  call.answerIds = ids;
+  call.answerIds.begin(call.draft.messageId);
   const response = await respond(call, streaming);
   // The answer may come from a hook, so its usage is validated.
   const usage = soundUsage(response.usage);
   call.addUsage(usage);
 
-  const { content, ...dropped } = withoutSurplus(call, ids.distinct(response.content));
+  const { content, ...dropped } = withoutSurplus(call, call.answerIds.distinct(response.content));
   const reminded = (call.reason?.reminders ?? []).filter(quotesStrangers).map(({ id }) => id);
   const metadata = {
     ...authorship(content, call.scope.model),
@@ -164,17 +162,9 @@ async function ask(
   const readable = leavesOut
     ? messages.flatMap(withoutThoughts)
     : readableBy(scope.model, messages, call.authors);
-  const given = [...readable, ...scope.reminders];
-  // Hooks may have added invalid values to both lists.
-  checkMessages(given, 'request to the model', 'messages');
-  const replaced = (line: string, { id }: Message) => {
-    // Warns only in the call that added the message, not in every later call.
-    if (!call.messages.some((added) => added.id === id)) return;
-    call.emit({ type: 'warning', source: scope.model.id, message: line });
-  };
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: sendable(given, scope.model, replaced),
+    messages: call.messagesFor(scope.model, readable, scope.reminders),
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,

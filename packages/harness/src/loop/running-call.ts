@@ -45,13 +45,14 @@ import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessage } from '../lib/freeze-message.js';
 import type { RequestedOutput } from '../output/requested-output.js';
-import type { AnswerIds } from './answer-ids.js';
+import { AnswerIds } from './answer-ids.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
 import { CompactionAccount, type LateCosts } from './compaction-account.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { spareReceipts } from './receipts.js';
+import { RequestView } from './request-view.js';
 import type { Steering } from './steering.js';
 
 /** The key in a message's metadata that names the model that wrote it. */
@@ -135,7 +136,7 @@ export class RunningCall {
   /** The answer that the model is streaming. */
   readonly draft = new Draft((event) => this.emit(event));
   /** The ids of the tool calls that the model is streaming. */
-  answerIds: AnswerIds | undefined;
+  readonly answerIds: AnswerIds;
   /** The last error of the model itself, not of a hook. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request triggered. */
@@ -148,6 +149,7 @@ export class RunningCall {
   readonly #audience: Audience;
   readonly #openCalls = new OpenToolCalls();
   readonly #meter: ContextMeter;
+  #view: RequestView | undefined;
   #unlogged: Message[] = [];
   /** Settles when the last requested save is done. */
   #saving: Promise<unknown> = Promise.resolve();
@@ -165,6 +167,7 @@ export class RunningCall {
     this.control = control;
     this.capabilities = parts.capabilities;
     const id = session.key.toString();
+    this.answerIds = new AnswerIds(session.state);
     this.account = new CompactionAccount(this.capabilities, options.lateCosts, id);
     options.lateCosts.settle(id, session.state);
     this.#meter = new ContextMeter(parts.counter, (message) => {
@@ -450,6 +453,22 @@ export class RunningCall {
 
   addUsage(usage: Usage | undefined): void {
     if (usage) this.usage = addUsage(this.usage, usage);
+  }
+
+  /** Returns the messages of a request to a model. */
+  messagesFor(
+    model: Model,
+    conversation: readonly Message[],
+    reminders: readonly Message[],
+  ): readonly Message[] {
+    if (this.#view?.model !== model) {
+      this.#view = new RequestView(model, (line, { id }) => {
+        // Warns only in the call that added the message, not in every later call.
+        if (!this.messages.some((added) => added.id === id)) return;
+        this.emit({ type: 'warning', source: model.id, message: line });
+      });
+    }
+    return this.#view.of(conversation, reminders);
   }
 
   measure(reason: ReasonScope): ContextUsage {
