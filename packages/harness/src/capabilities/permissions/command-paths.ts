@@ -1,14 +1,10 @@
 import { matchWildcard } from '../../lib/wildcard.js';
-import { baseName, readLine } from './command-line.js';
+import { baseName, CommandLine, DEVICE } from './command-line.js';
 import { plainPath } from './path-pattern.js';
-import { showsAdded, type Understood } from './programs.js';
+import type { Effect } from './programs.js';
 
-/** Match words that precede or contain a directory, which an earlier command may create. */
-const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
-const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
-/** Matches changes to the home directory or to the previous directory. */
-const GOES_HOME = /^(?:cd|pushd)(?: (?:-\S*)?)*$/;
-const MAX_DIRECTORIES = 64;
+/** Matches words before a directory, which an earlier command may create. */
+const LEADS = /^(?:cd|pushd|-C)$/;
 /** Maximum number of names in one path. The workspace may begin at any of them. */
 const MAX_STEPS = 64;
 /** Maximum length in characters of a path that a system opens. */
@@ -31,8 +27,6 @@ const MAX_SIGNS = 4;
 /** Represents all directories outside the workspace. A path from there may lead back into it. */
 const OUTSIDE = '..';
 
-const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
-
 /** The working directory of a line, and access to the directories and files of the workspace. */
 export interface Surroundings {
   readonly directory: string;
@@ -47,8 +41,9 @@ export interface LinePaths {
   readonly named: readonly string[];
   /** Files that a command finds by walking a directory. */
   readonly found: readonly string[];
-  /** True if the line cannot open other files. */
+  /** True if the line cannot open other files: it is literal, and all its programs are known. */
   readonly isClear: boolean;
+  readonly isKnown: boolean;
 }
 
 /**
@@ -58,72 +53,41 @@ export interface LinePaths {
  */
 export async function pathsOf(line: string, surroundings: Surroundings): Promise<LinePaths | undefined> {
   const { directory, isDirectory, filesBelow } = surroundings;
-  const { commands, targets, isClear } = readLine(line);
-  const goesHome = commands.some(({ words }) => GOES_HOME.test(words.join(' ')));
-  const words = [...commands.flatMap((each) => each.words), ...targets].map((word) => ({
-    word,
-    pieces: piecesOf(word),
-  }));
+  const { commands, targets, isClear, isKnown } = new CommandLine(line);
+  const words = [...commands.flatMap((each) => each.words), ...targets];
+  const pieces = words.map(piecesOf);
+  if (!pieces.every((each) => each !== undefined)) return undefined;
   const isOut = (path: string) =>
     path.startsWith('/') ? !DEVICE.test(path) : plainPath(path).names[0] === OUTSIDE;
-  const leadsOut = words.some(({ pieces = [] }) => pieces.some(isOut));
-  const directories = new Set(leadsOut ? [directory, OUTSIDE] : [directory]);
-  const places = (pieces: readonly string[]) =>
-    pieces.flatMap((piece) => [...directories].map((begin) => placeIn(begin, piece)));
-  let leads = false;
-  let count = 0;
-  for (const { word, pieces } of words) {
-    if (pieces === undefined) return undefined;
-    for (const piece of pieces) count += piece.includes('..') ? OUTWARD * piece.split('/').length : 1;
+  const directories = new Set([directory, ...(pieces.flat().some(isOut) ? [OUTSIDE] : [])]);
+  const places = (paths: readonly string[]) =>
+    paths.flatMap((path) => [...directories].map((begin) => placeIn(begin, path)));
+  const steps = pieces.flat().map((piece) => (piece.includes('..') ? OUTWARD * piece.split('/').length : 1));
+  const count = steps.reduce((sum, each) => sum + each, 0);
+  for (const [at, each] of pieces.entries()) {
     if (count * directories.size > MAX_PATHS) return undefined;
-    const isLed = leads || LEADS_GLUED.test(word);
-    for (const place of new Set(places(pieces))) {
-      // A directory that does not exist yet may be created before it is entered.
-      if (isLed || (await isDirectory(place))) directories.add(place);
-    }
-    if (directories.size > MAX_DIRECTORIES) return undefined;
-    leads = LEADS.test(word) || (leads && word.startsWith('-'));
-  }
-  // A loop or a function may repeat earlier words in a directory that a later word names.
-  const below = words.flatMap(({ pieces = [] }) =>
-    pieces.filter((piece) => !isOut(piece) && !piece.includes(OUTSIDE)),
-  );
-  for (const begin of directories) {
-    if (directories.size > MAX_DIRECTORIES || count * directories.size > MAX_PATHS) return undefined;
-    // Paths from outside the workspace are all checked anyway.
-    for (const piece of isOut(begin) ? [] : new Set(below)) {
-      const place = placeIn(begin, piece);
-      if (place !== begin && !directories.has(place) && (await isDirectory(place))) directories.add(place);
-    }
+    // A directory that does not exist yet may be created before it is entered.
+    for (const place of new Set(places(each)))
+      if (LEADS.test(words[at - 1] ?? '') || (await isDirectory(place))) directories.add(place);
   }
   if (count * directories.size > MAX_PATHS) return undefined;
-  const named = words.flatMap(({ pieces = [] }) => places(pieces));
-  const walks = commands.flatMap((each) => each.uses.map((use) => ({ use, given: each.words.slice(1) })));
-  if (showsAdded(commands.map((each) => each.words)))
-    walks.push({ use: { walks: 'here', places: [] }, given: [] });
+  const named = places(pieces.flat());
   const found: string[] = [];
-  for (const { use, given } of walks) {
-    if (use.walks === undefined) continue;
+  for (const { effect } of commands) {
+    if (effect.below === undefined) continue;
     // A directory outside may contain the workspace.
-    const named = use.places ?? given;
-    const begins = named.some(isOut) ? [''] : new Set(places(named));
-    const below = [];
-    for (const begin of begins) below.push(...((await filesBelow(begin)) ?? [undefined]));
-    if (use.walks === 'here' && below.length === 0)
-      for (const begin of directories) below.push(...((await filesBelow(begin)) ?? [undefined]));
-    if (below.length > MAX_PATHS) return undefined;
-    for (const path of below) {
-      if (path === undefined) return undefined;
-      if (opens(use, path)) found.push(path);
-    }
+    const begins = effect.below.some(isOut) ? [''] : new Set(places(effect.below));
+    const below = (await Promise.all([...begins].map((begin) => filesIn(begin, effect)))).flat();
+    if (effect.orHere && below.length === 0)
+      below.push(...(await Promise.all([...directories].map((begin) => filesIn(begin, effect)))).flat());
+    for (const path of below) if (path === undefined || found.push(path) > MAX_PATHS) return undefined;
   }
-  return { named, found, isClear: isClear && !goesHome };
-}
+  return { named, found, isClear, isKnown };
 
-function opens({ name, skipsHidden }: Understood, path: string): boolean {
-  return (
-    (name === undefined || matchWildcard(name, baseName(path))) && !(skipsHidden && /(?:^|\/)\./.test(path))
-  );
+  async function filesIn(begin: string, { name = '*' }: Effect) {
+    const all = (await filesBelow(begin)) ?? [undefined];
+    return all.filter((path) => path === undefined || matchWildcard(name, baseName(path)));
+  }
 }
 
 function placeIn(directory: string, path: string): string {

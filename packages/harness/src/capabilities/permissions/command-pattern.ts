@@ -1,12 +1,11 @@
-import { type Command as CommandNode, parse, type SyntaxNode } from 'unbash';
 import { literalOf, matchWildcard } from '../../lib/wildcard.js';
-import { baseName, type CommandLine, RAW_WORD, readLine } from './command-line.js';
+import { baseName, CommandLine } from './command-line.js';
 import { folded } from './path-pattern.js';
 
-/** Matches what may separate the words of a line that a rule allows. */
-const BETWEEN = /^(?:[ \t;|]|&&|time(?=[ \t]))*$/;
-/** Matches redirections that write no file. */
-const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
+/** Matches a part of a plain line: blanks, a separator, a redirection that writes no file, or a word. */
+const PART =
+  /[ \t]+|&&|\|\|?|;|[12]?>(?:[ \t]*\/dev\/null|&[12])(?=[ \t;&|]|$)|(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+/gu;
+const SEPARATOR = /^(?:&&|\|\|?|;)$/;
 
 /**
  * Tests if every command of a line matches one of the patterns. A line with anything but simple commands and plain
@@ -15,59 +14,28 @@ const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
 export function allowsCommand(patterns: readonly string[], given: string): boolean {
   const plain = trimmed(given);
   if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
-  const line = readLine(plain);
-  const runs = line.commands.some(({ uses }) => uses.some((use) => use.runs && use.walks !== undefined));
-  const commands = runs || mayRunMore(line) ? [] : (plainCommands(plain) ?? []);
-  return (
-    commands.length > 0 &&
-    commands.every((command) => patterns.some((pattern) => matchCommand(pattern, command)))
-  );
+  const { isOpaque, commands } = new CommandLine(plain);
+  if (isOpaque || commands.some(({ effect }) => /^(?:options|anything)$/.test(effect.doubt ?? '')))
+    return false;
+  const texts = plainCommands(plain);
+  return texts.length > 0 && texts.every((text) => patterns.some((pattern) => matchCommand(pattern, text)));
 }
 
-/** Returns the commands of a line of plain words as written, or `undefined` for any other line. */
-function plainCommands(line: string): readonly string[] | undefined {
-  const script = parse(line);
-  if (script.errors?.length) return undefined;
-  const commands = script.commands.flatMap(({ command }) => simpleCommands(command));
-  let end = 0;
-  let between = '';
-  const texts: string[] = [];
-  for (const command of commands) {
-    if (command === undefined || command.prefix.length > 0 || command.name === undefined) return undefined;
-    const words: string[] = [];
-    for (const { type, pos, end: last } of [command.name, ...command.suffix]) {
-      const text = line.slice(pos, last);
-      const gap = line.slice(end, pos);
-      if (words.length === 0 && /\btime[ \t]+$/.test(gap)) words.push('time');
-      if ((type === 'Word' || type === 'Assignment') && RAW_WORD.test(text)) words.push(text);
-      else if (type !== 'Redirect' || !HARMLESS.test(text)) return undefined;
-      between += gap;
-      end = last;
-    }
-    // An assignment changes the effect of the command that follows.
-    if (words[0]?.includes('=')) return undefined;
-    texts.push(words.join(' '));
-  }
-  return BETWEEN.test(between + line.slice(end)) ? texts : undefined;
+/** Returns the commands of a line of plain words as written, or none for any other line. */
+function plainCommands(line: string): readonly string[] {
+  const parts = line.match(PART) ?? [];
+  if (parts.join('') !== line) return [];
+  const commands: string[][] = [[]];
+  for (const part of parts)
+    if (SEPARATOR.test(part)) commands.push([]);
+    else if (!/^(?:[12]?>|[ \t])/.test(part)) commands.at(-1)?.push(part);
+  // An assignment changes the effect of the command that follows.
+  if (commands.some(([name]) => name?.includes('='))) return [];
+  return commands.map((words) => words.join(' ')).filter((command) => command !== '');
 }
 
-/** Returns the simple commands that `&&`, `||` and `|` join, with `undefined` for any other node. */
-function simpleCommands(node: SyntaxNode): readonly (CommandNode | undefined)[] {
-  if (node.type === 'Command') return [node];
-  const isJoined =
-    node.type === 'AndOr' || (node.type === 'Pipeline' && node.prefixes.every(({ type }) => type === 'Time'));
-  return isJoined ? node.commands.flatMap(simpleCommands) : [undefined];
-}
-
-function mayRunMore(line: CommandLine): boolean {
-  return line.isOpaque || line.commands.some(({ isOpaque }) => isOpaque);
-}
-
-/** Trims blanks. A regular expression for trailing blanks could take quadratic time. */
 function trimmed(line: string): string {
-  let end = line.length;
-  while (end > 0 && ' \t\n'.includes(line[end - 1] as string)) end--;
-  return line.slice(0, end).replace(/^[ \t\n]+/, '');
+  return /^[ \t\n]*([\s\S]*[^ \t\n])?/.exec(line)?.[1] ?? '';
 }
 
 /**
@@ -88,26 +56,22 @@ export type Fit = 'yes' | 'perhaps' | 'no';
 export function catchesCommand(rule: string, line: string): Fit {
   const pattern = folded(rule);
   if (matchCommand(pattern, folded(trimmed(line)))) return 'yes';
-  const read = readLine(line);
-  let fit: Fit = mayRunMore(read) ? 'perhaps' : 'no';
+  const read = new CommandLine(line);
+  let fit: Fit =
+    read.isOpaque || read.commands.some(({ effect }) => effect.doubt === 'anything') ? 'perhaps' : 'no';
   let units = 0;
   // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
   const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
   const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
-  for (const { words, isUnderstood, isQuoted } of read.commands) {
-    const begins = isUnderstood
-      ? [0]
-      : [...words.keys()].filter((at) => at === 0 || isNamed(words[at] ?? ''));
-    for (const at of begins)
-      for (const spelling of spellings(words.slice(at))) {
-        units += spelling.length;
-        if (units > MAX_UNITS) return 'perhaps';
-        if (!matchCommand(pattern, folded(spelling))) continue;
-        if (at === 0 && !isQuoted) return 'yes';
-        fit = 'perhaps';
-      }
-    // The name may be attached to other text: `-crm`, `y=rm`.
-    if (!isUnderstood && words.slice(1).some((word) => piecesOf(word).some(isNamed))) fit = 'perhaps';
+  for (const { words, effect } of read.commands) {
+    for (const spelling of spellings(words)) {
+      units += spelling.length;
+      if (units > MAX_UNITS) return 'perhaps';
+      if (matchCommand(pattern, folded(spelling))) return 'yes';
+    }
+    // Another program may run its words. The name may be attached to other text: `-crm`, `y=rm`.
+    const isInside = (word: string) => isNamed(word) || piecesOf(word).some(isNamed);
+    if (!effect.isKnown && words.slice(1).some(isInside)) fit = 'perhaps';
   }
   return fit;
 }

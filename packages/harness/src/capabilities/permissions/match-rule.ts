@@ -87,7 +87,10 @@ export async function judgedCall(
     paths,
     root: rootOf(workspace),
     words: [...words.flatMap((names) => names ?? []), ...(await Promise.all(reached)).flat()],
-    isUnclear: words.includes(undefined) || named.some((each) => !each?.isClear),
+    // In a sandbox that keeps files, a program that is not known opens none of them.
+    isUnclear:
+      words.includes(undefined) ||
+      named.some((each) => !each?.isClear || !(each.isKnown || tool?.keepsFiles)),
   };
 }
 

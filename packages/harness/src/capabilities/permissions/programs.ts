@@ -1,275 +1,159 @@
-/** Effects of a program on its arguments, in addition to opening the files that they name. */
-export interface Understood {
-  /**
-   * Opens all files below the directories in its arguments. With `here` and no directory, opens those below the current
-   * directory.
-   */
-  readonly walks?: 'named' | 'here' | undefined;
-  /** The arguments that may be such directories. Default: all. */
-  readonly places?: readonly string[] | undefined;
-  /** Opens only files whose name matches this pattern. */
+/** What a command does beyond opening the files that its words name. */
+export interface Effect {
+  /** Runs none of its words, which are options, texts and files. */
+  readonly isKnown?: boolean;
+  /** Prints no content of files. Its words may be numbers that only the shell knows, such as `$?`. */
+  readonly isText?: boolean;
+  /** `files`: may open files that no word names. `options`: an option may run a program. `anything`: may run any. */
+  readonly doubt?: 'files' | 'options' | 'anything';
+  /** Opens all files below these words, or without any such file all below the working directory if `orHere` is set. */
+  readonly below?: readonly string[];
+  readonly orHere?: boolean;
+  /** Opens only files with a name like this. */
   readonly name?: string | undefined;
-  readonly skipsHidden?: boolean;
-  /** Runs another program that is understood. */
-  readonly runs?: boolean;
-  /** Its input must be file names only, because an option among them could print a file. */
-  readonly takesNames?: boolean;
-  /** May run any program, or open files that no argument names. */
-  readonly isOpaque?: boolean;
-  /** Accepts numeric shell variables such as `$?`. */
-  readonly takesNumbers?: boolean;
+  /** Adds files to Git without printing them, or prints what was added. */
+  readonly git?: 'adds' | 'shows';
 }
 
-type Reader = (words: readonly string[]) => Understood | undefined;
+type Reader = (words: readonly string[], found: RegExpExecArray) => Effect;
 
-const OPAQUE: Understood = { isOpaque: true };
+const KNOWN: Effect = { isKnown: true };
+const TEXT: Effect = { isKnown: true, isText: true };
+/** Runs code of the project, which no rule can judge. */
+const RUNS: Effect = {};
+export const OPAQUE: Effect = { doubt: 'anything' };
+const walk: Reader = (words) => ({ ...KNOWN, below: words });
+/** Reads a recursive search. Its directories follow the pattern, and values of options are no directories. */
+const search: Reader = (words) => {
+  const isValue = (at: number) => /^-\w*[ABCemt]$|^--[^=]*$/.test(words[at - 1] ?? '');
+  const given = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
+  const hasPattern = words.some((word) => /^-\w*e/.test(word));
+  return { ...KNOWN, below: hasPattern ? given : given.slice(1), orHere: true };
+};
 
-/** Matches options with which a program runs another, or reads names from a file. */
-const INDIRECT = /-from\b|^--(?:co(?:m|=|$)|pre(?:-glob)?\b|hostname-bin)/;
-/** Matches `--files0-from` and its abbreviations. */
-const LISTS = /^--f(?:i|il|ile|iles|iles0.*)?(?:=|$)/;
-/** Matches a name, option, address or number, but no text that a program could interpret as a command line or code. */
-const PLAIN = /^[\w./:@%+,=~^-]*$/;
+/** Long options with which no program of the table opens other files or runs a program. */
+const LONG =
+  'abbrev-commit|abbrev-ref|after|all|amend|arg|author|before|branches|bytes|cached|check|color|context|count|data|decorate|delete|depth|diff-filter|directory|dry-run|exclude|exclude-dir|fail|ff-only|find-renames|first-parent|follow|force-with-lease|format|graph|hard|head|header|heads|human-readable|ignore-case|include|line-number|lines|list|location|max-count|max-depth|max-time|merged|message|name-only|name-status|no-color|no-edit|no-ff|no-merges|no-pager|no-verify|null|numeric-sort|numstat|oneline|onto|porcelain|pretty|prune|quiet|raw-output|rebase|reflog|remote|request|reverse|set-upstream|short|shortstat|show-current|show-toplevel|silent|since|soft|sort|staged|stat|strip-components|summary|tags|type|unified|unique|until|verify|version|width|word|word-diff|write';
+/** Returns a pattern for arguments with these short options and the long ones above. */
+const words = (short: string) =>
+  String.raw`(?:\n(?:-(?:${short})?|--(?:(?:${LONG})(?:=.*)?)?|(?!-).*|- .*))*`;
+const FILES = words('(?!-).+');
+const ADDRESS = String.raw`(?:\d+|\$|/[^\\/\n]*/)`;
+const SUBSTITUTE = String.raw`s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*`;
+const SED = String.raw`(?:\n-(?:[nEr]+|n?i))*\n(?:(?:(?:${ADDRESS}(?:,${ADDRESS})?)?[pdq]|${SUBSTITUTE})(?:; *|(?=\n|$)))+(?:\n[^-\n].*)*`;
+const AWK = String.raw`(?:\n-F.+)?\n(?:NR *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+\$(?:\d+|NF))* *\})?(?:\n[^-=\n][^=\n]*)*`;
+const CURL = String.raw`(?:\n-(?:[HXAuowd]|-data|-header|-request|-max-time)\n.*|\n-[sSfLiIvk]+|\n(?:https?://)?[\w.:/@?&=#+,~][\w./:@?&=#+,~-]*)*`;
+const TESTS = String.raw`name|iname|path|type|not|o|a|maxdepth|mindepth|newer|mtime|mmin|size|empty|print0?|prune|\d\w*`;
+const TEST = String.raw`(?:\n-type\n\w|\n-not\n-path\n.+|\n-maxdepth\n\d+)*`;
+const EACH = String.raw`((?:\n[^-(!\n].*)*)${TEST}\n-name\n(.*)${TEST}\n-exec\n(?:cat|head|tail|wc|grep)(?:\n-[ncilhoqwEFH\d]+)*(?:\n[^-\n].*)?\n\{\}\n[;+]`;
+const GIT = String.raw`(?:\n-C\n.*|\n-c\n(?:user|color)\..*|\n--no-pager)*\n`;
+/** Git commands that print nothing of what was added before. */
+const QUIET =
+  'branch|checkout|cherry-pick|clean|commit|describe|for-each-ref|ls-files|ls-tree|merge|merge-base|rebase|reflog|reset|restore|rev-list|rev-parse|revert|rm|status|switch|tag|worktree';
+const GIT_QUIET = `${GIT}(?:${QUIET})${words(String.raw`[abcdefhilmnoqrstuwzABCDFMS]*\d*`)}`;
+const GIT_SHOWS = `${GIT}(?:blame|grep|log|shortlog|show|stash|${QUIET})${words(String.raw`[abcdefhilmnpqrstuvwzABCDEFGHLMNPSU]*\d*%?`)}`;
+const GIT_DIFF = `${GIT}diff${words(String.raw`[abmpqsuvwzBCDGMRSU]*\d*%?`)}`;
+const PLAIN = String.raw`[\w./:@%+,=~^-]`;
+/** Words that no program could interpret as code. Only the title of a test may have blanks. */
+const RUN = String.raw`(?!(?:.|\n)*/(?:dev/(?:stdin|fd)|proc/))(?:\n${PLAIN}*(?:(?<=\n(?:-[tkg]|--grep|--testNamePattern)\n${PLAIN}*) [ ${PLAIN.slice(1)}*)?)*`;
+const NPM = String.raw`(?=\n(?:t|test|run|start|build|check|lint|ci|i|install|add|fmt|vet|ls|audit)(?:\n|$))${RUN}`;
+const NODE = String.raw`(?=(?:\n--(?:test|watch|check))*\n(?:[^-]|--test$|--version$))${RUN}`;
+const PYTHON = String.raw`(?=\n(?:[^-]|-$|--version$|-m\n(?:pytest|unittest|mypy|pip|venv)(?:\n|$)))${RUN}`;
+const DOCKER = String.raw`(?=\n(?:ps|images|logs|pull|stop|run(?:\n--rm|\n-d|\n-it|\n-p\n[\d.:]+|\n--name\n\w+)*\n\w))${RUN}`;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
  * Bounded because no single letter of `sys.version` is a word and longer code is not matched.
  */
 const PRINTS =
-  /^(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
+  /(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
 
-const ADDRESS = String.raw`(?:\d+|\$|/(?:[^\\/\n]|\\.)*/)`;
-const SED = new RegExp(
-  String.raw`^(?:(?:(?:${ADDRESS}(?:,${ADDRESS})?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:[; ]+|$))*$`,
-);
-const SED_OPTION = /^-(?:[nEru]+|n?i(?:\.\w+)?)$/;
-/** Bounded because scripts over `MAX_SCRIPT` characters are not matched. */
-const AWK =
-  /^(?:\/[^/\\]*\/ *|N[RF] *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+(?:\$(?:\d+|NF)|N[RF]|"[^"\\]*"))* *;? *\})?$|^1$/;
-const MAX_SCRIPT = 1_000;
-
-const TAR = /^-?[cxtzjJvpkOf]+$|^-C|^--(?:exclude|directory|strip-components)(?:=|$)|^--one-file-system$/;
-const CURL_TEXT = /^(?:-[HdXAu]|--(?:header|data|data-raw|request|user-agent|user))$/;
-const CURL_PLAIN = /^(?!-K|--conf|-[a-zA-Z]*K)[\w./:@+,=~-]*$|^https?:\/\/[\w./:@?&=#+,~-]*$/;
-
-const GIT =
-  /^(?:add|blame|branch|checkout|cherry-pick|clean|clone|commit|config|describe|diff|fetch|for-each-ref|grep|init|log|ls-files|ls-tree|merge|merge-base|mv|pull|push|rebase|reflog|remote|reset|restore|rev-list|rev-parse|revert|rm|shortlog|show|stash|status|switch|tag|worktree)$/;
-/** Matches Git commands whose arguments may be command lines to run now or later. */
-const GIT_KEEPS = /^(?:clone|config|fetch|init|pull|push|rebase|remote|worktree)$/;
-/** Options with which Git runs a program or reads names from elsewhere, reads untracked files, adds files, and prints changes. */
-const GIT_RUNS = options(
-  '--exec --upload-pack --receive-pack --open-files --ext-diff --textconv --pathspec-from --stdin --batch --output --template',
-  /^-i?x|^-\w*O|^ext::|^-u.*\/$/,
-);
-const GIT_WALKS = options('--no-index --untracked', /^\b$/);
-const GIT_ADDS = options('--all --include-untracked', /^(?:add|stage)$|^-[^-]*[au]/);
-const GIT_SHOWS = options('--patch --verbose', /^-\w*[pv]/);
-/** Matches Git commands that print nothing of what was added to Git before, unless an option says so. */
-const GIT_QUIET = /^(?:add|stage|commit|push|pull|fetch|status)$/;
-const GIT_SETS = /^(?:user|color|advice)\.|^(?:core\.quotepath|commit\.gpgsign|init\.defaultbranch)=/i;
-
-/** Matches programs that print names, counts and dates of files, but not their content. */
-const NAMES_ALONE = /^(?:wc|ls|echo|basename|dirname|stat|du)$/;
-
-const text: Reader = () => ({});
-const numbers: Reader = () => ({ takesNumbers: true });
-const files: Reader = (words) =>
-  words.some((word) => INDIRECT.test(word) || LISTS.test(word)) ? OPAQUE : {};
-/** Returns a reader of a program that opens everything below a directory if it has a matching option. */
-const recursive =
-  (option: RegExp): Reader =>
-  (words) => ({ ...files(words), walks: words.some((word) => option.test(word)) ? 'named' : undefined });
-
-/** Reads a search whose directories follow the pattern. Values of options are not directories. */
-const searching = (words: readonly string[], valued: RegExp): Understood => {
-  const isValue = (at: number) => valued.test(words[at - 1] ?? '');
-  const given = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
-  const hasPattern = words.some((word) => /^-[nilhHrRwvscoqxFEPI]*e$/.test(word));
-  return { walks: 'here', places: hasPattern ? given : given.slice(1) };
-};
-
-/** Known programs by name. All others may run their arguments. */
-const PROGRAMS = new Map<string, Reader>([
-  ...each('true false : which pwd whoami uname basename dirname seq tr type', text),
-  ...each('exit return sleep kill wait test [', (words) =>
-    words.every((word) => isPlain(word) || /^(?:[!=<>\]]+|\$\w+)$/.test(word))
-      ? { takesNumbers: true }
-      : undefined,
-  ),
-  ...each('echo', numbers),
-  ...each('printf', (words) => (words[0]?.startsWith('-') ? OPAQUE : { takesNumbers: true })),
-  ...each(
-    'cat head tail wc sort uniq cut nl tac rev fold cmp comm paste join ls stat file du date chmod touch mkdir rmdir rm tee' +
-      ' column md5sum sha1sum sha256sum base64 od xxd strings cd pushd popd realpath readlink',
-    files,
-  ),
-  ...each('grep egrep fgrep', (words) => ({
-    ...files(words),
-    ...(words.some((word) => /^-[^-]*[rRd]|^--(?:r|de|di)/.test(word))
-      ? searching(words, /^-[^-]*[ABCDdefm]$|^--[^=]*$/)
-      : {}),
-  })),
-  ...each('cp', recursive(/^-[^-]*[rRa]|^--(?:r|a)/)),
-  ...each('mv ln diff', recursive(/^/)),
-  // Some of their options name a program to run.
-  ...each('zip rsync scp', (words) =>
-    words.every((word) => isPlain(word) && !/^-[^-]*[eSTR@]|^--(?:rs|un|na|recurse-)/.test(word))
-      ? recursive(/^/)(words)
-      : OPAQUE,
-  ),
-  ...each('rg', (words) => ({
-    ...(words.some((word) => INDIRECT.test(word)) ? OPAQUE : {}),
-    ...searching(words, /^-[^-]*[ABCEMTdefgjmrt]$|^--[^=]*$/),
-    skipsHidden: !words.some((word) =>
-      /^-[^-]*[u.g]|^--(?:hid|no-ig|unres|i?glob|ignore-file|type-add)/.test(word),
-    ),
-  })),
+/**
+ * The programs that are surely harmless with arguments like these, each after a line break. The first row that fits
+ * decides. Without one, rules about files ask.
+ */
+const ROWS: readonly (readonly [names: string, pattern: string, effect: Effect | Reader])[] = [
+  ['true false : echo pwd ls stat mkdir rmdir rm touch chmod which type whoami uname', '(?:.|\n)*', TEXT],
+  ['basename dirname realpath readlink seq tr', '(?:.|\n)*', TEXT],
+  ['printf', '\n[^-](?:.|\n)*', TEXT],
+  ['exit return sleep kill wait test [', String.raw`(?:\n(?:[\w./:@%+,=~^!<>\]-]|\$[\w?!#]?)+)*`, TEXT],
+  ['set', String.raw`(?:\n[-+][eux]*o?|\npipefail|\nerrexit|\nnounset)*`, TEXT],
+  ['command', String.raw`\n-[vV]\n.*`, TEXT],
+  ['declare typeset local readonly export', String.raw`(?:\n-[aAgrx]+)*(?:\n\w+(?:=${PLAIN}*)?)*`, TEXT],
+  ['cd pushd', '\n[^-\n].*', TEXT],
+  ['du date', FILES, TEXT],
+  ['cat head tail wc uniq cut nl tac rev fold cmp comm paste join column sort tee', FILES, KNOWN],
+  ['md5sum sha1sum sha256sum base64 od xxd', FILES, KNOWN],
+  ['jq', `(?!(?:.|\n)*;)${FILES}`, KNOWN],
+  ['grep', words('[^-rRd\n][^rRd\n]*'), KNOWN],
+  ['grep', words(String.raw`[nrRilHhwvscoqxFEPIaABCem\d]+`), search],
+  ['rg', words(String.raw`[nilHwvscoqxFSPNaABCemt\d]+`), search],
+  ['cp', words('[^-rRad\n][^rRad\n]*'), KNOWN],
+  ['cp diff mv ln', FILES, walk],
+  ['prettier biome', `(?!(?:.|\n)*[*?[{!])${FILES}`, (given) => ({ ...KNOWN, below: given, orHere: true })],
+  ['tar', String.raw`\n-?[cxt][zjJv]*f?${words('C')}`, walk],
+  ['sed', SED, KNOWN],
+  ['awk', AWK, KNOWN],
+  ['curl', CURL, KNOWN],
+  ['git', `${GIT}(?:add|stage|stash)${words('[aANfqum]*')}`, { ...TEXT, git: 'adds' }],
+  ['git', GIT_DIFF, (given) => ({ ...TEXT, git: 'shows', below: given })],
+  ['git', `${GIT}(?:fetch|pull|push)(?!(?:.|\n)*::)${words('[adfnqtu]+')}`, TEXT],
+  ['git', GIT_QUIET, TEXT],
+  ['git', GIT_SHOWS, { ...TEXT, git: 'shows' }],
+  ['find', String.raw`(?:\n[^-\n].*|\n-(?:${TESTS}))*`, TEXT],
   [
-    'tar',
-    (words) =>
-      words.every((word, at) => TAR.test(word) || (at > 0 && !word.startsWith('-')))
-        ? { walks: /^[a-zA-Z]*c|(?:^| )-[a-zA-Z]*c/.test(words.join(' ')) ? 'named' : undefined }
-        : OPAQUE,
+    'find',
+    EACH,
+    (_, [, at = '', name]) => ({ ...KNOWN, below: at.split('\n').slice(1), orHere: true, name }),
   ],
-  ['jq', (words) => (words.some((word) => word.includes(';')) ? OPAQUE : {})],
-  [
-    'curl',
-    (words) =>
-      words.every((word, at) => CURL_TEXT.test(words[at - 1] ?? '') || CURL_PLAIN.test(word)) ? {} : OPAQUE,
-  ],
-  ['sed', (words) => scripted(words, SED, SED_OPTION)],
-  ['awk', (words) => scripted(words, AWK, /^-F./)],
-  ['git', git],
-  ['find', find],
-  ...each('xargs parallel', xargs),
-]);
+  ['xargs', String.raw`\n-(?:I\{\}|0)(?:\n-r|\n-n\d+)*\nwc(?:\n-[clwmL]+)*(?:\n\{\})?`, TEXT],
+  ['/ vitest tsc eslint jest mocha make pytest ruff mypy tsx', RUN, RUNS],
+  ['npm pnpm yarn cargo go', NPM, RUNS],
+  ['node', NODE, RUNS],
+  ['python python3', PYTHON, RUNS],
+  ['node python python3', String.raw`\n-[ec]\n${PRINTS.source}`, RUNS],
+  ['sh bash dash', String.raw`(?=\n[^-])${RUN}`, RUNS],
+  ['docker', DOCKER, RUNS],
+];
+/** The rows of each program. */
+const PROGRAMS = new Map<string, { readonly pattern: RegExp; readonly effect: Effect | Reader }[]>();
+for (const [names, pattern, effect] of ROWS)
+  for (const name of names.split(' '))
+    PROGRAMS.set(name, [...(PROGRAMS.get(name) ?? []), { pattern: new RegExp(`^${pattern}$`), effect }]);
 
-function each(names: string, reader: Reader): readonly (readonly [string, Reader])[] {
-  return names.split(' ').map((name) => [name, reader]);
-}
-
-/** Returns the effects of the command whose name is the word at index `at`, or `undefined` for an unknown program. */
-export function understood(words: readonly string[], at = 0): Understood | undefined {
-  return PROGRAMS.get(words[at]?.replace(/^(?:\/usr)?\/bin\//, '').toLowerCase() ?? '')?.(
-    words.slice(at + 1),
-  );
-}
-
-export function isPlain(word: string): boolean {
-  return PLAIN.test(word);
-}
-
-export function onlyPrints(code: string): boolean {
-  return code.length <= MAX_SCRIPT && PRINTS.test(code);
-}
+/** Matches programs that run the words after their own, and the words that may precede those. */
+const WRAPPER = /^(?:env|timeout|nice|nohup|npx)$/;
+const WRAPPED = /^(?:-[ny]|--yes|\d+s?)$/;
+/** Matches variables that no program takes for options or names of programs. */
+export const HARMLESS_VARIABLE =
+  /^(?:(?!.*(?:path|config))[a-z]\w*|CI|DEBUG|FORCE_COLOR|LANG|LC_ALL|NODE_ENV|NO_COLOR|PORT|TZ)(?==|$)/;
 
 /** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =
-  /^(?:eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|exec|coproc|logout|suspend)$/;
-const DECLARES = /^(?:declare|typeset|local|readonly|export|integer)$/;
+  /^(?:eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
+/** Matches programs with options that run another program. */
+const HAS_OPTIONS = /^(?:awk|curl|find|git|rg|sed|sort|tar|xargs)$/;
+/** Matches a word that cannot be a command line or code: plain text, a glob, a template. */
+const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 
-/** Tests if a command is a shell builtin that is not understood. */
-export function isUnclearBuiltin([name = '', ...words]: readonly string[]): boolean {
-  if (name === 'set')
-    return !words.every((word) => /^[-+][eux]*o?$|^(?:pipefail|errexit|nounset)$/.test(word));
-  if (name === 'command') return !/^-[vV]$/.test(words[0] ?? '');
-  return BUILTIN.test(name) || (DECLARES.test(name) && words.some((word) => /^[-+]\w*[in]/.test(word)));
+/** Returns the effect of a command by its words. A word that only the shell knows is `$`. */
+export function effectOf([first = '', ...given]: readonly string[]): Effect {
+  const name = first.replace(/^(?:(?:\/usr)?\/bin|(?:\.\/)?node_modules\/\.bin)\//, '');
+  if (WRAPPER.test(name)) {
+    const at = given.findIndex(
+      (word) => !WRAPPED.test(word) && !(word.includes('=') && HARMLESS_VARIABLE.test(word)),
+    );
+    return { ...effectOf(at < 0 ? [] : given.slice(at)), isKnown: false };
+  }
+  const isScript = name.includes('/') && !/^\/|\.\./.test(name);
+  const line = given.map((word) => `\n${word.replaceAll('\n', ' ')}`).join('');
+  for (const { pattern, effect } of PROGRAMS.get(isScript ? '/' : name) ?? []) {
+    const found = pattern.exec(line);
+    if (found !== null) return typeof effect === 'function' ? effect(given, found) : effect;
+  }
+  if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return OPAQUE;
+  return { doubt: HAS_OPTIONS.test(name) ? 'options' : 'files' };
 }
 
-function scripted(words: readonly string[], script: RegExp, option: RegExp): Understood {
-  const at = words.findIndex((word) => !option.test(word));
-  const code = words[at] ?? '';
-  const isKnown = code.length <= MAX_SCRIPT && script.test(code);
-  return isKnown && words.slice(at).every((word) => !word.startsWith('-')) ? {} : OPAQUE;
-}
-
-function git(words: readonly string[]): Understood | undefined {
-  const at = actionIn(words);
-  const isSet = (word: string, index: number) => words[index - 1] === '-c' && !GIT_SETS.test(word);
-  if (words.slice(0, at).some(isSet)) return OPAQUE;
-  const [action = '', ...rest] = words.slice(at);
-  const texts = rest.filter((_, index) => !/^(?:-\w*m|--message)$/.test(rest[index - 1] ?? ''));
-  if (texts.some(GIT_RUNS)) return OPAQUE;
-  if (!GIT.test(action) || (GIT_KEEPS.test(action) && !rest.every(isPlain))) return undefined;
-  return {
-    walks: rest.some(GIT_WALKS) ? 'here' : undefined,
-    takesNumbers: true,
-  };
-}
-
-/** Returns the index of the command in the words after `git`. */
-function actionIn(words: readonly string[]): number {
-  const at = words.findIndex(
-    (word, index) => !word.startsWith('-') && !/^-[cC]$/.test(words[index - 1] ?? ''),
-  );
-  return at < 0 ? words.length : at;
-}
-
-/** Tests if commands add files to Git without naming each of them, and print what was added. */
-export function showsAdded(commands: readonly (readonly string[])[]): boolean {
-  const given = commands.flatMap((words) => {
-    const at = words.findIndex((word) => /(?:^|\/)git$/i.test(word)) + 1;
-    const own = words.slice(at);
-    return at > 0 ? [own.slice(actionIn(own))] : [];
-  });
-  return (
-    given.some((words) => /^(?:add|stage|stash)$/.test(words[0] ?? '') && words.some(GIT_ADDS)) &&
-    given.some(([action = '', ...rest]) => !GIT_QUIET.test(action) || rest.some(GIT_SHOWS))
-  );
-}
-
-/** Returns a test for long options, which may be abbreviated or have a value, and for short ones. */
-function options(long: string, short: RegExp): (word: string) => boolean {
-  const names = long.split(' ');
-  return (word) => {
-    const [given = ''] = word.split('=', 1);
-    const isLong =
-      /^--./.test(given) && names.some((name) => name.startsWith(given) || given.startsWith(name));
-    return isLong || short.test(word);
-  };
-}
-
-/** Reads `find`. The program that it runs must be understood as well, because it may receive any file below. */
-function find(words: readonly string[]): Understood {
-  const at = words.findIndex((word) => /^-(?:exec|ok|delete|fprint|fls|files0)/.test(word));
-  if (at < 0) return {};
-  const begin = words.findIndex((word) => /^[-(!]/.test(word) && !/^-(?:[HLP]$|[DO])/.test(word));
-  const below: Understood = { walks: 'here', places: words.slice(0, begin), name: nameWanted(words) };
-  if (words[at] === '-delete' && at === words.length - 1) return below;
-  const end = words.findIndex((word, index) => index > at && /^[;+]$/.test(word));
-  const run = words.slice(at + 1, end);
-  const isWhole = run.every((word) => word === '{}' || !word.includes('{}'));
-  const inner = understood(run);
-  if (
-    words[at] !== '-exec' ||
-    end !== words.length - 1 ||
-    !isWhole ||
-    !inner ||
-    inner.isOpaque ||
-    inner.walks
-  )
-    return OPAQUE;
-  return { ...(NAMES_ALONE.test(run[0] ?? '') ? {} : below), runs: true };
-}
-
-/** Returns the name pattern that all files found by `find` match, if there is one. */
-function nameWanted(words: readonly string[]): string | undefined {
-  const at = words.indexOf('-name') + 1;
-  const isEither =
-    words.some((word) => /^(?:-o|-or|,|\()$/.test(word)) || /^(?:!|-not)$/.test(words[at - 2] ?? '');
-  return at > 0 && !isEither && !/[[\\]/.test(words[at] ?? '') ? words[at] : undefined;
-}
-
-/** Reads `xargs`. Its input may be any file name, so only programs that do not print file content are understood. */
-function xargs(words: readonly string[]): Understood {
-  const at = words.findIndex((word) => !/^-(?:I\{\}|n\d+|P\d+|[0r])$/.test(word));
-  const [run = 'echo', ...rest] = at < 0 ? [] : words.slice(at);
-  const isKnown = NAMES_ALONE.test(run) && rest.every((word) => /^(?:-\w|\{\})$/.test(word));
-  return isKnown ? { runs: true, takesNames: /^(?:wc|du)$/.test(run) } : OPAQUE;
-}
-
-/** Tests if a command prints only file names, so that no output line can be an option of the next program. */
-export function printsNames([program = '', ...words]: readonly string[]): boolean {
-  if (words.some((word) => /^-printf$|^--(?:format|label)/.test(word))) return false;
-  if (program === 'git') return words[0] === 'ls-files' || words.includes('--name-only');
-  return /^(?:find|ls)$/.test(program) || words.some((word) => /^-[a-z]*l$|^--files/.test(word));
+export function onlyPrints(code: string): boolean {
+  return code.length <= 1_000 && PRINTS.exec(code)?.index === 0;
 }

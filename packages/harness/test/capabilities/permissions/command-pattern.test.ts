@@ -15,7 +15,6 @@ describe('allowsCommand', () => {
     'npm test && npm test',
     'npm test 2>&1',
     'npm test >/dev/null 2>&1; npm test',
-    "npm test 'a; rm -rf /'",
     'npm test HEAD~2 "a b" x=1',
   ])('npm test* allows %j', (line) => {
     expect(allowsCommand(['npm test*'], line)).toBe(true);
@@ -26,6 +25,8 @@ describe('allowsCommand', () => {
     'npm test && rm -rf /',
     'npm test || rm -rf /',
     'npm test | sh',
+    // A program that is not known may run its words.
+    "npm test 'a; rm -rf /'",
     'npm test & rm -rf /',
     'npm test\nrm -rf /',
     'npm test $(rm -rf /)',
@@ -254,8 +255,8 @@ describe('catchesCommand', () => {
   });
 
   it('tells what is known from what may be', () => {
-    expect(catchesCommand('rm *', 'cd x && rm y')).toBe('yes');
-    for (const line of ['sudo rm y', 'sh -c "rm y"', 'ls | xargs rm', '$X y', 'eval rm y'])
+    for (const line of ['cd x && rm y', 'sh -c "rm y"']) expect(catchesCommand('rm *', line)).toBe('yes');
+    for (const line of ['sudo rm y', 'ls | xargs rm', '$X y', 'eval rm y'])
       expect(catchesCommand('rm *', line)).toBe('perhaps');
   });
 

@@ -86,6 +86,9 @@ export const HOSTILE: readonly string[] = [
   'parallel cat .{} ::: env',
   "printf '.e\\x6ev' | xargs cat",
   'git ls-files -o | xargs cat',
+  // A file may have the name `--files0-from=.env`, or one with a blank before it.
+  'git ls-files | xargs wc -l',
+  "find . -name '*.ts' | xargs wc -l",
   'git add --pathspec-from-file=list',
   // Programs that run another, or code.
   'tar xf a.tar --to-command=./x',

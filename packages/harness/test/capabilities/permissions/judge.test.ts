@@ -31,6 +31,7 @@ const TOOLS = {
   grep_files: looseTool('grep_files', { readOnly: true, paths: { path: 'walk' } }),
   write_file: looseTool('write_file', { paths: { path: 'write' } }),
   execute: looseTool('execute', {}, ['command']),
+  sandboxed: { ...looseTool('execute', {}, ['command']), keepsFiles: true },
   send_mail: looseTool('send_mail'),
   todo_write: looseTool('todo_write', { sessionOnly: true }),
   move: looseTool('move', { paths: { from: 'edit', to: 'write' } }),
@@ -354,5 +355,15 @@ describe('a rule for files, and command lines', () => {
   ])('judges what names one, or may: %j', async (command, expected) => {
     expect(await verdict(rules, 'execute', { command })).toBe(expected);
     expect(await verdict({ ...rules, mode: 'bypass' }, 'execute', { command })).toBe(expected);
+  });
+
+  it('asks about programs that are not known only outside of a sandbox', async () => {
+    const writing = { allow: ['*'], deny: ['write(infra/**)'] };
+    for (const command of ['terraform plan', 'FOO=1 npm test', 'rsync -a a b', 'git log --unknown']) {
+      expect(await verdict(writing, 'execute', { command })).toBe('ask');
+      expect(await verdict(writing, 'sandboxed', { command })).toBe('allow');
+    }
+    expect(await verdict(writing, 'sandboxed', { command: 'cp x infra/x' })).toBe('deny');
+    expect(await verdict(writing, 'sandboxed', { command: 'cp x i*' })).toBe('ask');
   });
 });

@@ -547,7 +547,7 @@ describe('a command line that goes elsewhere first', () => {
     'cat $PWD/secrets/key',
     'cat s*/key',
     `cat ${'./'.repeat(70)}docs/page`,
-    `${Array.from({ length: 9 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
+    `${Array.from({ length: 12 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
   ])('reads no file that a rule denies: %s', async (command) => {
     expect(await read(command)).toMatch(DENIED);
   });
