@@ -240,7 +240,7 @@ it('says over MCP nothing of an error in a tool, or in the memory', async () => 
   const workspace = new LocalWorkspace(directory);
   const memory = new MemoryService({ workspace });
   memory.read = async () => broken();
-  memory.files = async () => broken();
+  memory.search = async () => broken();
   const execute = (error: unknown) => async () => {
     throw error;
   };

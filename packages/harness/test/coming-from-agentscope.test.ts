@@ -77,7 +77,7 @@ describe('the page for those who come from AgentScope says that', () => {
         flush: 'never',
         consolidationGapMs: 1_800_000,
         maxMemoryTokens: 4_000,
-        maintenance: { archiveAfterDays: 90, pruneSessionsAfterDays: 180 },
+        pruneSessionsAfterDays: 180,
       }),
     ).not.toThrow();
   });

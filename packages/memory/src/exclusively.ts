@@ -26,23 +26,18 @@ export async function exclusively<T>(
 }
 
 /** Tasks by name, of which one runs and one waits. The one that waits also serves all requests that come until it begins. */
-export class Rounds<Reason, T> {
+export class Rounds<T> {
   readonly #mutex = new KeyedMutex();
-  readonly #waiting = new Map<string, { readonly reasons: Set<Reason>; readonly done: Promise<T> }>();
+  readonly #waiting = new Map<string, Promise<T>>();
 
-  /** Runs `task` with the reasons of all requests that came before it began. */
-  run(name: string, reason: Reason, task: (reasons: ReadonlySet<Reason>) => Promise<T>): Promise<T> {
+  run(name: string, task: () => Promise<T>): Promise<T> {
     const waiting = this.#waiting.get(name);
-    if (waiting !== undefined) {
-      waiting.reasons.add(reason);
-      return waiting.done;
-    }
-    const reasons = new Set([reason]);
+    if (waiting !== undefined) return waiting;
     const done = this.#mutex.run(name, () => {
       this.#waiting.delete(name);
-      return task(reasons);
+      return task();
     });
-    this.#waiting.set(name, { reasons, done });
+    this.#waiting.set(name, done);
     return done;
   }
 }

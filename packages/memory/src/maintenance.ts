@@ -1,240 +1,112 @@
 import { type Workspace, WorkspaceError } from '@x/core';
 import { errorText } from '@x/core/internal';
-import * as z from 'zod';
+import type { AskOptions } from './ask-model.js';
 import { consolidateNotes } from './consolidate/consolidate-notes.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';
 import { exclusively } from './exclusively.js';
 import { readProgress, readState } from './facts/memory-state.js';
 import { flushSession } from './flush/flush-session.js';
-import { ifWhole, isEncoded, memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
-import type { MemoryIndex } from './memory-index.js';
-import { isCommon, type SessionPlace } from './memory-scope.js';
+import { appendLines, readIfFound, unreadPrefix } from './memory-files.js';
+import { isCommon } from './memory-scope.js';
 import { sessionLogs } from './session-logs.js';
-import { type MemoryServiceSettings, passDefaults } from './settings.js';
+import type { MemoryServiceSettings } from './settings.js';
 
 const NOTHING = {
   /** Places in the workspace that may have a memory. */
   scopes: 0,
-  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  /** Sessions that were flushed, scopes whose notes were merged, session logs that were deleted. */
   flushed: 0,
-  archived: 0,
   consolidated: 0,
   pruned: 0,
 };
 
 /** What a pass did. */
 export interface MaintenanceReport extends Readonly<typeof NOTHING> {
-  /** `busy`: another process is at it. */
-  readonly status: 'done' | 'busy';
   /** One text for each thing that failed. Everything else was done. */
   readonly failures: readonly string[];
 }
 
-const LOCK = 'memory maintenance';
-/** How long to wait for the lock: if another process holds it, this pass is not needed. */
+/** How long to wait for the lock of a place: if another process holds it, it does the work. */
 const PATIENCE_MS = 50;
-/** How long to wait while another process works, and after a pass that could not even begin. */
-const BUSY_MS = 60_000;
-const FAILURE_MS = 3_600_000;
 /** Sessions that changed more recently are left to their own agent. */
 const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
+/** Age of merged notes that are moved to the archive, so that a merge does not read all notes of years. */
+const ARCHIVED_MS = 90 * DAY_MS;
 
 /**
- * Maintains the memories of a workspace: flushes sessions whose process died, archives and merges notes, deletes old logs,
- * and updates the index. Of any number of processes, one works at a time, and the interval counts for all of them together.
+ * Maintains the memories at some places: flushes sessions whose process died, merges and archives notes, and deletes old logs. A
+ * place that another process is maintaining is left to it. A failure is reported, and the pass continues.
  */
-export class Maintenance {
-  readonly #settings: MemoryServiceSettings;
-  readonly #index: MemoryIndex;
-  readonly #passes: Exclude<MemoryServiceSettings['maintenance'], false>;
-  readonly #closing = new AbortController();
-  #timer: Promise<void> | undefined;
-
-  constructor(settings: MemoryServiceSettings, index: MemoryIndex) {
-    this.#settings = settings;
-    this.#passes = settings.maintenance || passDefaults;
-    this.#index = index;
-  }
-
-  /** Runs a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
-  start(): void {
-    this.#timer ??= this.#keepRunning().catch((error: unknown) => {
-      if (this.#closing.signal.aborted) return;
-      process.emitWarning(`The memory's maintenance stopped: ${String(error)}`);
-    });
-  }
-
-  /** Stops the timer. A running pass ends after its current scope. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#timer;
-  }
-
-  /** Runs one pass, unless another process runs one. A failure is reported, and the pass continues. */
-  async run(onlyIfDue = false): Promise<MaintenanceReport> {
-    const busy = { ...NOTHING, status: 'busy', failures: [] } as const;
-    let isBegun = false;
-    const begin = async (check: () => Promise<void>) => {
-      isBegun = true;
-      // Another process may have made a pass just now.
-      return onlyIfDue && (await this.#untilDue()) > 0 ? busy : this.#pass(check);
+export async function maintainPlaces(
+  settings: MemoryServiceSettings,
+  prefixes: AsyncIterable<string> | Iterable<string>,
+  options: Pick<AskOptions, 'emit'> & { readonly signal: AbortSignal },
+): Promise<MaintenanceReport> {
+  const { clock, workspace, withoutUser, flush, consolidate, pruneSessionsAfterDays } = settings;
+  const { signal } = options;
+  const count = { ...NOTHING };
+  const failures = new Set<string>();
+  const maintain = async (prefix: string) => {
+    const attempt = async (what: string, task: () => Promise<void>) => {
+      const fail = (error: unknown) =>
+        void failures.add(`${what} of ${prefix || 'the workspace'}: ${errorText(error)}`);
+      if (!signal.aborted) await task().catch(fail);
     };
-    return exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS).catch((error: unknown) => {
-      if (!isBegun && WorkspaceError.isInstance(error) && error.code === 'locked') return busy;
-      if (!onlyIfDue) throw error;
-      return { ...busy, failures: [errorText(error)] };
-    });
-  }
-
-  async #keepRunning(): Promise<void> {
-    const { clock, onEvent } = this.#settings;
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      const wait = await this.#untilDue().catch(() => BUSY_MS);
-      await clock.sleep(wait, { signal, background: true });
-      const { status, failures } = await this.run(true);
-      if (failures.length > 0)
-        onEvent?.({ type: 'memory.failed', operation: 'maintenance', error: failures.join('; ') });
-      if (status !== 'busy') continue;
-      // If another process runs a pass, look again soon. If the pass failed, wait longer.
-      const pause = failures.length > 0 ? FAILURE_MS : BUSY_MS;
-      await clock.sleep(Math.min(this.#passes.intervalMs, pause), { signal, background: true });
-    }
-  }
-
-  async #untilDue(): Promise<number> {
-    const { clock, workspace } = this.#settings;
-    const now = clock.now();
-    const state = await ifWhole(readJson(workspace, PATH, stateSchema, 'It is written anew.'));
-    const last = state && Date.parse(state.completedAt);
-    // The very first pass is due one interval after the first start.
-    if (last === undefined) await notePass(workspace, now);
-    const due = (last ?? now) + this.#passes.intervalMs;
-    return last !== undefined && last > now ? 0 : Math.max(0, due - now);
-  }
-
-  async #pass(check: () => Promise<void>): Promise<MaintenanceReport> {
-    const { clock, workspace, withoutUser, flush } = this.#settings;
-    const { archiveAfterDays, pruneSessionsAfterDays } = this.#passes;
-    const { signal } = this.#closing;
-    const count = { ...NOTHING };
-    const failures: string[] = [];
-    const attempt = async (what: string, prefix: string, task: () => Promise<void>) => {
-      if (signal.aborted) return;
-      try {
-        await task();
-      } catch (error) {
-        failures.push(`${what} of ${prefix || 'the workspace'}: ${errorText(error)}`);
-      }
-    };
-    const now = clock.now();
-    const prefixes: string[] = [];
-    for await (const prefix of memoryPrefixes(workspace)) {
-      if (signal.aborted) break;
-      await check();
-      if (!isEncoded(prefix)) {
-        failures.push(
-          `no agent reads ${prefix}, because the names in its path are not encoded. Import it with x memory import`,
-        );
-        continue;
-      }
-      count.scopes++;
-      const isKept = isCommon(prefix, withoutUser);
-      if (isKept) {
-        await attempt('flushing', prefix, async () => {
-          if (flush !== 'never') count.flushed += await this.#flush(prefix, signal);
-        });
-        await attempt('archiving', prefix, async () => {
-          if (archiveAfterDays > 0)
-            count.archived += await archiveNotes(workspace, prefix, now - archiveAfterDays * DAY_MS);
-        });
-        await attempt('consolidation', prefix, async () => {
-          const { status } = await consolidateNotes(this.#settings, prefix, { signal });
-          if (status === 'consolidated') count.consolidated++;
-        });
-        prefixes.push(prefix);
-      }
-      await attempt('pruning', prefix, async () => {
-        const before = now - pruneSessionsAfterDays * DAY_MS;
-        const onlyFlushed = isKept && flush !== 'never';
-        if (before < now) count.pruned += await pruneSessions(workspace, prefix, before, onlyFlushed);
+    const isKept = isCommon(prefix, withoutUser);
+    const isFlushing = isKept && flush !== 'never';
+    for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix))
+      await attempt(`session ${JSON.stringify(place.session)}`, async () => {
+        const age = clock.now() - Date.parse(modifiedAt);
+        const isIdle = Math.abs(age) >= IDLE_MS;
+        const isRead = async () =>
+          ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
+        if (isFlushing && isIdle && !(await isRead())) {
+          const { status } = await flushSession(settings, place, options);
+          if (status === 'flushed') count.flushed++;
+        }
+        const isOld = pruneSessionsAfterDays > 0 && age > pruneSessionsAfterDays * DAY_MS;
+        if (!isOld || (isFlushing && !(await isRead()))) return;
+        await workspace.delete(place.flushState);
+        if (await workspace.delete(place.log)) count.pruned++;
       });
-    }
-    await attempt('indexing', '', () => this.#index.maintain(workspace, prefixes));
-    if (signal.aborted) failures.push('it was stopped');
-    else await notePass(workspace, clock.now());
-    return { status: 'done', ...count, failures };
+    if (isKept && consolidate)
+      await attempt('consolidation', async () => {
+        const { status } = await consolidateNotes(settings, prefix, options);
+        if (status === 'consolidated') count.consolidated++;
+        await archiveNotes(workspace, prefix, clock.now() - ARCHIVED_MS);
+      });
+  };
+  for await (const prefix of prefixes) {
+    if (signal.aborted) break;
+    const unread = await unreadPrefix(workspace, prefix);
+    if (unread !== undefined)
+      failures.add(
+        `no agent reads ${unread}, because the names in its path are not encoded. Import it with x memory import`,
+      );
+    if (unread === prefix) continue;
+    count.scopes++;
+    const work = exclusively(workspace, `memory maintenance ${prefix}`, () => maintain(prefix), PATIENCE_MS);
+    await work.catch((error: unknown) => {
+      if (!WorkspaceError.isInstance(error) || error.code !== 'locked') throw error;
+    });
   }
-
-  /** Flushes sessions that were left unflushed because their process died or the model could not be reached. */
-  async #flush(prefix: string, signal: AbortSignal): Promise<number> {
-    const { workspace, clock } = this.#settings;
-    let flushed = 0;
-    for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
-      const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
-      if (!isIdle || (await isFlushed(workspace, place, size))) continue;
-      const { status } = await flushSession(this.#settings, place, { signal });
-      if (status === 'flushed') flushed++;
-    }
-    return flushed;
-  }
+  if (signal.aborted) failures.add('it was stopped');
+  return { ...count, failures: [...failures] };
 }
 
-/** Tests whether a log of that size has been flushed to its end. */
-async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
-  return ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
-}
-
-const PATH = 'memory/.maintenance_state';
-const stateSchema = z.object({ completedAt: z.iso.datetime() });
-
-async function notePass(workspace: Workspace, now: number): Promise<void> {
-  await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
-}
-
-/** Moves daily notes from before a time to `memory/archive/` and counts them. Notes that are not merged completely stay. */
-async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<number> {
+/** Moves daily notes from before a time to `memory/archive/`. Notes that are not merged completely stay. */
+async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<void> {
   const { seen, pending } = await readState(workspace, prefix);
-  if (pending !== undefined) return 0;
-  const isSeen = new Set(seen);
-  let moved = 0;
-  for (const name of await dailyNotes(workspace, `${prefix}memory/`)) {
+  const isSeen = new Set(pending === undefined ? seen : []);
+  const folder = `${prefix}memory/`;
+  for (const name of await dailyNotes(workspace, folder)) {
     if (Date.parse(name.slice(0, -'.md'.length)) > before) continue;
-    const path = `${prefix}memory/${name}`;
+    const path = `${folder}${name}`;
     const text = (await readIfFound(workspace, path)) ?? '';
     if (!isMerged(name, text, isSeen)) continue;
-    await keep(workspace, `${prefix}memory/archive/${name}`, text);
+    await appendLines(workspace, `${folder}archive/${name}`, text.trimEnd().split('\n'));
     // If the note was added to meanwhile, it stays, and the rest is archived the next time.
-    if ((await workspace.stat(path))?.size !== Buffer.byteLength(text)) continue;
-    if (await workspace.delete(path)) moved++;
+    if ((await workspace.stat(path))?.size === Buffer.byteLength(text)) await workspace.delete(path);
   }
-  return moved;
-}
-
-/** Writes a note to the archive, behind an earlier note of that day, unless it is there already. */
-async function keep(workspace: Workspace, path: string, text: string): Promise<void> {
-  const archived = await readIfFound(workspace, path);
-  if (archived === undefined || text.startsWith(archived)) await workspace.write(path, text);
-  else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
-}
-
-/** Deletes the logs of sessions that did not change since a time, with the progress of their flushes, and counts them. */
-async function pruneSessions(
-  workspace: Workspace,
-  prefix: string,
-  before: number,
-  onlyFlushed: boolean,
-): Promise<number> {
-  const old: SessionPlace[] = [];
-  for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
-    const isOld = Date.parse(modifiedAt) < before;
-    if (isOld && (!onlyFlushed || (await isFlushed(workspace, place, size)))) old.push(place);
-  }
-  let pruned = 0;
-  for (const { flushState, log } of old) {
-    await workspace.delete(flushState);
-    if (await workspace.delete(log)) pruned++;
-  }
-  return pruned;
 }

@@ -12,7 +12,7 @@ const FOLDER = 'memory';
 export function isMemoryPath(path: string): boolean {
   if (path === CORE_FILE) return true;
   const [first, ...rest] = path.split('/');
-  // Names that begin with a dot are internal: states, versions, sections.
+  // Names that begin with a dot are internal: states, the previous file, sections.
   const isPlain = (segment: string) => segment !== '' && !segment.startsWith('.');
   return first === FOLDER && rest.every(isPlain) && /[^/]\.md$/.test(path) && !/[\\\0]/.test(path);
 }
@@ -31,11 +31,16 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
   }
 }
 
-/** Tests whether the names of a prefix are written as agents write them. People copy folders with plain names beside those. */
-export function isEncoded(prefix: string): boolean {
-  return prefix
-    .split('/')
-    .every((name) => name.includes('%_') || encodeSegment(decodeSegment(name)) === name);
+/**
+ * Returns the place that no agent reads because its names are not encoded: the prefix itself, or the same with plain names, which
+ * people copy beside it. Returns `undefined` if there is none.
+ */
+export async function unreadPrefix(workspace: Workspace, prefix: string): Promise<string | undefined> {
+  const isEncoded = (name: string) => name.includes('%_') || encodeSegment(decodeSegment(name)) === name;
+  if (!prefix.split('/').every(isEncoded)) return prefix;
+  const plain = prefix.split('/').map(decodeSegment).join('/');
+  const isThere = plain !== prefix && (await readIfFound(workspace, `${plain}${CORE_FILE}`)) !== undefined;
+  return isThere ? plain : undefined;
 }
 
 /** Reads a file; `undefined` if it does not exist or may not be read. */

@@ -4,7 +4,7 @@ import { errorText, parseWith, unlessAborted } from '@x/core/internal';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { Rounds } from './exclusively.js';
-import { dateOf, dayOf } from './index/dates.js';
+import { dayOf } from './index/dates.js';
 import {
   Connection,
   deleteIndexFile,
@@ -47,8 +47,6 @@ export interface MemoryHit {
   readonly content: string;
   /** Smaller is better. Lines with all keywords come before lines with some of them, whatever their ranks. */
   readonly rank: number;
-  /** The day of a daily note, `2026-01-31`. */
-  readonly date?: string;
 }
 
 /** Hits, and the reason why newer lines may be missing; `undefined` if the index is up to date. */
@@ -73,7 +71,7 @@ export class MemoryIndex {
   readonly #path: string;
   /** Whether an index in memory takes the place of a file that cannot be written. */
   readonly #hasFallback: boolean;
-  readonly #updates = new Rounds<'search', string | undefined>();
+  readonly #updates = new Rounds<string | undefined>();
   #opened: Promise<Opened> | undefined;
   #isClosed = false;
 
@@ -99,14 +97,9 @@ export class MemoryIndex {
     return typeof index === 'string' ? new MemoryIndex(index, true) : index;
   }
 
-  /** Tests whether the index is open, or being opened. @internal */
-  get isOpen(): boolean {
-    return this.#opened !== undefined;
-  }
-
   /** Tests whether there may be anything in the index: it has a file, or was opened in memory. @internal */
   get isKept(): boolean {
-    return this.isOpen || this.#path !== ':memory:';
+    return this.#opened !== undefined || this.#path !== ':memory:';
   }
 
   /** Replaces all indexed lines of a file. Lines that did not change are not written again. */
@@ -148,7 +141,7 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<string | undefined> {
-    const update = this.#updates.run(prefix, 'search', () =>
+    const update = this.#updates.run(prefix, () =>
       this.indexAllFromWorkspace(workspace, { prefix }).then(() => undefined, errorText),
     );
     // The update never rejects. Only the timeout is caught here.
@@ -157,15 +150,11 @@ export class MemoryIndex {
 
   /**
    * Updates everything that the index holds of a workspace, removes deleted files, and clears deleted text from its file.
-   *
-   * @param prefixes more places that may have a memory, besides those that are indexed already.
    */
-  async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
+  async maintain(workspace: Workspace): Promise<void> {
     if (!this.isKept) return;
     const scopes = (await this.#writable()).writer.scopes();
-    for (const prefix of new Set([...prefixes, ...scopes])) {
-      await this.indexAllFromWorkspace(workspace, { prefix });
-    }
+    for (const prefix of scopes) await this.indexAllFromWorkspace(workspace, { prefix });
     await this.purge();
   }
 
@@ -270,14 +259,8 @@ async function find({ reader, lines }: Opened, query: string, options: MemorySea
   const { limit, offset, ...filter } = parseWith(searchOptionsSchema, options, 'search options');
   const parsed = memoryQuery(query);
   const found = await reader.transaction('BEGIN', () => lines.search(parsed, filter, offset, offset + limit));
-  return found.map(({ path, number, content, score, day }): MemoryHit => {
-    return {
-      path,
-      lineNumber: number,
-      content,
-      rank: -score,
-      ...(day === null ? {} : { date: dateOf(day) }),
-    };
+  return found.map(({ path, number, content, score }): MemoryHit => {
+    return { path, lineNumber: number, content, rank: -score };
   });
 }
 

@@ -26,7 +26,6 @@ export function scopePrefix(place: MemoryPlace): string {
 export type WithoutUser = 'private' | 'shared';
 
 const OF_A_USER = /^(?:tenants\/[^/]+\/)?users\//;
-const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
 
 /** Tests whether the sessions at a prefix have a common memory. Those of a user do; others only if `withoutUser` is `shared`. */
 export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
@@ -65,28 +64,10 @@ export function placeOfSession(session: SessionKey): SessionPlace {
 type OwnCall = Pick<ToolContext, 'log' | 'state'>;
 
 /** Returns the memory directory of the call's user. It is derived from the log's path, never from model output. */
-function ownPrefix({ log, state }: OwnCall): string | undefined {
+export function ownPrefix({ log, state }: OwnCall): string | undefined {
   const name = `sessions/${fileSegment(state.sessionId)}${LOG_SUFFIX}`;
   const prefix = log.location.endsWith(name) ? log.location.slice(0, -name.length) : undefined;
   return prefix === '' || prefix?.endsWith('/') ? prefix : undefined;
-}
-
-/**
- * Returns the prefix of another agent of the call's tenant and user, or its own prefix without `agentId`. Returns `undefined` if
- * the call's log is not below its user's directory, and for a call without a user unless `withoutUser` is `shared`.
- */
-export function prefixOfAgent(
-  call: OwnCall & Pick<ToolContext, 'runtime'>,
-  withoutUser: WithoutUser,
-  agentId: string | undefined,
-): string | undefined {
-  const own = ownPrefix(call);
-  if (own === undefined || !isCommon(own, withoutUser)) return undefined;
-  if (agentId === undefined) return own;
-  const { tenantId, userId } = call.runtime;
-  const user = scopePrefix({ tenantId, userId });
-  const isTheirs = own.startsWith(user) && OWN_AGENT.test(own.slice(user.length));
-  return isTheirs ? scopePrefix({ tenantId, userId, agentId }) : undefined;
 }
 
 /**

@@ -1,6 +1,5 @@
-import { type AgentEventBody, InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
-import { errorText, headOf, notify, parseWith, type Redact, UNCONFIRMED } from '@x/core/internal';
-import type { WorkspaceEntry } from '@x/core/store';
+import { InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
+import { errorText, headOf, parseWith, UNCONFIRMED } from '@x/core/internal';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
 import { exclusively, memoryLock } from './exclusively.js';
@@ -9,8 +8,8 @@ import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './
 import { type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
-import { Maintenance, type MaintenanceReport } from './maintenance.js';
-import { CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
+import { type MaintenanceReport, maintainPlaces } from './maintenance.js';
+import { CORE_FILE, dailyFile, isMemoryPath, memoryPrefixes, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
@@ -34,12 +33,7 @@ import {
   statementsOf,
   withoutBullets,
 } from './notes.js';
-import {
-  type MemoryServiceOptions,
-  type MemoryServiceSettings,
-  memoryServiceSchema,
-  redactorFor,
-} from './settings.js';
+import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from './settings.js';
 
 /** Default maximum number of facts that a search returns. */
 const DEFAULT_HITS = 10;
@@ -49,6 +43,8 @@ const MOST_HITS = 1_000;
 /** Most characters of an unconfirmed fact, and of its mark. A search finds pieces of long lines, and each must have the mark. */
 const MAX_UNCONFIRMED = 1_000;
 const MAX_SOURCES = 200;
+/** How often a process maintains a memory. */
+const MAINTAINED_MS = 6 * 3_600_000;
 
 /**
  * The memory of a workspace as a service, for agents, command lines and MCP servers. It saves, corrects, forgets, searches and
@@ -66,31 +62,21 @@ export class MemoryService {
   readonly storage: Workspace;
   readonly withoutUser: WithoutUser;
   readonly #settings: MemoryServiceSettings;
-  readonly #redact: Redact;
-  readonly #maintenance: Maintenance;
   readonly #index: MemoryIndex;
   readonly #running = new Set<Promise<unknown>>();
-  #isClosed = false;
-  #emit: ((event: AgentEventBody) => void) | undefined;
+  readonly #closing = new AbortController();
+  /** When this process last maintained a place. */
+  readonly #maintained = new Map<string, number>();
 
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
     const given = parseWith(memoryServiceSchema, options, 'MemoryService options');
-    const { workspace, withoutUser, redact, index, onEvent } = given;
+    const { workspace, withoutUser, index } = given;
     this.workspace = workspace;
     this.storage = storageOf(workspace);
     this.withoutUser = withoutUser;
-    this.#redact = redactorFor(redact);
     this.#index = MemoryIndex.at(index);
-    this.#emit = onEvent && ((event) => notify('onEvent', onEvent, event));
-    this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
-    this.#maintenance = new Maintenance(this.#settings, this.#index);
-  }
-
-  /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
-  start(emit?: (event: AgentEventBody) => void): void {
-    this.#emit = emit ?? this.#emit;
-    if (this.#settings.maintenance !== false) this.#maintenance.start();
+    this.#settings = { ...given, workspace: this.storage };
   }
 
   /**
@@ -153,7 +139,7 @@ export class MemoryService {
   }
 
   /**
-   * Deletes a fact from MEMORY.md, the notes, the archive, the retired facts, the versions and the index. It comes back only
+   * Deletes a fact from MEMORY.md, the notes, the archive, the retired facts and the index. It comes back only
    * if a person says it again. The session's log keeps what was said; `erase` deletes logs, too.
    *
    * @param query the fact, or words that only it has.
@@ -248,15 +234,6 @@ export class MemoryService {
     return (await text) ?? '';
   }
 
-  /** Lists MEMORY.md, the notes and all else that can be read and searched, with paths below the place. */
-  async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
-    const prefix = this.prefixOf(place);
-    const files: WorkspaceEntry[] = [];
-    for await (const entry of memoryFiles(this.storage, prefix))
-      files.push({ ...entry, path: entry.path.slice(prefix.length) });
-    return files;
-  }
-
   /**
    * Reads what was said in a session since the last flush, and writes what is worth remembering to the day's note,
    * `memory/YYYY-MM-DD.md`. Any number of processes may flush one session. Without a model it does nothing.
@@ -266,9 +243,7 @@ export class MemoryService {
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
-    const outcome = await flushSession(this.#settings, place, options);
-    if (this.#index.isOpen && outcome.paths.length > 0) await this.#index.update(this.storage, place);
-    return outcome;
+    return flushSession(this.#settings, place, options);
   }
 
   /**
@@ -282,32 +257,38 @@ export class MemoryService {
   ): Promise<ConsolidationOutcome> {
     const prefix = this.prefixOf(place);
     const { consolidate, consolidationGapMs } = this.#settings;
-    if (!now && (!consolidate || this.#isClosed)) return { status: 'skipped', lines: 0 };
+    if (!now && (!consolidate || this.#closing.signal.aborted)) return { status: 'skipped', lines: 0 };
     const gapMs = now ? 0 : consolidationGapMs;
     return this.#track(consolidateNotes(this.#settings, prefix, { ...options, gapMs }));
   }
 
-  /** Merges new notes in the background, for callers without an agent. Failures go to `onEvent`. */
-  requestConsolidation(place: MemoryPlace): void {
-    const emit = (event: AgentEventBody) => this.#emit?.(event);
-    void this.consolidate(place, { emit }).catch((error: unknown) =>
-      emit({ type: 'memory.failed', operation: 'consolidation', error: errorText(error) }),
-    );
-  }
-
   /**
-   * Runs one pass of the maintenance over all memories of the workspace, now. A failure is reported, and the pass continues. Call
-   * it from your job scheduler.
-   *
-   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost during the pass.
+   * Maintains a memory, or all memories of the workspace, now: flushes sessions whose process died, merges notes, and deletes old
+   * logs. Without a place, it also clears deleted text from the index. A failure is reported, and the pass continues.
    */
-  maintain(): Promise<MaintenanceReport> {
-    return this.#track(this.#maintenance.run());
+  async maintain(place?: MemoryPlace, { emit }: Pick<AskOptions, 'emit'> = {}): Promise<MaintenanceReport> {
+    const { storage } = this;
+    const { signal } = this.#closing;
+    const places = place === undefined ? memoryPrefixes(storage) : [this.prefixOf(place)];
+    const report = await this.#track(maintainPlaces(this.#settings, places, { signal, emit }));
+    if (place !== undefined) return report;
+    const failures = [...report.failures];
+    await this.#index.maintain(storage).catch((error: unknown) => failures.push(errorText(error)));
+    return { ...report, failures };
+  }
+
+  /** Maintains a memory, unless maintenance is off or this process did so a short while ago. Returns what failed. @internal */
+  async maintainIfDue(prefix: string, emit?: AskOptions['emit']): Promise<string> {
+    const { clock, maintenance } = this.#settings;
+    const age = Math.abs(clock.now() - (this.#maintained.get(prefix) ?? Number.NEGATIVE_INFINITY));
+    if (!maintenance || !isCommon(prefix, this.withoutUser) || age < MAINTAINED_MS) return '';
+    this.#maintained.set(prefix, clock.now());
+    return this.maintain(prefix, { emit }).then(({ failures }) => failures.join('; '), errorText);
   }
 
   /**
-   * Deletes everything of a tenant or user from the workspace and the index: memory, notes, versions, logs, and the files of
-   * their agents. It cannot be undone.
+   * Deletes everything of a tenant or user from the workspace and the index: memory, notes, logs, and the files of their
+   * agents. It cannot be undone.
    *
    * @returns How many files of the workspace and of the index were deleted.
    * @throws {InvalidInputError} for a scope without user and tenant, which would mean everybody.
@@ -329,8 +310,7 @@ export class MemoryService {
 
   /** Waits for running work, and closes the index if this service opened it. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#maintenance.close();
+    this.#closing.abort();
     await Promise.allSettled(this.#running);
     if (this.#index !== this.#settings.index) this.#index.close();
   }
@@ -359,7 +339,7 @@ export class MemoryService {
 
   /** @throws {InvalidInputError} for an empty text. */
   #factOf({ today: saidOn }: CoreOptions, said: string, source: FactSource | undefined): StoredFact {
-    const text = plainLine(this.#redact(said));
+    const text = plainLine(this.#settings.redact(said));
     const key = factKey(text);
     if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must not be empty' }]);
     const from = [`${saidOn}.md ${keyHash(key)}`];

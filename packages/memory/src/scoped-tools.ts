@@ -11,15 +11,13 @@ import {
   type ToolOutputBlock,
   type Workspace,
 } from '@x/core';
-import { agentFiles, having } from '@x/core/internal';
+import { agentFiles, having, warn } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import * as z from 'zod';
 import { memoryTools } from './memory/memory-tools.js';
+import { scopePrefix } from './memory-scope.js';
 import type { MemoryService } from './memory-service.js';
 import { memoryScopeSchema, workspaceSchema } from './settings.js';
-
-/** Characters of one answer of a memory's tool. */
-const MAX_OUTPUT_CHARS = 20_000;
 
 /** Whose memory and sessions tools work on when another program calls them. A model cannot choose it. */
 export const toolScopeSchema = memoryScopeSchema.extend({
@@ -29,8 +27,8 @@ export const toolScopeSchema = memoryScopeSchema.extend({
 export type ToolScope = z.input<typeof toolScopeSchema>;
 
 export const scopedToolsShape = {
-  /** A memory, whose tools are offered. What they save is merged and maintained as in an agent. */
-  memory: z.optional(having<MemoryService>('requestConsolidation', 'a MemoryService')),
+  /** A memory, whose tools are offered. It is maintained as in an agent. */
+  memory: z.optional(having<MemoryService>('maintainIfDue', 'a MemoryService')),
   /** What else can be called, for example the tools of `sessionHistory()`, or any other. */
   tools: z.array(having<Tool>('definition', 'a tool, as defineTool makes it')).default([]),
   /** The workspace of an agent, whose files and sessions the other tools see. Default: that of the memory. */
@@ -54,7 +52,7 @@ export function scopedTools(
   scope: z.output<typeof toolScopeSchema>,
   options: string,
 ): ScopedTools {
-  const own = memory === undefined ? [] : memoryTools({ maxOutputChars: MAX_OUTPUT_CHARS }, () => memory);
+  const own = memory === undefined ? [] : memoryTools(() => memory);
   const all = [...own, ...tools];
   const byName = new Map(all.map((tool) => [tool.definition.name, tool]));
   const refuse = (path: string, message: string) => new InvalidInputError(options, [{ path, message }]);
@@ -82,7 +80,8 @@ export function scopedTools(
         signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
       };
       const blocks = await tool.run(input, context);
-      if (!tool.readOnly) memory?.requestConsolidation(scope);
+      if (!tool.readOnly)
+        void memory?.maintainIfDue(scopePrefix(scope)).then((failed) => failed && warn(failed));
       return blocks;
     },
   };

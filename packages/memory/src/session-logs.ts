@@ -1,7 +1,7 @@
 import type { Message, ToolContext, Workspace } from '@x/core';
 import { readLog } from '@x/core/node';
 import { fileSegment } from '@x/core/store';
-import { LOG_SUFFIX, placeOfLog, prefixOfAgent, type WithoutUser } from './memory-scope.js';
+import { isCommon, LOG_SUFFIX, ownPrefix, placeOfLog, type WithoutUser } from './memory-scope.js';
 
 /** Lists the session logs below a prefix. */
 export async function* sessionLogs(workspace: Workspace, prefix: string) {
@@ -24,28 +24,22 @@ export interface LoggedSession {
   read(): AsyncIterable<Message>;
 }
 
-type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'storage'>;
+type Scope = Pick<ToolContext, 'log' | 'state' | 'storage'>;
 
-/** The sessions of the call's tenant, user and agent, or another agent of theirs: the current one first, then the last changed. */
-export async function listSessions(
-  scope: Scope,
-  withoutUser: WithoutUser,
-  agentId?: string,
-): Promise<LoggedSession[]> {
+/** The sessions of the call's tenant, user and agent: the current one first, then the last changed. */
+export async function listSessions(scope: Scope, withoutUser: WithoutUser): Promise<LoggedSession[]> {
   const { storage } = scope;
-  let current: LoggedSession | undefined = currentSession(scope);
-  const prefix = prefixOfAgent(scope, withoutUser, agentId);
-  if (prefix === undefined) return agentId === undefined ? [current] : [];
-  if (!current.location.startsWith(`${prefix}sessions/`)) current = undefined;
-
+  let current = currentSession(scope);
+  const prefix = ownPrefix(scope);
+  if (prefix === undefined || !isCommon(prefix, withoutUser)) return [current];
   const others: (LoggedSession & { readonly updatedAt: string })[] = [];
   for await (const { path: location, modifiedAt: updatedAt, place } of sessionLogs(storage, prefix)) {
     const read = () => readLog(storage, location);
-    if (location === current?.location) current = { ...current, updatedAt };
+    if (location === current.location) current = { ...current, updatedAt };
     else others.push({ id: place.session, isCurrent: false, location, updatedAt, read });
   }
   others.sort((left, right) => (left.updatedAt < right.updatedAt ? 1 : -1));
-  return current === undefined ? others : [current, ...others];
+  return [current, ...others];
 }
 
 /** Finds the session of an id. The id is only compared with those that exist: no path is made of it. */

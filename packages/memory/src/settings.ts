@@ -1,5 +1,5 @@
-import type { AgentEventBody, Model, Workspace } from '@x/core';
-import { type Clock, callable, having, type Redact, secretRedactor, systemClock } from '@x/core/internal';
+import type { Model, Workspace } from '@x/core';
+import { type Clock, having, type Redact, secretRedactor, systemClock } from '@x/core/internal';
 import * as z from 'zod';
 import { dayIn } from './index/dates.js';
 import type { MemoryIndex } from './memory-index.js';
@@ -20,7 +20,7 @@ const secretPattern = z.strictObject({ kind: z.string(), pattern: z.instanceof(R
 const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
 
 /** Returns the redaction function for a setting. */
-export function redactorFor(setting: z.output<typeof redact>): Redact {
+function redactorFor(setting: z.output<typeof redact>): Redact {
   if (setting === false) return (text) => text;
   return secretRedactor(setting === true ? [] : setting.patterns);
 }
@@ -34,17 +34,6 @@ function isTimeZone(zone: string): boolean {
 }
 
 export const withoutUser = z.enum(['private', 'shared']).default('private');
-
-const passShape = {
-  /** Milliseconds between two passes. */
-  intervalMs: whole(1_000, 360 * MINUTE_MS),
-  /** Days after which a daily note is moved to `memory/archive/`; 0: never. */
-  archiveAfterDays: z.number().min(0).default(90),
-  /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
-  pruneSessionsAfterDays: z.number().min(0).default(180),
-};
-
-export const passDefaults = z.strictObject(passShape).parse({});
 
 /** Settings of every memory. */
 const memoryShape = {
@@ -74,19 +63,20 @@ const memoryShape = {
   consolidationGapMs: whole(0, 30 * MINUTE_MS),
   /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
   maxMemoryTokens: whole(100, 4_000),
-  /** The passes over the whole workspace; `false` when something else runs them. */
-  maintenance: z.union([z.literal(false), z.strictObject(passShape)]).prefault({}),
+  /** Maintain the memory of a user and agent after a call, at most every six hours. `false` if your job scheduler does it. */
+  maintenance: z.boolean().default(true),
+  /** Days after which maintenance deletes the log of a session in which nothing was said; 0: never. */
+  pruneSessionsAfterDays: z.number().min(0).default(180),
 };
 
 /** Settings of a memory without an agent, as a whole or of one of its parts. */
 export const memoryServiceSchema = z.strictObject({
   ...memoryShape,
+  redact: redact.transform(redactorFor),
   /** Of a `MemoryService` the workspace of an agent; of its parts the tree that holds memory and logs, `storageOf(workspace)`. */
   workspace: workspaceSchema,
   /** Reads conversations and merges notes. `null`: conversations are not read, and notes are copied into MEMORY.md as they are. */
   model: z.nullable(modelSchema).default(null),
-  /** Called for flushes, merges and failures outside of an agent's call. */
-  onEvent: z.optional(callable<(event: AgentEventBody) => void>()),
   clock: z._default(having<Clock>('now', 'a clock'), systemClock),
 });
 
@@ -98,8 +88,6 @@ export const memoryConfigSchema = z.strictObject({
   maxPromptTokens: whole(0, 4_000),
   /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
   tools: z.boolean().default(true),
-  /** Characters that one answer of a tool may have. */
-  maxOutputChars: whole(1_000, 20_000),
 });
 
 /** Options of a `MemoryService`, and of the parts that work by themselves. */

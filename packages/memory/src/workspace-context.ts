@@ -14,8 +14,6 @@ export const workspaceContextConfigSchema = z.strictObject({
   instructions: z.union([path, z.literal(false)]).default('AGENTS.md'),
   /** More files whose text is shown, in this order. */
   files: z.array(path).default([]),
-  /** A folder of which the file `KNOWLEDGE.md` is shown and the others are listed; `false`: none. */
-  knowledge: z.union([path, z.literal(false)]).default('knowledge'),
 });
 
 /** Options of `workspaceContext`. */
@@ -23,16 +21,15 @@ type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
 type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
 
 const NAME = 'workspace_context';
-const INDEX_FILE = 'KNOWLEDGE.md';
 /** Estimated tokens of the tags around a section. */
 const FRAME_TOKENS = 30;
 /** Bytes of a file that are read for each token of the budget, which is enough for any text. */
 const BYTES_PER_TOKEN = 32;
 
 /**
- * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, and the
- * `knowledge` folder. The sections change when a file changes and at no other time, so that a provider's cache of the
- * prompt stays valid. A file that may not be read, such as a link out of the workspace, is left out with a warning.
+ * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), and files of your choice. The sections change
+ * when a file changes and at no other time, so that a provider's cache of the prompt stays valid. A file that may not be read,
+ * such as a link out of the workspace, is left out with a warning.
  * `memory()` shows MEMORY.md.
  *
  * @example
@@ -69,14 +66,14 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
 // A file must not be able to end its quotation, or to begin another one.
 function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
   const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
-  const quoted = escapeTags(fitted, 'instructions', 'file', 'knowledge', 'memory');
+  const quoted = escapeTags(fitted, 'instructions', 'file', 'memory');
   return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
 }
 
 /** A section, before it is made to fit. */
 interface ContextPart {
   /** The name of the tag around the section. */
-  readonly tag: 'instructions' | 'file' | 'knowledge';
+  readonly tag: 'instructions' | 'file';
   readonly path: string;
   readonly text: string;
   /** Says how to read what was left out. */
@@ -86,29 +83,25 @@ interface ContextPart {
 /** Returns the parts to show, always in the same order. */
 async function contextParts(
   { workspace }: CallScope,
-  { instructions, files, knowledge, maxTokens }: WorkspaceContextSettings,
+  { instructions, files, maxTokens }: WorkspaceContextSettings,
   warn: (message: string) => void,
 ): Promise<readonly ContextPart[]> {
   const maxBytes = BYTES_PER_TOKEN * maxTokens;
-  const file = async (tag: ContextPart['tag'], path: string) => {
+  const partOf = async (tag: ContextPart['tag'], path: string) => {
     const note = `[… left out: read_file ${path} has the rest …]`;
-    return { tag, path, text: await textOf(workspace, path, maxBytes, note), note };
+    const text = await textOf(workspace, path, maxBytes, note).catch((error: unknown) => {
+      // If the store fails temporarily, the call ends: leaving the file out would change the prompt.
+      if (!WorkspaceError.isInstance(error) || error.code === 'workspace_io') throw error;
+      warn(`Left out of the system prompt: ${error.message}`);
+      return '';
+    });
+    return { tag, path, text, note };
   };
-  const parts = await Promise.all(
-    [
-      ...(instructions === false ? [] : [file('instructions', instructions)]),
-      ...files.map((path) => file('file', path)),
-      ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge, maxBytes)]),
-    ].map((part) =>
-      part.catch((error: unknown) => {
-        // If the store fails temporarily, the call ends: leaving the file out would change the prompt.
-        if (!WorkspaceError.isInstance(error) || error.code === 'workspace_io') throw error;
-        warn(`Left out of the system prompt: ${error.message}`);
-        return undefined;
-      }),
-    ),
-  );
-  return parts.flatMap((part) => (part === undefined || part.text === '' ? [] : [part]));
+  const parts = await Promise.all([
+    ...(instructions === false ? [] : [partOf('instructions', instructions)]),
+    ...files.map((path) => partOf('file', path)),
+  ]);
+  return parts.filter(({ text }) => text !== '');
 }
 
 /** Reads a file, whose name may be a link to one of the same kind. */
@@ -118,19 +111,6 @@ async function textOf(workspace: Workspace, path: string, maxBytes: number, note
   const text = (await readIfFound({ read }, path)) ?? '';
   const isCut = Buffer.byteLength(text) >= maxBytes;
   return isCut ? `${text.trim()}\n${note}` : text.trim();
-}
-
-async function knowledgePart(workspace: Workspace, folder: string, maxBytes: number): Promise<ContextPart> {
-  const paths: string[] = [];
-  for await (const { path, type } of workspace.list(folder, { recursive: true })) {
-    if (type === 'file') paths.push(path);
-  }
-  const index = `${folder.replace(/\/$/, '')}/${INDEX_FILE}`;
-  const others = paths.filter((path) => path !== index).sort();
-  const list = others.length === 0 ? '' : `Files, to be read with read_file:\n${others.join('\n')}`;
-  const note = `[… left out: list_files ${folder} and read_file have the rest …]`;
-  const text = await textOf(workspace, index, maxBytes, note);
-  return { tag: 'knowledge', path: folder, text: [text, list].filter(Boolean).join('\n\n'), note };
 }
 
 /** Divides a budget by max-min fairness: no part gets more than it needs, and the rest is divided equally. */

@@ -13,11 +13,11 @@ import { consolidatorOf, flusherOf } from './support/parts.js';
 import { SIZE } from './support/size.js';
 import {
   logSession,
+  previousOf,
   readOnly,
   type TestWorkspace,
   temporaryDirectory,
   testWorkspace,
-  versionsIn,
 } from './support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
@@ -309,8 +309,8 @@ describe('save, correct and forget', () => {
     await service.save(scope, 'A mark <!-- cut off -->');
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).toBe('## Noted\n\n- Likes tea\n- A mark ‹!-- cut off -->\n');
-    const [noted] = (await service.files(scope)).filter(({ path }) => path !== 'MEMORY.md');
-    expect((await service.read(scope, noted?.path)).match(/tea/g)).toHaveLength(1);
+    const today = new Date().toISOString().slice(0, 10);
+    expect((await service.read(scope, `memory/${today}.md`)).match(/tea/g)).toHaveLength(1);
   });
 
   it('tells names and numbers with signs within from those without', async () => {
@@ -364,18 +364,18 @@ describe('save, correct and forget', () => {
     expect((await reader.facts(scope)).map(({ author }) => author)).toEqual(['person', 'model']);
     expect((await reader.search(scope, 'tea')).hits).toHaveLength(1);
     expect(await reader.read(scope)).toContain('Likes tea');
-    expect(await reader.files(scope)).toHaveLength(2);
-    expect(await versionsIn(workspace, prefix)).toHaveLength(1);
     await expect(reader.save(scope, 'Likes rum')).rejects.toMatchObject({ code: 'read_only' });
   });
 
-  it('keeps whose a fact is that a version brings back, and lets one that it lacks go', async () => {
+  it('keeps whose a fact is that an earlier file brings back, and lets one that it lacks go', async () => {
     const workspace = await testWorkspace();
     const service = serviceIn(workspace);
-    for (const text of ['The port is 5433', 'The host is alpha']) await service.save(scope, text);
+    await service.save(scope, 'The port is 5433');
+    const first = await textOf(workspace);
+    await service.save(scope, 'The host is alpha');
     await service.correct(scope, 'port', 'The port is 6433');
-    const [first = '', newest = ''] = await versionsIn(workspace, prefix);
-    const restore = async (version: string) => workspace.write(core, await workspace.read(version));
+    const newest = await textOf(workspace, previousOf(prefix));
+    const restore = (text: string) => workspace.write(core, text);
     await restore(newest);
     await service.consolidate(scope, { now: true });
     expect(await service.facts(scope)).toMatchObject([
@@ -665,12 +665,13 @@ describe('save, correct and forget', () => {
     const service = serviceIn(workspace, { model: scribe() });
     const key = { ...scope, sessionId: 's' };
     await service.save(scope, 'Likes tea');
+    const before = await textOf(workspace);
     await service.save(scope, 'Likes rum');
     await logSession(workspace, key, [userMessage('Remember that I live in Zanzibar.')]);
     await service.save(scope, 'Remember that I live in Zanzibar.');
     expect((await service.forget(scope, 'Zanzibar')).status).toBe('done');
-    const [version = ''] = await versionsIn(workspace, prefix);
-    await workspace.write(core, await workspace.read(version));
+    expect(await workspace.stat(previousOf(prefix))).toBeUndefined();
+    await workspace.write(core, before);
     await service.flush(SessionKey.of(key));
     await service.consolidate(scope, { now: true });
     expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('Zanzibar');
@@ -779,9 +780,9 @@ describe('nothing is missed', () => {
     await logSession(workspace, parts, [userMessage('My name is Alice Example.')]);
     const clock = new ManualClock(Date.now());
     const service = serviceIn(workspace, { clock, model: scribe() });
-    expect((await service.maintain()).flushed).toBe(0);
+    expect((await service.maintain(scope)).flushed).toBe(0);
     await clock.pass(DAY_MS);
-    expect((await service.maintain()).flushed).toBe(1);
+    expect((await service.maintain(scope)).flushed).toBe(1);
     await clock.pass(181 * DAY_MS);
     expect((await service.maintain()).pruned).toBe(1);
     expect(await everythingIn(workspace)).toContain('My name is Alice Example.');

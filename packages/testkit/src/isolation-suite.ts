@@ -281,7 +281,7 @@ function plants(planted: string): readonly Round[] {
       calls.filter((call) => tools.some(({ name }) => name === call.name));
   const big = { path: 'big.txt', content: longText(planted) };
   const content = `---\nname: leak\ndescription: ${planted}\n---\n${planted}`;
-  const shown = ['AGENTS.md', 'skills/leak/SKILL.md', 'subagents/leak.md', 'knowledge/KNOWLEDGE.md'];
+  const shown = ['AGENTS.md', 'skills/leak/SKILL.md', 'subagents/leak.md'];
   return [
     offered(
       [big, ...shown.map((path) => ({ path, content }))].map((input) => ({ name: 'write_file', input })),

@@ -37,7 +37,6 @@ const FILES: Readonly<Record<string, string>> = {
   'AGENTS.md': 'Write tests first.',
   'src/AGENTS.md': 'Two spaces in src.',
   'src/main.ts': Array.from({ length: 200 }, (_, line) => `export const line${line} = ${line};`).join('\n'),
-  'knowledge/KNOWLEDGE.md': 'The house has three floors.',
   'skills/deploy/SKILL.md':
     '---\nname: deploy\ndescription: How to deploy\n---\nPush, then wait for the lights.',
   'skills/deploy/steps.md': 'One, two, three.',

@@ -14,7 +14,7 @@ import {
   type StoredFact,
   writeState,
 } from './memory-state.js';
-import { dropVersions, replaceFile } from './versions.js';
+import { replaceFile } from './replace-core.js';
 
 /** Facts that are no longer true, with their days. They can be read and searched, but are not shown to the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
@@ -22,8 +22,6 @@ export const RETIRED_FILE = 'memory/retired.md';
 export const NO_ROOM = 'no room';
 /** How often a replacement of MEMORY.md is repeated because a person saved the file at the same moment. */
 const MAX_ROUNDS = 10;
-/** Earlier versions of MEMORY.md that are kept, the newest ones. */
-const KEPT_VERSIONS = 30;
 /** Facts that are remembered after they left MEMORY.md. */
 const MAX_LOST = 200;
 
@@ -188,20 +186,18 @@ async function finish(
   if (flushed !== undefined) await writeJson(workspace, flushed.path, flushed.progress);
   const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
-  const isEdit = Object.values(edits).some(({ length }) => length > 0);
-  if (isEdit) await dropVersions(workspace, prefix, { keep: KEPT_VERSIONS });
   return { text, state: settled };
 }
 
-/** Replaces MEMORY.md. A person who saves it meanwhile needs no lock: what they saved is found in the version, and merged. */
+/** Replaces MEMORY.md. A person who saves it meanwhile needs no lock: what they saved is found in the replaced file, and merged. */
 async function replaceCore(
-  { workspace, prefix, now }: CoreOptions,
+  { workspace, prefix }: CoreOptions,
   edit: (before: string) => string,
 ): Promise<string> {
   let before = await readCore(workspace, prefix);
   let after = edit(before);
   for (let round = 0; round < MAX_ROUNDS && after !== before; round++) {
-    const late = await replaceFile(workspace, prefix, before, after, new Date(now + round).toISOString());
+    const late = await replaceFile(workspace, prefix, before, after);
     if (late === before) return after;
     const current = await readCore(workspace, prefix);
     after = mergeText(before, late, current);

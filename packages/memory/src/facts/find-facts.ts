@@ -2,7 +2,7 @@ import type { Workspace } from '@x/core';
 import { CORE_FILE, memoryFiles, readIfFound } from '../memory-files.js';
 import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } from '../notes.js';
 import { type CoreOptions, RETIRED_FILE } from './core-file.js';
-import { dropVersions } from './versions.js';
+import { PREVIOUS_FILE } from './replace-core.js';
 
 /** What came of changing a fact. */
 export interface FactOutcome {
@@ -89,6 +89,6 @@ export async function forgetLines(
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
-  await dropVersions(workspace, prefix, { isGone: (text) => withoutSaid(text, isGone) !== text });
+  await workspace.delete(`${prefix}${PREVIOUS_FILE}`);
   await workspace.delete(`${prefix}memory/.sections`);
 }

@@ -7,7 +7,7 @@ import { dayIn } from '../index/dates.js';
 import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, type NoteLine, plainLine, renderNoteLine } from '../notes.js';
-import { type MemoryServiceSettings, redactorFor } from '../settings.js';
+import type { MemoryServiceSettings } from '../settings.js';
 import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets, type Statement } from './flush-prompt.js';
 import { type Batch, nextBatch } from './log-batches.js';
 
@@ -97,7 +97,7 @@ async function saidIn(
     operation: 'flush',
     about: `the newest part of session ${session}, which stays in its log`,
     system: FLUSH_INSTRUCTIONS,
-    prompt: flushPrompt(messages, { memory, note, day }, redactorFor(redact), model.contextWindow),
+    prompt: flushPrompt(messages, { memory, note, day }, redact, model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
   } as const;
   return (await askModel(model, question, parseBullets)) ?? [];
@@ -143,7 +143,7 @@ function newLines(
   const again = new Set<string>();
   const lines: NoteLine[] = [];
   for (const { text: words, message } of said) {
-    const text = plainLine(redactorFor(redact)(words));
+    const text = plainLine(redact(words));
     const key = factKey(text);
     const hash = keyHash(key);
     const by = messages[message ?? -1];

@@ -11,8 +11,6 @@ export const historyConfigSchema = z.strictObject({
   maxOutputChars: z.int().min(1_000).default(20_000),
   /** Characters of one message in an answer. */
   maxMessageChars: z.int().min(100).default(1_000),
-  /** Whether the sessions of the user's other agents can be read as well, by their `agentId`. */
-  otherAgents: z.boolean().default(true),
   withoutUser,
 });
 
@@ -25,18 +23,15 @@ const OPENING = 10;
 const id = z.string().min(1).optional();
 /** A message's number. */
 const place = z.int().min(1).optional();
-const agentId = z.string().min(1).max(1_000).optional();
-const agentField = {
-  agentId: agentId.describe('Use the sessions of another agent of this user. Default: your own'),
-};
+
 /**
  * Tools that read the lossless logs of sessions: what a compaction removed from the current one, and what was said in earlier
- * ones. They see the sessions of the call's tenant and user only. Sessions of the user's other agents are read by `agentId`,
- * unless `otherAgents` is false. A session without a user sees itself only, unless `withoutUser` is `shared`.
+ * ones. They see the sessions of the call's tenant, user and agent only. A session without a user sees itself only, unless
+ * `withoutUser` is `shared`.
  *
  * @example
  * ```ts
- * HarnessAgent.builder().use(sessionHistory({ otherAgents: false }));
+ * HarnessAgent.builder().use(sessionHistory());
  * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -44,21 +39,13 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   // Long because it declares three tools, which share the settings.
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
   const { withoutUser: sharing, maxOutputChars } = settings;
-  // An absent field is read as `undefined`, which the type allows.
-  const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
-  /** Returns the sessions of an agent, or the one with an id. A text says that there are none. */
-  const sessionsOf = async (
-    context: ToolContext,
-    agentId?: string,
-    sessionId?: string,
-  ): Promise<LoggedSession[] | string> => {
-    const sessions = await listSessions(context, sharing, agentId);
-    const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
-    if (sessions.length === 0) return `There are no sessions${whose} with this user.`;
+  /** Returns all sessions, or the one with an id. A text says that there is no such session. */
+  const sessionsOf = async (context: ToolContext, sessionId?: string): Promise<LoggedSession[] | string> => {
+    const sessions = await listSessions(context, sharing);
     if (sessionId === undefined) return sessions;
     const session = findSession(sessions, sessionId);
     if (session !== undefined) return [session];
-    return `There is no session ${JSON.stringify(sessionId)}${whose}. session_list names those there are.`;
+    return `There is no session ${JSON.stringify(sessionId)}. session_list names those there are.`;
   };
   const tools: readonly Tool[] = [
     defineTool({
@@ -67,13 +54,11 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
         'Lists your sessions with this user: id, time of the last change, and first message. The current session comes first, then the newest.',
       readOnly: true,
       input: z.strictObject({
-        ...agent,
         limit: z.int().min(1).max(100).default(20).describe('How many sessions'),
         offset: z.int().min(0).default(0).describe('How many to skip'),
       }),
-      async execute({ agentId, limit, offset }, context: ToolContext) {
-        const sessions = await sessionsOf(context, agentId);
-        if (typeof sessions === 'string') return sessions;
+      async execute({ limit, offset }, context: ToolContext) {
+        const sessions = await listSessions(context, sharing);
         const described = await Promise.all(sessions.slice(offset, offset + limit).map(describe));
         const lines = fitting(described, maxOutputChars);
         const shown = offset + lines.length;
@@ -88,10 +73,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
         'newest messages; use "before" for older ones, and "messageId" or "number" to read one in full.',
       readOnly: true,
       input: z.strictObject({
-        ...agent,
-        sessionId: id.describe(
-          'An id from session_list or session_search. Default: the current session, or the last one',
-        ),
+        sessionId: id.describe('An id from session_list or session_search. Default: the current session'),
         lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
         before: place.describe('Only messages before this number. Default: all'),
         messageId: id.describe('Only this message, in full: the id after "log message" in a shortened text'),
@@ -99,13 +81,11 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
         offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
       }),
       async execute(
-        { agentId, sessionId, lastN, before = Infinity, messageId, number, offset },
+        { sessionId, lastN, before = Infinity, messageId, number, offset },
         context: ToolContext,
       ) {
-        const asksForCurrent = agentId === undefined && sessionId === undefined;
-        const sessions = asksForCurrent
-          ? [currentSession(context)]
-          : await sessionsOf(context, agentId, sessionId);
+        const sessions =
+          sessionId === undefined ? [currentSession(context)] : await sessionsOf(context, sessionId);
         if (typeof sessions === 'string') return sessions;
         const session = sessions[0] as LoggedSession;
         const entries = numbered(session.read());
@@ -138,14 +118,13 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
         'preferences use memory_search. For messages removed from this conversation use recall. To read around a hit use session_history.',
       readOnly: true,
       input: z.strictObject({
-        ...agent,
         query: z.string().min(1).max(1_000).describe('Words to search for'),
         sessionId: id.describe('Only this session. Default: all sessions'),
         limit: z.int().min(1).max(50).default(10).describe('How many hits'),
         offset: z.int().min(0).max(1_000).default(0).describe('How many hits to skip'),
       }),
-      async execute({ agentId, sessionId, ...search }, context: ToolContext) {
-        const sessions = await sessionsOf(context, agentId, sessionId);
+      async execute({ sessionId, ...search }, context: ToolContext) {
+        const sessions = await sessionsOf(context, sessionId);
         if (typeof sessions === 'string') return sessions;
         const options = { ...search, maxOutputChars, asked: askedIn(context), signal: context.signal };
         return searchMessages(sessions, options);

@@ -201,8 +201,6 @@ const OPERATORS: Readonly<Record<string, (own: unknown, other: unknown) => boole
   $gte: (own, other) => Number(own) >= Number(other),
   $lt: (own, other) => Number(own) < Number(other),
   $lte: (own, other) => Number(own) <= Number(other),
-  $in: (own, others) => Array.isArray(others) && others.some((other) => isDeepStrictEqual(own, other)),
-  $nin: (own, others) => !Array.isArray(others) || !others.some((other) => isDeepStrictEqual(own, other)),
 };
 
 /** Tests whether a field has a value, or passes all of some operators. */

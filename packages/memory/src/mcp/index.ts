@@ -6,12 +6,10 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
-  ListResourcesRequestSchema,
   ListToolsRequestSchema,
   type ContentBlock as McpContent,
   McpError,
   type Tool as McpTool,
-  ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import {
   type FileBlock,
@@ -23,25 +21,19 @@ import {
 } from '@x/core';
 import { callable, parseWith, type WordError } from '@x/core/internal';
 import * as z from 'zod';
-import { CORE_FILE } from '../memory-files.js';
-import { isCommon, type MemoryScope, scopePrefix } from '../memory-scope.js';
-import type { MemoryService } from '../memory-service.js';
+import { isCommon, scopePrefix } from '../memory-scope.js';
 import { scopedTools, scopedToolsShape, type ToolScope, toolScopeSchema } from '../scoped-tools.js';
 
 /** The instructions that clients get for a memory. */
 const INSTRUCTIONS =
-  'A long-term memory. Read the resource memory://MEMORY.md at the beginning of a conversation: it holds what is known of ' +
-  'the user. Search the rest with memory_search. Save what matters in later conversations with memory_save, and change it ' +
-  'with memory_correct and memory_forget.';
-const SCHEME = 'memory://';
-/** How many files are listed, the newest ones. Others can still be read. */
-const MAX_LISTED = 200;
+  'A long-term memory. Read MEMORY.md with memory_get at the beginning of a conversation: it holds what is known of the user. ' +
+  'Search the rest with memory_search. Save what matters in later conversations with memory_save, and change it with ' +
+  'memory_correct and memory_forget.';
 
 const mcpShape = {
   ...scopedToolsShape,
   /** The server's name. */
   name: z.string().min(1).default('x-memory'),
-  version: z.string().min(1).default('0.0.0'),
   /** Words an error for the client. Default: the error's `clientMessage`, or "An error occurred.". */
   onError: z.optional(callable<WordError>()),
 } as const;
@@ -53,19 +45,18 @@ type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
  * Makes an MCP server for tools of `@x/core`. All tools run for one tenant, user, agent and session, which a client cannot
- * change. Of a memory, clients get the tools, instructions, and MEMORY.md and the notes as resources. The tools of
- * `sessionHistory()` also read sessions of the user's other agents, unless it has `otherAgents: false`. Connect the server to a
- * transport of the official SDK.
+ * change. Of a memory, clients get the tools and instructions. Connect the server to a transport of the official SDK.
  *
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */
 export function mcpServer(options: McpServerOptions): Server {
   const given = parseWith(optionsSchema, options, 'MCP server options');
-  const { name, version, scope, memory, onError } = given;
+  const { name, scope, memory, onError } = given;
   const scoped = scopedTools(given, scope, 'MCP server options');
-  const offered = { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS };
-  const server = new Server({ name, version }, memory ? offered : { capabilities: { tools: {} } });
-  if (memory !== undefined) offerMemory(server, memory, scope, onError);
+  // Throws for a scope without a memory before a client asks.
+  memory?.prefixOf(scope);
+  const instructions = memory && { instructions: INSTRUCTIONS };
+  const server = new Server({ name, version: '0.0.0' }, { capabilities: { tools: {} }, ...instructions });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: [...scoped.tools.values()].map(describe),
   }));
@@ -144,49 +135,6 @@ function embedded(block: FileBlock, data: string): McpContent {
 
 function nameOf({ filename, mediaType }: FileBlock): string {
   return filename ?? mediaType;
-}
-
-/** Offers MEMORY.md and the notes of a scope as resources. */
-function offerMemory(
-  server: Server,
-  memory: MemoryService,
-  place: MemoryScope,
-  onError: WordError | undefined,
-): void {
-  /** The SDK would send the text of any error. */
-  const guarded =
-    <Request, Result>(answer: (request: Request) => Result | Promise<Result>) =>
-    async (request: Request): Promise<Result> => {
-      try {
-        return await answer(request);
-      } catch (error) {
-        if (error instanceof McpError) throw error;
-        const { code, message } = toClientError(error, onError);
-        throw new McpError(ErrorCode.InternalError, message, { code });
-      }
-    };
-  // Throws for a scope without a memory before a client asks.
-  const scope = memory.prefixOf(place);
-  server.setRequestHandler(
-    ListResourcesRequestSchema,
-    guarded(async () => {
-      const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
-      const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];
-      const resourceOf = (name: string) => ({ uri: `${SCHEME}${name}`, name, mimeType: 'text/markdown' });
-      return { resources: listed.map(resourceOf) };
-    }),
-  );
-  server.setRequestHandler(
-    ReadResourceRequestSchema,
-    guarded(async ({ params: { uri } }) => {
-      const path = uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : '';
-      const text = await memory.read(scope, path);
-      if (text === '' && path !== CORE_FILE) {
-        throw new McpError(ErrorCode.InvalidParams, `There is no resource ${JSON.stringify(uri)}.`);
-      }
-      return { contents: [{ uri, mimeType: 'text/markdown', text }] };
-    }),
-  );
 }
 
 /** Returns the user of a request; `undefined` refuses the request. */

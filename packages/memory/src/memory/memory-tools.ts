@@ -7,9 +7,10 @@ import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
 import { withoutMark } from '../notes.js';
-import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;
+/** Characters of one answer. */
+const MAX_OUTPUT = 20_000;
 const fact = z.string().trim().min(1).max(4_000);
 /** Checked by the tool itself, because the JSON Schema pattern of a date is half a page. */
 const day = z
@@ -18,10 +19,7 @@ const day = z
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
 /** Makes the tools of a memory. Saving and correcting can be undone, so they need no permission. */
-export function memoryTools(
-  { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
-  serviceOf: (context: ToolContext) => MemoryService,
-): readonly Tool[] {
+export function memoryTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
   // Long because it declares five tools, which share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
   const save = (content: string, context: ToolContext) =>
@@ -53,7 +51,7 @@ export function memoryTools(
           const mark = retired === undefined ? '' : `[no longer true; ${cut(retired, MAX_LINE)}] `;
           return `${path.slice(prefix.length)}:${lineNumber}: ${mark}${cut(withoutMark(content), MAX_LINE)}`;
         });
-        const lines = fitting(rendered, maxOutputChars);
+        const lines = fitting(rendered, MAX_OUTPUT);
         const next = offset + lines.length;
         const more = lines.length < hits.length ? `\nMore: the same query with offset ${next}.` : '';
         const warning =
@@ -80,8 +78,8 @@ export function memoryTools(
         const all = text.split(/\r\n|\n|\r/);
         if (all.at(-1) === '') all.pop();
         const wanted = all.slice(startLine - 1, endLine);
-        const numbered = wanted.map((line, at) => `${startLine + at}| ${cut(line, maxOutputChars - 100)}`);
-        const lines = fitting(numbered, maxOutputChars);
+        const numbered = wanted.map((line, at) => `${startLine + at}| ${cut(line, MAX_OUTPUT - 100)}`);
+        const lines = fitting(numbered, MAX_OUTPUT);
         if (lines.length === 0) return `${path} has ${all.length} lines.`;
         const last = startLine + lines.length - 1;
         const more = last < Math.min(endLine, all.length) ? `\nMore: startLine ${last + 1}.` : '';

@@ -22,8 +22,6 @@ import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../s
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryTools } from './memory-tools.js';
 
-type FlushReason = 'turn' | 'compaction';
-
 /** Warns the operator, who gets no other sign of it. */
 const NO_USER =
   "memory() ignores calls without a user. Pass a userId in the call's context, or set withoutUser: 'shared' for a program of one person.";
@@ -43,7 +41,7 @@ const NO_USER =
 export function memory(config: MemoryConfig = {}): Capability {
   // Long because the hooks of the capability share the state of running calls.
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
-  const { maxPromptTokens: _, tools: isWithTools, maxOutputChars, ...shared } = settings;
+  const { maxPromptTokens: _, tools: isWithTools, ...shared } = settings;
   const services = new Map<Workspace, MemoryService>();
   const serviceOf = (workspace: Workspace, own: { readonly model?: Model } = {}) => {
     const { model = own.model ?? null } = settings;
@@ -51,32 +49,33 @@ export function memory(config: MemoryConfig = {}): Capability {
     services.set(workspace, service);
     return service;
   };
-  const flushes = new Rounds<FlushReason, void>();
+  const flushes = new Rounds<void>();
+  /** The logs of sessions that are being compacted. Their next flush is not throttled. */
+  const reducing = new Set<string>();
   /** Flushes the session of a call in the background. */
-  const flush = (scope: CallScope, reason: FlushReason) => {
+  const flush = (scope: CallScope) => {
     const service = serviceOf(scope.storage);
-    // Started by the first call, so that an agent which is never called writes nothing.
-    service.start(scope.emit);
-    if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
     const { emit, model, state, log } = scope;
-    const fail = (operation: 'flush' | 'consolidation') => (error: unknown) =>
+    const fail = (operation: 'flush' | 'consolidation' | 'maintenance') => (error: unknown) =>
       emit({ type: 'memory.failed', operation, error: errorText(error) });
-    const work = async (reasons: ReadonlySet<FlushReason>, signal: AbortSignal) => {
+    const work = async (signal: AbortSignal) => {
       const options = { model: settings.model === undefined ? model : settings.model, signal, emit };
       const { sessionId: session } = state;
       const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      // A flush for a compaction is never throttled.
-      await service.flush(place, { ...options, reason: reasons.has('compaction') ? 'compaction' : 'turn' });
-      if (reasons.has('turn')) await service.consolidate(place.prefix, options).catch(fail('consolidation'));
+      const reason = reducing.delete(log.location) ? 'compaction' : 'turn';
+      await service.flush(place, { ...options, reason });
+      await service.consolidate(place.prefix, options).catch(fail('consolidation'));
+      const failed = await service.maintainIfDue(place.prefix, emit);
+      if (failed !== '') fail('maintenance')(failed);
     };
     scope.background('memory', (signal) =>
-      flushes.run(log.location, reason, (reasons) => work(reasons, signal).catch(fail('flush'))),
+      flushes.run(log.location, () => work(signal).catch(fail('flush'))),
     );
   };
   /** The section in the system prompt of the current step, and the sessions that were compacted in this step. */
   const shown = new WeakMap<object, string | undefined>();
   const compacted = new WeakSet<object>();
-  const tools = isWithTools ? memoryTools({ maxOutputChars }, ({ storage }) => serviceOf(storage)) : [];
+  const tools = isWithTools ? memoryTools(({ storage }) => serviceOf(storage)) : [];
   const names = new Set(tools.map(({ definition }) => definition.name));
   const withoutOwn = new WeakMap<readonly ToolDefinition[], readonly ToolDefinition[]>();
   let isWarned = false;
@@ -121,10 +120,12 @@ export function memory(config: MemoryConfig = {}): Capability {
         compacted.add(scope.state);
       }
       // The session's log is complete at this point.
-      if (event.type === 'call.completed' || event.type === 'call.failed') flush(scope, 'turn');
+      if (event.type === 'call.completed' || event.type === 'call.failed') flush(scope);
     },
     beforeReduction(_, scope) {
-      if (remembers(scope)) flush(scope, 'compaction');
+      if (!remembers(scope)) return;
+      reducing.add(scope.log.location);
+      flush(scope);
     },
     async erase(user) {
       for (const service of services.values()) await service.erase(user);

@@ -88,18 +88,20 @@ describe('the configuration of a memory', () => {
       consolidationGapMs: 1_800_000,
       maxMemoryTokens: 4_000,
       maxPromptTokens: 4_000,
-      maintenance: { intervalMs: 21_600_000, archiveAfterDays: 90, pruneSessionsAfterDays: 180 },
+      maintenance: true,
+      pruneSessionsAfterDays: 180,
     });
   });
 
   it('is that of a service without an agent, but for what an agent knows or shows by itself', () => {
     const [workspace, model] = [new LocalWorkspace('unused'), null];
-    const { maxPromptTokens, tools, maxOutputChars, ...shared } = memoryConfigSchema.parse({ model });
-    expect([maxPromptTokens, tools, maxOutputChars]).toEqual([4_000, true, 20_000]);
-    const { clock: _, ...service } = memoryServiceSchema.parse({ workspace });
-    expect({ ...shared, workspace }).toEqual(service);
+    const { maxPromptTokens, tools, ...shared } = memoryConfigSchema.parse({ model });
+    expect([maxPromptTokens, tools]).toEqual([4_000, true]);
+    const { clock: _, redact, ...service } = memoryServiceSchema.parse({ workspace });
+    expect({ ...shared, workspace }).toEqual({ ...service, redact: true });
+    expect(redact('Bearer abcdefghijklmnopqrstuvwxyz0123456789')).not.toContain('abcdef');
     expect(Object.keys(memoryServiceSchema.shape).sort()).toEqual(
-      [...Object.keys(shared), 'workspace', 'onEvent', 'clock'].sort(),
+      [...Object.keys(shared), 'workspace', 'clock'].sort(),
     );
   });
 
@@ -108,7 +110,8 @@ describe('the configuration of a memory', () => {
     ['flushGapMs', { flushGapMs: -1 }],
     ['consolidationGapMs', { consolidationGapMs: 1.5 }],
     ['maxMemoryTokens', { maxMemoryTokens: 0 }],
-    ['maintenance', { maintenance: { archiveAfterDays: -1 } }],
+    ['maintenance', { maintenance: { intervalMs: 5 } }],
+    ['pruneSessionsAfterDays', { pruneSessionsAfterDays: -1 }],
     ['flushBefore', { flushBefore: true }],
   ])('is refused by the path of what is wrong: %s', (path, config) => {
     expect(() => memory(config as never)).toThrow(path);

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { mergeText } from '../../src/facts/core-text.js';
 import { between, merger, modelOf } from '../support/models.js';
 import { consolidatorOf } from '../support/parts.js';
-import { type TestWorkspace, testWorkspace, versionsIn } from '../support/test-context.js';
+import { previousOf, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
@@ -136,7 +136,7 @@ describe('an answer', () => {
       expect(failures).toEqual([expect.stringContaining('passes over new notes')]);
       expect(model.prompts).toHaveLength(3);
       expect(await textOf(workspace)).toBe(MANY);
-      expect(await versionsIn(workspace, prefix)).toEqual([]);
+      expect(await workspace.stat(previousOf(prefix))).toBeUndefined();
     });
   }
 
@@ -231,20 +231,18 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
   });
 });
 
-describe('versions', () => {
-  it('can be had back, the newest 30 of them', async () => {
+describe('the previous MEMORY.md', () => {
+  it('is kept, and can be copied back', async () => {
     const workspace = await testWorkspace();
     const consolidator = consolidatorOf({ workspace, model: merger() });
-    for (let day = 1; day <= 33; day++) {
+    for (let day = 1; day <= 3; day++) {
       const date = new Date(Date.UTC(2026, 0, day)).toISOString().slice(0, 10);
       await workspace.write(note(date), `- fact-${day}\n`);
       await consolidator.consolidate(scope);
     }
-    const kept = await versionsIn(workspace, prefix);
-    expect(kept).toHaveLength(30);
-    await workspace.write(core, await workspace.read(kept.at(-1) ?? ''));
+    await workspace.write(core, await workspace.read(previousOf(prefix)));
     await consolidator.consolidate(scope);
-    expect((await textOf(workspace)).match(/fact-\d+/g)).toHaveLength(32);
+    expect((await textOf(workspace)).match(/fact-\d+/g)).toEqual(['fact-1', 'fact-2']);
   });
 });
 

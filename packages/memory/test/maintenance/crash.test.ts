@@ -33,8 +33,8 @@ async function prepare() {
 async function factsBelow(workspace: TestWorkspace, folder: string): Promise<string[]> {
   const texts: string[] = [];
   for await (const { path } of workspace.list(folder, { recursive: true })) {
-    // Versions are of MEMORY.md, and repeat it.
-    if (path.endsWith('.md') && !path.includes('/.versions/'))
+    // The previous MEMORY.md repeats it.
+    if (path.endsWith('.md') && !path.endsWith('.previous.md'))
       texts.push(Buffer.from(await workspace.read(path)).toString('utf8'));
   }
   return (texts.join('').match(/fact-\d/g) ?? []).sort();

@@ -1,7 +1,7 @@
 import { utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { userMessage, WorkspaceError } from '@x/core';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { userMessage } from '@x/core';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MemoryIndex, MemoryService } from '../../src/index.js';
 import type { MemoryServiceOptions } from '../../src/settings.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -35,39 +35,33 @@ const read = async (workspace: TestWorkspace, path: string) =>
   Buffer.from(await workspace.read(path)).toString('utf8');
 
 describe('a pass', () => {
-  it('archives, merges, prunes and indexes, for everybody in the workspace', async () => {
+  it('flushes, merges, prunes and clears the index, for everybody in the workspace', async () => {
     const workspace = await testWorkspace();
     const index = await MemoryIndex.open(':memory:');
     onTestFinished(() => index.close());
-    for (const place of [prefix, 'agents/coder/', '']) {
+    const ages = async (path: string, days: number) =>
+      utimes(join(workspace.root, path), new Date(now - days * DAY), new Date(now - days * DAY));
+    for (const [place, owner] of [
+      [prefix, alice],
+      ['agents/coder/', { agentId: 'coder' }],
+      ['', {}],
+    ] as const) {
       await workspace.write(`${place}memory/2026-05-30.md`, '- fact-1\n');
-      await logSession(
-        workspace,
-        place === prefix
-          ? { ...alice, sessionId: 'old' }
-          : place === ''
-            ? { sessionId: 'old' }
-            : { agentId: 'coder', sessionId: 'old' },
-        [userMessage('long ago')],
-      );
-      const log = `${place}sessions/old.log.jsonl`;
-      await utimes(join(workspace.root, log), new Date(now - 181 * DAY), new Date(now - 181 * DAY));
+      await logSession(workspace, { ...owner, sessionId: 'old' }, [userMessage('long ago')]);
+      await ages(`${place}sessions/old.log.jsonl`, 181);
       await workspace.write(`${place}memory/.flush/old.json`, '{"format":1}');
     }
     await logSession(workspace, { ...alice, sessionId: 'new' }, [userMessage('today')]);
-    await utimes(
-      join(workspace.root, `${prefix}sessions/new.log.jsonl`),
-      new Date(now - 179 * DAY),
-      new Date(now - 179 * DAY),
-    );
+    await ages(`${prefix}sessions/new.log.jsonl`, 179);
+    await workspace.write('users/gone/MEMORY.md', '- needle\n');
+    await index.indexAllFromWorkspace(workspace, { prefix: 'users/gone/' });
+    await workspace.delete('users/gone');
 
     const { scheduler } = setUp(workspace, { index });
     expect(await scheduler.maintain()).toEqual({
-      status: 'done',
       scopes: 3,
       // The three that are pruned, and the younger one.
       flushed: 4,
-      archived: 0,
       consolidated: 3,
       pruned: 3,
       failures: [],
@@ -78,7 +72,7 @@ describe('a pass', () => {
       expect(await workspace.stat(`${place}memory/.flush/old.json`)).toBeUndefined();
     }
     expect(await workspace.stat(`${prefix}sessions/new.log.jsonl`)).toBeDefined();
-    expect((await index.search('fact', { limit: 50 })).length).toBeGreaterThanOrEqual(6);
+    expect(await index.search('needle')).toEqual([]);
   });
 
   it('archives a note only when all of it has been merged, and what comes late as well', async () => {
@@ -88,18 +82,24 @@ describe('a pass', () => {
     await workspace.write(old, '- fact-1\n');
     await workspace.write(`${prefix}memory/2026-03-04.md`, '- fact-2\n');
     await workspace.write(`${prefix}memory/plans.md`, 'Not a daily note\n');
-    const { scheduler, clock } = setUp(workspace);
-    expect(await scheduler.maintain()).toMatchObject({ archived: 0, consolidated: 1 });
-    expect(await scheduler.maintain()).toMatchObject({ archived: 1, consolidated: 0 });
+    let works = false;
+    const merging = merger();
+    const model = merger();
+    model.generate = (request) => (works ? merging.generate(request) : Promise.reject(new Error('down')));
+    const { scheduler, clock } = setUp(workspace, { model });
+    await scheduler.maintain(alice);
+    expect(await workspace.stat(old)).toBeDefined();
+    works = true;
+    await scheduler.maintain(alice);
     expect(await read(workspace, archived)).toBe('- fact-1\n');
     expect(await workspace.stat(old)).toBeUndefined();
     await workspace.append(old, '- fact-3\n');
-    await scheduler.maintain();
-    await scheduler.maintain();
+    await scheduler.maintain(alice);
     expect(await read(workspace, archived)).toBe('- fact-1\n- fact-3\n');
     expect(await workspace.stat(`${prefix}memory/2026-03-04.md`)).toBeDefined();
     await clock.pass(5 * DAY);
-    expect(await scheduler.maintain()).toMatchObject({ archived: 1 });
+    await scheduler.maintain(alice);
+    expect(await workspace.stat(`${prefix}memory/2026-03-04.md`)).toBeUndefined();
     expect(await workspace.stat(`${prefix}memory/plans.md`)).toBeDefined();
     expect((await read(workspace, `${prefix}MEMORY.md`)).match(/fact-\d/g)?.sort()).toEqual([
       'fact-1',
@@ -112,115 +112,82 @@ describe('a pass', () => {
     const workspace = await testWorkspace();
     await workspace.write('users/a/memory/2026-01-01.md', '- fact-1 bad\n');
     await workspace.write('users/b/memory/2026-01-01.md', '- fact-2\n');
+    await logSession(workspace, { userId: 'b', sessionId: 's' }, [userMessage('long ago')]);
+    await utimes(join(workspace.root, 'users/b/sessions/s.log.jsonl'), new Date(0), new Date(0));
     const model = modelOf((prompt) => {
       if (prompt.includes('bad')) throw new Error('out of order');
-      return 'ADD n1: fact-2';
+      return prompt.includes('<transcript>') ? 'NO_REPLY' : 'ADD n1: fact-2';
     });
-    const { scheduler } = setUp(workspace, {
-      model,
-      maintenance: { archiveAfterDays: 0, pruneSessionsAfterDays: 0 },
-    });
+    const { scheduler } = setUp(workspace, { model, pruneSessionsAfterDays: 0 });
     const report = await scheduler.maintain();
-    expect(report).toMatchObject({ consolidated: 1, archived: 0 });
+    expect(report).toMatchObject({ consolidated: 1, flushed: 1, pruned: 0 });
     expect(report.failures).toEqual(['consolidation of users/a/: out of order']);
     expect(await read(workspace, 'users/b/MEMORY.md')).toContain('fact-2');
   });
+
+  it('says of a folder with plain names beside a memory that no agent reads it', async () => {
+    const workspace = await testWorkspace();
+    const own = 'users/alice%40example.com/agents/%4dy%41gent/';
+    const plain = 'users/alice@example.com/agents/MyAgent/';
+    const { scheduler } = setUp(workspace);
+    const unread = [expect.stringContaining(`no agent reads ${plain}`)];
+    const scope = { userId: 'alice@example.com', agentId: 'MyAgent' };
+    await workspace.write(`${own}MEMORY.md`, '- by hand\n');
+    expect((await scheduler.maintain(scope)).failures).toEqual([]);
+    await workspace.write(`${plain}MEMORY.md`, '- copied\n');
+    expect((await scheduler.maintain(scope)).failures).toEqual(unread);
+    expect((await scheduler.maintain()).failures).toEqual(unread);
+  });
+
+  it('leaves a place to another process that is maintaining it', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('memory/2026-05-30.md', '- fact-1\n');
+    const model = modelOf(() => 'ADD n1: fact-1');
+    const { generate } = model;
+    let answer = () => {};
+    let first: Promise<unknown> | undefined;
+    await new Promise<void>((asked) => {
+      model.generate = async (request) => {
+        const mayAnswer = new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+        asked();
+        await mayAnswer;
+        return generate(request);
+      };
+      first = setUp(workspace, { model }).scheduler.maintain();
+    });
+    const second = setUp(storageIn(dirname(workspace.root)));
+    expect(await second.scheduler.maintain()).toMatchObject({ scopes: 1, consolidated: 0, failures: [] });
+    expect(second.model.prompts).toEqual([]);
+    answer();
+    expect(await first).toMatchObject({ consolidated: 1 });
+  });
 });
 
-describe('of several processes', () => {
-  /** A model that waits until it may answer. */
-  function gate() {
-    let open = () => {};
-    const opened = new Promise<void>((resolve) => {
-      open = resolve;
-    });
-    let asked = () => {};
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
-    const model = {
-      ...modelOf(() => 'ADD n1: fact-1'),
-      async generate() {
-        asked();
-        await opened;
-        return {
-          content: [{ type: 'text' as const, text: 'ADD n1: fact-1' }],
-          finishReason: 'stop' as const,
-        };
-      },
-    };
-    return { model, open, wasAsked };
-  }
-
-  it('one works at a time, by the lock of the workspace', async () => {
+describe('an agent', () => {
+  it('maintains the memory of a user after a call, and again after six hours', async () => {
     const workspace = await testWorkspace();
-    await workspace.write('memory/2026-05-30.md', '- fact-1\n');
-    const { model, open, wasAsked } = gate();
-    const first = setUp(workspace, { model }).scheduler.maintain();
-    await wasAsked;
-    const other = storageIn(dirname(workspace.root));
-    const second = setUp(other).scheduler;
-    expect((await second.maintain()).status).toBe('busy');
-    open();
-    expect(await first).toMatchObject({ status: 'done', consolidated: 1 });
-    expect(await second.maintain()).toMatchObject({ status: 'done', consolidated: 0 });
-  });
-
-  it('stops when it loses the lock', async () => {
-    const workspace = await testWorkspace();
-    await workspace.write('memory/2026-05-30.md', '- fact-1\n');
-    await workspace.write('users/z/memory/2026-05-30.md', '- fact-1\n');
-    let checks = 0;
-    const lock = workspace.lock?.bind(workspace);
-    workspace.lock = async (name, task, options) => {
-      if (lock === undefined) throw new Error('The workspace has no lock.');
-      if (name !== 'memory maintenance') return lock(name, task, options);
-      const check = async () => {
-        if (++checks > 1) throw new WorkspaceError('locked', name, 'the lock was lost');
-      };
-      return task({ check });
-    };
-    await expect(setUp(workspace).scheduler.maintain()).rejects.toThrow('the lock was lost');
-    expect(await workspace.stat('MEMORY.md')).toBeDefined();
-    expect(await workspace.stat('users/z/MEMORY.md')).toBeUndefined();
-  });
-
-  it('the interval counts for all together, also across restarts', async () => {
-    const workspace = await testWorkspace();
-    const clock = new ManualClock(now);
-    let completed = 0;
-    const replica = () => {
-      const storage = storageIn(dirname(workspace.root));
-      const write = storage.write.bind(storage);
-      storage.write = async (path, data) => {
-        await write(path, data);
-        if (path.endsWith('.maintenance_state')) completed++;
-      };
-      return setUp(storage, { clock }).scheduler;
-    };
-    const schedulers = [replica(), replica()];
-    for (const scheduler of schedulers) {
-      scheduler.start();
-      scheduler.start();
-    }
-    const waiting = (count: number) => expect.poll(() => clock.sleepers, { timeout: 50_000 }).toBe(count);
-    await waiting(2);
-    completed = 0;
+    const { scheduler, clock } = setUp(workspace);
+    const maintain = vi.spyOn(scheduler, 'maintain');
+    await workspace.write(`${prefix}memory/.flush/x.json`, 'damaged');
+    await logSession(workspace, { ...alice, sessionId: 'x' }, [userMessage('long ago')]);
+    expect(await scheduler.maintainIfDue(prefix)).toContain('session "x" of');
     await clock.pass(6 * HOUR - 1);
-    await waiting(2);
-    expect(completed).toBe(0);
+    expect(await scheduler.maintainIfDue(prefix)).toBe('');
+    expect(maintain).toHaveBeenCalledTimes(1);
+    await scheduler.maintainIfDue('users/bob/');
     await clock.pass(1);
-    await expect.poll(() => [clock.sleepers, completed], { timeout: 50_000 }).toEqual([2, 1]);
-    for (const scheduler of schedulers) await scheduler.close();
-    expect([clock.sleepers, completed]).toEqual([0, 1]);
-
-    await clock.pass(HOUR);
-    replica().start();
-    await waiting(1);
-    await clock.pass(5 * HOUR - 1);
-    expect(completed).toBe(1);
-    await clock.pass(1);
-    await expect.poll(() => completed, { timeout: 50_000 }).toBe(2);
+    await scheduler.maintainIfDue(prefix);
+    expect(maintain.mock.calls).toEqual([
+      [prefix, {}],
+      ['users/bob/', {}],
+      [prefix, {}],
+    ]);
+    const { scheduler: off } = setUp(workspace, { maintenance: false });
+    const never = vi.spyOn(off, 'maintain');
+    await off.maintainIfDue(prefix);
+    expect(never).not.toHaveBeenCalled();
   });
 });
 
@@ -261,7 +228,7 @@ describe('a consolidation on request', () => {
 it('refuses a malformed configuration', async () => {
   const workspace = await testWorkspace();
   expect(() => new MemoryService({ workspace, interval: 1 } as never)).toThrow('unknown key');
-  expect(() => new MemoryService({ workspace, maintenance: { intervalMs: 5 } })).toThrow(
-    'maintenance.intervalMs',
+  expect(() => new MemoryService({ workspace, pruneSessionsAfterDays: -5 })).toThrow(
+    'pruneSessionsAfterDays',
   );
 });

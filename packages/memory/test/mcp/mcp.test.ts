@@ -107,15 +107,10 @@ describe('over standard input and output', () => {
 });
 
 describe('a memory', () => {
-  it('is offered with instructions and resources, and what clients save is merged', async () => {
+  it('is offered with instructions, and maintained once something was saved', async () => {
     const workspace = await testWorkspace();
     await workspace.write('users/bob/MEMORY.md', 'bob has a secret');
-    const service = new MemoryService({
-      workspace,
-      maintenance: false,
-      maxMemoryTokens: 400,
-      consolidationGapMs: 0,
-    });
+    const service = new MemoryService({ workspace, maxMemoryTokens: 400 });
     const [left, right] = InMemoryTransport.createLinkedPair();
     const server = mcpServer({ workspace, memory: service, scope: { userId: 'alice' } });
     onTestFinished(async () => {
@@ -124,31 +119,21 @@ describe('a memory', () => {
     });
     await server.connect(right as Parameters<typeof server.connect>[0]);
     const client = await connect(left);
-    expect(client.getInstructions()).toContain('memory://MEMORY.md');
+    expect(client.getInstructions()).toContain('Read MEMORY.md with memory_get');
+    await workspace.append('users/alice/memory/2026-01-01.md', '- Call me Ada\n');
     for (let index = 0; index < 60; index++) {
       const { text } = await call(client, 'memory_save', {
         content: `The port of host ${index} is ${index}`,
       });
       expect(text).toContain('Saved in MEMORY.md');
     }
-    await workspace.append('users/alice/memory/2026-01-01.md', '- Call me Ada\n');
-    await call(client, 'memory_save', { content: 'Likes tea' });
-    const read = async () => {
-      const { contents } = await client.readResource({ uri: 'memory://MEMORY.md' });
-      return String((contents[0] as { text?: string }).text);
-    };
-    await expect.poll(read, { timeout: 10_000 }).toContain('Call me Ada');
+    const read = async (path = 'MEMORY.md') => (await call(client, 'memory_get', { path })).text;
     expect(await read()).toContain('host 59 ');
-    const { resources } = await client.listResources();
-    expect(resources.map(({ uri }) => uri)).toContain('memory://memory/2026-01-01.md');
-    expect(await read()).toContain('Likes tea');
-    for (const uri of [
-      'memory://memory/.consolidation_state',
-      'memory://../bob/MEMORY.md',
-      'file:///etc/passwd',
-    ]) {
-      await expect(client.readResource({ uri })).rejects.toThrow('There is no resource');
-    }
+    await expect
+      .poll(() => read('memory/archive/2026-01-01.md'), { timeout: 10_000 })
+      .toContain('Call me Ada');
+    for (const path of ['memory/.consolidation_state', '../bob/MEMORY.md', '/etc/passwd'])
+      expect(await read(path)).toContain('is not a memory file');
   });
 });
 
@@ -183,28 +168,6 @@ describe('over HTTP', () => {
     expect((await call(bob, 'memory_search', { query: 'tea' })).text).toBe('Nothing found.');
     expect((await call(bob, 'session_search', { query: 'secret' })).text).toContain('the secret of bob');
     expect((await call(alice, 'session_search', { query: 'secret' })).text).toBe('Nothing found.');
-  });
-
-  it('reads sessions of other agents of the same user alone', async () => {
-    const workspace = await testWorkspace();
-    for (const [userId, agentId] of [
-      ['alice', 'writer'],
-      ['bob', 'writer'],
-      ['bob', 'x'],
-    ] as const) {
-      const said = userMessage(`note of ${userId}`);
-      await logSession(workspace, { userId, agentId, sessionId: 's' }, [said]);
-    }
-    const { bearer } = await listen(workspace);
-    const alice = await connect(bearer('alice'));
-    const search = (agentId: string) => call(alice, 'session_search', { query: 'note', agentId });
-    expect((await search('writer')).text).toMatch(/\nnote of alice$/);
-    for (const agentId of ['x', '../../bob/agents/x', 'users/bob/agents/x', '%2e%2e']) {
-      expect(await search(agentId)).toEqual({
-        isError: false,
-        text: `There are no sessions of agent ${JSON.stringify(agentId)} with this user.`,
-      });
-    }
   });
 
   it('takes nothing that a client says for whom it is', async () => {

@@ -93,9 +93,5 @@ export async function runTool(
   return textOf(await tool.run(input, context));
 }
 
-/** The paths of the earlier versions of a MEMORY.md, the oldest first. */
-export async function versionsIn(workspace: Workspace, prefix: string): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const { path } of workspace.list(`${prefix}memory/.versions`)) paths.push(path);
-  return paths.sort();
-}
+/** Where MEMORY.md is kept as it was before the last change. */
+export const previousOf = (prefix: string): string => `${prefix}memory/.previous.md`;

@@ -271,7 +271,7 @@ describe('a rule about reading', () => {
   it.each<[string, string, () => Capability]>([
     ['a skill', 'skills/a/SKILL.md', () => skills()],
     ['a subagent', 'subagents/leak.md', () => subagents()],
-    ['knowledge', 'knowledge/KNOWLEDGE.md', () => workspaceContext()],
+    ['instructions', 'AGENTS.md', () => workspaceContext()],
   ])('holds for what capabilities show by themselves, also in a subagent: %s', async (_, path, part) => {
     writeFileSync(join(root, 'secrets/note.md'), `---\nname: leak\ndescription: ${CANARY}\n---\n${CANARY}`);
     mkdirSync(join(root, dirname(path)), { recursive: true });
