@@ -3,3 +3,4 @@ export { hooksConfigSchema } from './capabilities/hooks.js';
 export { parseModelReference } from './config/agent-file.js';
 export { subagentFileProblems } from './config/subagents-in-files.js';
 export { parseFrontMatter } from './lib/front-matter.js';
+export { runProgram } from './lib/run-program.js';

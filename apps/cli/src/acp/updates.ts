@@ -18,6 +18,7 @@ import type {
   ToolUseBlock,
 } from '@x/core';
 import { type CallKind, type RenderedCall, type RenderedLine, renderCall } from '@x/harness/view';
+import { changeInWords, stagesInWords } from '../terminal/compaction-words.js';
 
 /** Maps kinds of calls to those of the protocol. */
 const KINDS: Readonly<Record<CallKind, ToolKind>> = {
@@ -74,7 +75,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       return [
         chunk(
           'agent_thought_chunk',
-          `[Context compacted: ${event.stagesUsed}, ${event.messagesBefore} → ${event.messagesAfter} messages.]\n`,
+          `[Context compacted: ${stagesInWords(event.stagesUsed)} · ${changeInWords(event)}]\n`,
         ),
       ];
     case 'warning':

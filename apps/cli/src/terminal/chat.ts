@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   compactionCostOf,
+  type Message,
   type PendingCall,
   RuntimeContext,
   type SessionInfo,
+  toolResultsOf,
   XError,
 } from '@x/core';
 import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
@@ -13,17 +15,13 @@ import { ageOf } from '../age.js';
 import { askDecisions } from './ask-decisions.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
+import { markdownLines } from './markdown.js';
+import { complete, withMentions } from './mentions.js';
 import type { Output } from './screen.js';
-import {
-  type ChatScope,
-  type CommandResult,
-  completionsOf,
-  isCommand,
-  runCommand,
-} from './slash-commands.js';
+import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
 import type { Style } from './style.js';
 
-export interface ChatOptions extends Omit<ChatScope, 'usage'> {
+export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   /** The model's id, for the status line. */
   readonly model: string;
   readonly input: NodeJS.ReadableStream;
@@ -58,6 +56,11 @@ class Chat {
   #queued: readonly string[] = [];
   /** Compaction savings and session cost, for the status line. */
   #figures: readonly string[] = [];
+  /** Formats the lines of the answer. */
+  #markdown = (line: string) => line;
+  /** What the user ran since the last message. */
+  readonly #ran: Message[] = [];
+  #stop = new AbortController();
   #running = false;
   #interrupted = false;
 
@@ -71,10 +74,11 @@ class Chat {
       interrupt: () => {
         if (!this.#running) return false;
         this.#interrupted = true;
+        this.#stop.abort();
         agent.interrupt(this.#context);
         return true;
       },
-      completions: completionsOf,
+      complete: (line) => complete(line, agent.workspace),
       around: () => ({
         above: this.#queued.map((text) => `queued: ${oneLine(text)}`),
         status: this.#status(),
@@ -82,7 +86,7 @@ class Chat {
     });
     const { screen } = this.#input;
     this.#printer = new EventPrinter({
-      reply: reply ?? screen,
+      reply: reply ?? { write: (text: string) => screen.write(text, this.#markdown) },
       progress: screen,
       style,
       whole: reply !== undefined,
@@ -136,7 +140,8 @@ class Chat {
     const { waiting: onWait } = this.#printer;
     this.#echo(line);
     if (!isCommand(line)) {
-      await this.#turn(this.#agent.stream(line, this.#context, { onWait }));
+      const input = await withMentions(line, this.#ran.splice(0), this.#agent);
+      await this.#turn(this.#agent.stream(input, this.#context, { onWait }));
       return true;
     }
     const result = await this.#command(line);
@@ -146,6 +151,9 @@ class Chat {
     } else if ('resume' in result) await this.#turn(this.#agent.resumeStream(this.#context, { onWait }));
     else {
       this.#printer.note(result.say);
+      const { ran = [] } = result;
+      for (const { toolUseId } of ran.flatMap(toolResultsOf)) this.#printer.hide(toolUseId);
+      this.#ran.push(...ran);
       await this.#count();
     }
     return true;
@@ -171,6 +179,7 @@ class Chat {
   /** Prints the events of a call. Returns the pending calls. */
   async #print(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
     let pending: readonly PendingCall[] = [];
+    this.#markdown = markdownLines(this.#options.style);
     this.#interrupted = false;
     await this.#interruptible(async () => {
       for await (const event of events) {
@@ -185,12 +194,13 @@ class Chat {
   #command(line: string): Promise<CommandResult> {
     const { events } = this.#options;
     const scope = { agent: this.#agent, events, context: this.#context, usage: this.#printer.context };
-    return this.#interruptible(() => runCommand(line, scope));
+    return this.#interruptible(() => runCommand(line, { ...scope, signal: this.#stop.signal }));
   }
 
   /** Runs work that Ctrl-C can stop. */
   async #interruptible<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#running = true;
+    this.#stop = new AbortController();
     this.#input.screen.refresh();
     try {
       return await run();

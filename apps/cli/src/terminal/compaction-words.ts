@@ -11,6 +11,11 @@ export const REASONS: Readonly<Record<Compacted['reason'], string>> = {
   manual: 'You asked for it',
 };
 
+/** Formats names of stages, such as `observation_masking+summarize`, as words. */
+export function stagesInWords(names: string): string {
+  return names.replaceAll('_', ' ').replaceAll('+', ' + ');
+}
+
 /** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
 export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
   const tokens = `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
@@ -25,7 +30,7 @@ export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
   const shown = effective.length > 0 ? effective : steps;
   return shown.map((step) => {
     const change = effective.length > 0 ? changeInWords(step) : 'nothing';
-    return `   ${step.stage}: ${[change, step.note].filter(Boolean).join(' · ')}`;
+    return `   ${stagesInWords(step.stage)}: ${[change, step.note].filter(Boolean).join(' · ')}`;
   });
 }
 

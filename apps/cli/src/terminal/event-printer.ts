@@ -9,7 +9,7 @@ import {
   renderResult,
   shortNumber,
 } from '@x/harness/view';
-import { changeInWords, stepLines } from './compaction-words.js';
+import { changeInWords, stagesInWords, stepLines } from './compaction-words.js';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -79,7 +79,7 @@ const NOTES: {
   'context.compacted': (event) => [
     'magenta',
     event.status === 'applied'
-      ? `── Context compacted · ${event.stagesUsed || 'repaired'} · ${changeInWords(event)} ──`
+      ? `── Context compacted · ${stagesInWords(event.stagesUsed) || 'repaired'} · ${changeInWords(event)} ──`
       : `── Context not compacted · ${event.status}: ${event.message} ──`,
   ],
   'task.changed': ({ taskId, subagent, status }) => ['dim', `task ${taskId} (${subagent}): ${status}`],
@@ -96,8 +96,8 @@ export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
   #model: string | undefined;
-  /** Calls that were not run. The decision was printed instead of call and result. */
-  readonly #denied = new Set<string>();
+  /** Calls that are not printed, for example because a decision or the command of a user was printed instead. */
+  readonly #hidden = new Set<string>();
   /** The text of the last completed step. */
   #answer = '';
   /** Whether the reply is in an unfinished line. */
@@ -108,8 +108,8 @@ export class EventPrinter {
   }
 
   print(event: AgentEvent): void {
-    if (event.type === 'tool.call' && this.#denied.has(event.call.id)) return;
-    if (event.type === 'tool.result' && this.#denied.delete(event.result.toolUseId)) return;
+    if (event.type === 'tool.call' && this.#hidden.has(event.call.id)) return;
+    if (event.type === 'tool.result' && this.#hidden.delete(event.result.toolUseId)) return;
     const note = NOTES[event.type] as NoteOf<AgentEvent> | undefined;
     const [format, text] = note?.(event) ?? [];
     if (format !== undefined && text !== undefined) this.#note(format, text);
@@ -124,7 +124,7 @@ export class EventPrinter {
         this.#model = event.to;
         break;
       case 'permission.decided':
-        if (DECIDED[event.decision]) this.#denied.add(event.call.id);
+        if (DECIDED[event.decision]) this.#hidden.add(event.call.id);
         break;
       case 'model.completed':
         this.#answer = textOf(event.message);
@@ -152,6 +152,11 @@ export class EventPrinter {
   /** The model that took over; `undefined` while the agent's own model answers. */
   get model(): string | undefined {
     return this.#model;
+  }
+
+  /** Does not print a call and its result. */
+  hide(toolUseId: string): void {
+    this.#hidden.add(toolUseId);
   }
 
   /** Reports that the call has to wait. */

@@ -10,8 +10,8 @@ interface Listener {
   typed(text: string): void;
   /** Stops running work. Returns false if nothing runs. */
   interrupt(): boolean;
-  /** Returns the texts that Tab can complete a line to. */
-  completions(line: string): string[];
+  /** Returns the texts that Tab can complete the end of a line to, and that end. */
+  complete(line: string): Promise<[string[], string]>;
   /** Returns the rows between output and input, and the line below the input. */
   around(): { readonly above: readonly string[]; readonly status: string };
 }
@@ -42,6 +42,8 @@ export class LineInput {
   readonly #style: Style;
   /** Lines that arrived together, above the line that is being edited. */
   readonly #typed: string[] = [];
+  /** What Tab can complete, while there are several completions. */
+  #choices: readonly string[] = [];
   #isPasting = false;
   /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
@@ -65,7 +67,12 @@ export class LineInput {
       terminal: isTerminal,
       prompt: isTerminal ? '' : PROMPT,
       historySize: 200,
-      completer: (line: string) => [listener.completions(line), line],
+      completer: async (line: string, done: (error: null, found: [string[], string]) => void) => {
+        const found = await listener.complete(line);
+        this.#choices = found[0].length > 1 ? [found[0].join(' ')] : [];
+        done(null, found);
+        this.screen.refresh();
+      },
     });
     this.#lines.on('line', (line) => this.#read(line));
     this.#lines.on('SIGINT', () => this.#interrupted());
@@ -134,6 +141,7 @@ export class LineInput {
 
   #pressed({ name }: Key): void {
     if (name === 'paste-start' || name === 'paste-end') this.#isPasting = name === 'paste-start';
+    if (name !== 'tab') this.#choices = [];
     if (name === 'escape' && !this.#ended) this.#leave();
     this.#settle();
   }
@@ -201,7 +209,8 @@ export class LineInput {
   }
 
   #footer(columns: number, height: number): Footer {
-    const { above, status } = this.#listener.around();
+    const { above: said, status } = this.#listener.around();
+    const above = [...said, ...this.#choices];
     const { line, cursor } = this.#lines;
     const label = this.#question?.text ?? PROMPT;
     const lines = [...this.#typed, ''].join('\n');

@@ -44,14 +44,15 @@ export class Screen {
     return this.#output.isTTY === true;
   }
 
-  write(text: string): void {
+  /** @param format Formats each line once it is complete. */
+  write(text: string, format = (line: string) => line): void {
     if (!this.isTerminal) {
       this.#output.write(text);
       return;
     }
-    const rows = [...rowsOf(this.#line + text, this.#columns)];
-    // The last row may still grow.
-    this.#line = rows.pop() ?? '';
+    const lines = (this.#line + text).split('\n');
+    this.#line = lines.pop() ?? '';
+    const rows = lines.flatMap((line) => rowsOf(format(line), this.#columns));
     this.#draw(rows.map((row) => `${row}\n`).join(''));
   }
 
@@ -83,8 +84,11 @@ export class Screen {
   }
 
   #withLine(): Footer {
-    const { rows, row, column } = this.#footer(this.#columns, this.#output.rows ?? 24);
-    return this.#line === '' ? { rows, row, column } : { rows: [this.#line, ...rows], row: row + 1, column };
+    const height = this.#output.rows ?? 24;
+    const { rows, row, column } = this.#footer(this.#columns, height);
+    if (this.#line === '') return { rows, row, column };
+    const open = rowsOf(this.#line, this.#columns).slice(-Math.max(1, height - rows.length - 1));
+    return { rows: [...open, ...rows], row: row + open.length, column };
   }
 
   /** Returns the number of footer rows above the cursor. A narrowed terminal has wrapped them. */

@@ -1,6 +1,16 @@
-import { type AgentState, type ContextUsage, type RuntimeContext, readText } from '@x/core';
+import { randomUUID } from 'node:crypto';
+import {
+  type AgentState,
+  assistantMessage,
+  type ContextUsage,
+  type Message,
+  type RuntimeContext,
+  readText,
+  toolResultMessage,
+} from '@x/core';
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
+import { runProgram } from '@x/harness/internal';
 import { shortNumber } from '@x/harness/view';
 import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
@@ -16,11 +26,15 @@ export interface ChatScope {
   readonly events: EventLog;
   /** The tokens of the latest request, if there was one. */
   readonly usage?: ContextUsage | undefined;
+  /** Stops the command. */
+  readonly signal: AbortSignal;
 }
 
-/** The effect of a command: a line to show, a turn to run, the choice of a session, or the end. */
+/**
+ * The effect of a command: a text to show, with what the model should know of it, a turn to run, the choice of a session, or the end.
+ */
 export type CommandResult =
-  | { readonly say: string }
+  | { readonly say: string; readonly ran?: readonly Message[] }
   | { readonly resume: true }
   | { readonly pick: true }
   | { readonly exit: true };
@@ -46,10 +60,13 @@ async function messageAt(
   return undefined;
 }
 
+/** Maximum characters of a command's output that are shown, and given to the model. */
+const MAX_OUTPUT = 20_000;
+
 const NOTHING_YET = 'This session has no messages yet.';
 
 const commands: Readonly<Record<string, SlashCommand>> = {
-  compact: {
+  '/compact': {
     usage: '/compact [from rN] [instructions]',
     summary: 'compacts the context now, or what is before message N; instructions say what to keep',
     async run({ agent, context }, argument) {
@@ -69,7 +86,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: [say, ...did].join('') };
     },
   },
-  undo: {
+  '/undo': {
     usage: '/undo',
     summary: 'undoes the last compaction',
     async run({ agent, context }) {
@@ -78,7 +95,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       };
     },
   },
-  pin: {
+  '/pin': {
     usage: '/pin [rN | text]',
     summary: 'keeps message N, or a text, word for word; without either, lists the pins',
     async run({ agent, context }, argument) {
@@ -94,7 +111,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: lines.length > 0 ? lines.join('\n') : 'Nothing is pinned.' };
     },
   },
-  unpin: {
+  '/unpin': {
     usage: '/unpin ID',
     summary: 'removes a pin',
     async run({ agent, context }, id) {
@@ -103,7 +120,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       };
     },
   },
-  explain: {
+  '/explain': {
     usage: '/explain',
     summary: 'shows what the model no longer sees, where it is, and why it was removed',
     async run({ agent, context, events }) {
@@ -111,7 +128,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: receipt ? explanation(receipt, await events.read(agent, context)) : NOTHING_YET };
     },
   },
-  plan: {
+  '/plan': {
     usage: '/plan [on|off]',
     summary: 'shows the plan of this session; turns plan mode on or off',
     needs: 'plan_mode',
@@ -129,7 +146,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: `${mode}\n${(await readPlan(agent, state)) ?? 'There is no plan.'}` };
     },
   },
-  tasks: {
+  '/tasks': {
     usage: '/tasks',
     summary: 'shows the todo list, and what subagents do',
     async run({ agent, context }) {
@@ -143,7 +160,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       };
     },
   },
-  permissions: {
+  '/permissions': {
     usage: '/permissions [mode]',
     summary: `shows the rules of this session; sets its mode: ${PERMISSION_MODES.join(', ')}`,
     needs: 'permissions',
@@ -170,7 +187,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       };
     },
   },
-  cost: {
+  '/cost': {
     usage: '/cost',
     summary: 'shows what compaction saved, and what the session cost',
     async run({ agent, context, events }) {
@@ -179,7 +196,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: costLines({ state, events: await events.read(agent, context) }).join('\n') };
     },
   },
-  context: {
+  '/context': {
     usage: '/context [N]',
     summary: 'shows what fills the context window; with a number, what the model saw in that request',
     async run({ agent, context, events, usage }, argument) {
@@ -193,20 +210,40 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       return { say: [`${state.context.length} messages${summary}.`, ...windowLines(usage)].join('\n') };
     },
   },
-  resume: {
+  '/resume': {
     usage: '/resume',
     summary: 'continues a call that stopped',
     run: async () => ({ resume: true }),
   },
-  sessions: {
+  '/sessions': {
     usage: '/sessions',
     summary: 'lists the latest sessions, to continue one or start another',
     run: async () => ({ pick: true }),
   },
-  exit: {
+  '/exit': {
     usage: '/exit',
     summary: 'ends the chat; the session stays',
     run: async () => ({ exit: true }),
+  },
+  '!': {
+    usage: '!COMMAND',
+    summary: 'runs a command as you, in this folder; the agent reads the output with your next message',
+    needs: 'shell',
+    async run({ signal }, line) {
+      const { status, output } = await runProgram(
+        { file: 'sh', args: ['-c', line] },
+        {
+          cwd: process.cwd(),
+          timeoutMs: 0,
+          signal,
+          passEnvironment: Object.keys(process.env),
+          maxOutputChars: MAX_OUTPUT,
+        },
+      );
+      const use = { type: 'tool_use', id: randomUUID(), name: 'execute', input: { command: line } } as const;
+      const say = `${status}\n${output}`.trimEnd();
+      return { say, ran: [assistantMessage([use]), toolResultMessage(use, say)] };
+    },
   },
 };
 
@@ -231,25 +268,25 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
 
 /** Returns the commands that begin with a text. */
 export function completionsOf(text: string): string[] {
-  return Object.keys(commands).flatMap((name) => (`/${name}`.startsWith(text) ? [`/${name} `] : []));
+  return Object.keys(commands).flatMap((name) => (name.startsWith(text) ? [`${name} `] : []));
 }
 
 /** Returns whether a text is a command rather than a message. A command is a single line. */
 export function isCommand(line: string): boolean {
-  return !line.includes('\n') && /^\/[a-z]*(\s|$)/.test(line);
+  return !line.includes('\n') && /^(?:!|\/[a-z]*(\s|$))/.test(line);
 }
 
-/** Runs a line that begins with a slash. For an unknown command, the result lists the known ones. */
+/** Runs a line that begins with a slash or `!`. For an unknown command, the result lists the known ones. */
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
-  const [, name = ''] = /^\/(\S*)/.exec(line) ?? [];
+  const [name = ''] = /^(?:!|\/\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   const { needs } = command ?? {};
   if (needs !== undefined && !scope.agent.capabilities.includes(needs))
     return { say: `This agent has no ${needs}: add it to the capabilities in its file.` };
-  if (command !== undefined) return command.run(scope, line.slice(name.length + 1).trim());
-  if (name === 'help' || name === '') return { say: HELP };
+  if (command !== undefined) return command.run(scope, line.slice(name.length).trim());
+  if (name === '/help' || name === '/') return { say: HELP };
   return {
-    say: `There is no command /${name}${didYouMean(name, Object.keys(commands), '/') || '.'} /help lists them.`,
+    say: `There is no command ${name}${didYouMean(name, Object.keys(commands)) || '.'} /help lists them.`,
   };
 }
 

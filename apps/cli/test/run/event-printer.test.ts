@@ -36,3 +36,13 @@ it('says in words for people that a call was not run, and what the model no long
     'The model no longer sees an image: the provider refused it. The log has it.\n',
   );
 });
+
+it('names the stages of a compaction in words', () => {
+  const change = { messagesBefore: 9, messagesAfter: 4, tokensBefore: 9_000, tokensAfter: 2_000 };
+  const step = { ...change, stage: 'observation_masking', durationMs: 1 };
+  const event = { ...change, type: 'context.compacted', status: 'applied', steps: [step] };
+  expect(printed({ ...event, stagesUsed: 'observation_masking+summarize' })).toBe(
+    '── Context compacted · observation masking + summarize · 9 → 4 messages · 9k → 2k tokens ──\n' +
+      '   observation masking: 9 → 4 messages · 9k → 2k tokens\n',
+  );
+});

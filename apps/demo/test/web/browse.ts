@@ -147,6 +147,10 @@ export function evaluate<Value>(page: Page, expression: string): Promise<Value> 
   return page.evaluate(expression) as Promise<Value>;
 }
 
+declare const IntersectionObserver: new (
+  see: (entries: readonly { readonly intersectionRatio: number }[]) => void,
+) => { observe(element: unknown): void };
+
 /** The share of an element that can be seen without scrolling. */
 export function shareInView(locator: Locator): Promise<number> {
   return locator.evaluate(

@@ -27,7 +27,7 @@ export function withWeight(error: unknown, modelId: string, messages: readonly M
   const said = errorText(error);
   const message =
     `${said}${/[.!?]$/.test(said) ? '' : '.'} The request weighs ${weight}: providers refuse heavy requests, and connections break under them. ` +
-    'Send smaller files, or have compaction() take older ones out sooner (trigger.bytes).';
+    'Send smaller files, or let compaction take older ones out sooner (trigger.bytes).';
   if (ContextOverflowError.isInstance(error)) {
     const { inputTokens, contextWindow } = error;
     return new ContextOverflowError(message, { cause: error, modelId, inputTokens, contextWindow });

@@ -1,6 +1,6 @@
 import type { CompactionStep } from '@x/core';
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
-import { changeInWords, REASONS } from '../../../../cli/src/terminal/compaction-words.js';
+import { changeInWords, REASONS, stagesInWords } from '../../../../cli/src/terminal/compaction-words.js';
 import { duration, plural } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
@@ -24,11 +24,6 @@ export function headOf({ status, undone }: Compaction): string {
   return undone ? 'Compaction undone' : heads[status];
 }
 
-/** Formats names such as `observation_masking+summarize` as words. */
-function inWords(names: string): string {
-  return names.replaceAll('_', ' ').replaceAll('+', ' + ');
-}
-
 /** A compaction as a line across the conversation. It expands to its details, whatever its outcome. */
 export function CompactionDivider({ compaction }: CompactionProps) {
   const stands = isStanding(compaction);
@@ -40,7 +35,7 @@ export function CompactionDivider({ compaction }: CompactionProps) {
       <span>
         <strong>{headOf(compaction)}</strong>
         {what}
-        {stands && <span class="wide-only"> · {inWords(compaction.stagesUsed)}</span>}
+        {stands && <span class="wide-only"> · {stagesInWords(compaction.stagesUsed)}</span>}
       </span>
     </>
   );
@@ -84,7 +79,7 @@ function CompactionDetails({ compaction }: CompactionProps) {
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
-    ['How', join(inWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
+    ['How', join(stagesInWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
   ];
   return (
     <div class="compaction-details card stack small pad-wide">
@@ -115,7 +110,7 @@ function CompactionSteps({ id, steps }: { readonly id: string; readonly steps: r
         <dl class="figures">
           {steps.map((step, index) => (
             <div key={index}>
-              <dt>{inWords(step.stage)}</dt>
+              <dt>{stagesInWords(step.stage)}</dt>
               <dd>
                 {step.note ?? changeInWords(step)} · {duration(step.durationMs)}
               </dd>

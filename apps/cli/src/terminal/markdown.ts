@@ -1,0 +1,30 @@
+import { Lexer, type Token } from 'marked';
+import { PLAIN, type Style } from './style.js';
+
+const FORMATS: Readonly<Record<string, Parameters<Style>[0]>> = {
+  strong: 'bold',
+  em: 'italic',
+  codespan: 'cyan',
+};
+
+/** Returns a function that formats the lines of one answer, in their order. Without colors, Markdown stays as it is. */
+export function markdownLines(style: Style): (line: string) => string {
+  let isCode = false;
+  const inline = (tokens: readonly Token[] = []): string =>
+    tokens
+      .map((token) => {
+        const format = FORMATS[token.type];
+        if (format === undefined) return token.raw;
+        return style(format, 'tokens' in token ? inline(token.tokens) : 'text' in token ? token.text : '');
+      })
+      .join('');
+  return (line) => {
+    if (style === PLAIN) return line;
+    const isFence = line.trimStart().startsWith('```');
+    if (isFence) isCode = !isCode;
+    if (isFence || isCode) return style('cyan', line);
+    const [heading = ''] = /^#{1,6} /.exec(line) ?? [];
+    const text = inline(Lexer.lexInline(line.slice(heading.length)));
+    return heading === '' ? text : style('bold', text);
+  };
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { assistantMessage, type Message, type ToolUseBlock, userMessage, type Workspace } from '@x/core';
+import type { HarnessAgent } from '@x/harness';
+import { completionsOf } from './slash-commands.js';
+
+/** Returns the completions of the last word of a line, a command or a file after `@`, and that word. */
+export async function complete(line: string, workspace: Workspace): Promise<[string[], string]> {
+  const word = line.slice(line.lastIndexOf(' ') + 1);
+  if (!word.startsWith('@')) return [completionsOf(line), line];
+  const found: string[] = [];
+  try {
+    const folder = word.slice(1, word.lastIndexOf('/') + 1);
+    for await (const { path, type } of workspace.list(folder || '.')) {
+      const whole = `@${path}${type === 'file' ? ' ' : '/'}`;
+      if (whole.startsWith(word)) found.push(whole);
+    }
+  } catch {
+    // A folder that cannot be listed has nothing to offer.
+  }
+  return [found, word];
+}
+
+/**
+ * Returns a text as a message, with what the user ran before, and with calls that read the files that the text mentions. The agent runs
+ * these calls by its own rules.
+ */
+export async function withMentions(
+  text: string,
+  ran: readonly Message[],
+  agent: HarnessAgent,
+): Promise<readonly Message[]> {
+  const reads: ToolUseBlock[] = [];
+  const canRead = agent.capabilities.includes('workspace_tools');
+  for (const [, path = ''] of canRead ? text.matchAll(/(?<!\S)@(\S*[^\s.,;:!?)])/g) : []) {
+    const entry = await agent.workspace.stat(path).catch(() => undefined);
+    if (entry?.type !== 'file') continue;
+    reads.push({ type: 'tool_use', id: randomUUID(), name: 'read_file', input: { path } });
+  }
+  return [userMessage(text), ...ran, ...(reads.length > 0 ? [assistantMessage(reads)] : [])];
+}
