@@ -37,5 +37,14 @@ export const systemClock: Clock = {
     }),
 };
 
+let told = { at: 0, text: '' };
+
+/** Returns the current time in ISO format. Formats each millisecond once. */
+export function timestamp(): string {
+  const at = Date.now();
+  if (at !== told.at) told = { at, text: new Date(at).toISOString() };
+  return told.text;
+}
+
 /** A monotonic clock for measuring durations. */
 export const steadyClock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };

@@ -5,15 +5,22 @@ import { isObject, isPlain } from './json.js';
  * that contain one. Returns the same value if nothing changes.
  */
 export function wellFormed<Value>(value: Value): Value {
-  if (typeof value === 'string') return (value.isWellFormed() ? value : value.toWellFormed()) as Value;
-  if (Array.isArray(value)) return same(value, value.map(wellFormed)) as Value;
-  if (!isObject(value) || !isPlain(value)) return value;
-  const entries = Object.entries(value);
-  const mended = entries.map(([key, child]) => [wellFormed(key), wellFormed(child)] as const);
-  const isSame = mended.every(
-    ([key, child], index) => key === entries[index]?.[0] && child === entries[index]?.[1],
-  );
-  return isSame ? value : (Object.fromEntries(mended) as Value);
+  // Nearly every value is well-formed, and each message is looked at several times.
+  return isWellFormed(value) ? value : (mended(value) as Value);
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  if (!isObject(value) || !isPlain(value)) return true;
+  return Object.keys(value).every((key) => key.isWellFormed() && isWellFormed(value[key]));
+}
+
+function mended(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return same(value, value.map(mended));
+  if (!isObject(value) || isWellFormed(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [mended(key), mended(child)]));
 }
 
 /** Returns `list` itself if `other` has the same items, else `other`. */

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { timestamp } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, ToolOutputBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 
@@ -118,7 +119,7 @@ function create(role: Role, content: Content, options: MessageOptions = {}): Mes
     id: options.id ?? crypto.randomUUID(),
     role,
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-    createdAt: options.createdAt ?? new Date().toISOString(),
+    createdAt: options.createdAt ?? timestamp(),
     ...(options.kind === undefined ? {} : { kind: options.kind }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
   };

@@ -1,4 +1,5 @@
-import { type JsonObject, jsonText } from '../lib/json.js';
+import { timestamp } from '../lib/clock.js';
+import { copyOf, type JsonObject, jsonText } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { asCollection, collectionName, filledCollections } from './collections.js';
@@ -29,8 +30,8 @@ interface Entry {
   readonly version: number;
   readonly operations: readonly string[];
   readonly head: JsonObject;
-  /** Changed in place, so that the cost of a commit depends on what it adds. Never shared with callers. */
-  readonly messages: Message[];
+  /** JSON texts, so that callers share nothing. Changed in place, so that the cost of a commit depends on what it adds. */
+  readonly messages: string[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -97,11 +98,9 @@ class MemoryRecords implements SessionStore {
     const stored = this.#sessions.get(checkKey(key).toString());
     if (stored === undefined) return undefined;
     const { version, head, updatedAt } = stored;
-    const messages = lastOf(stored.messages, last);
+    const messages = vouchFor(parsed(lastOf(stored.messages, last)));
     // Return a copy, so that changes by the caller do not reach the store before a commit.
-    const copy = copyOf({ head, messages });
-    vouchFor(copy.messages);
-    return { token: tokenOf(stored), version, updatedAt, ...copy };
+    return { token: tokenOf(stored), version, updatedAt, head: copyOf(head), messages };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -114,12 +113,12 @@ class MemoryRecords implements SessionStore {
     if (applied !== undefined) return applied;
 
     // Store copies, so that later changes by the caller do not reach the store.
-    const { head, append } = copyOf({ head: change.head, append: change.append });
+    const head = copyOf(change.head);
     messages.length = change.keep;
-    for (const message of append) messages.push(message);
+    for (const message of change.append) messages.push(jsonText(message as unknown as JsonObject));
     const version = (stored?.version ?? 0) + 1;
     const operations = remember(stored?.operations ?? [], change.operation);
-    const updatedAt = new Date().toISOString();
+    const updatedAt = timestamp();
     const createdAt = stored?.createdAt ?? updatedAt;
     this.#sessions.set(id, { version, operations, head, messages, createdAt, updatedAt });
     return version;
@@ -138,7 +137,7 @@ class MemoryRecords implements SessionStore {
     const sessions = [...this.#sessions].map(([id, entry]) => ({ key: SessionKey.parse(id), entry }));
     const within = sessions.filter(({ key }) => key.isWithin(scope));
     yield* listAll(
-      within.map(({ key, entry }) => describeSession(key, entry)),
+      within.map(({ key, entry }) => describeSession(key, { ...entry, messages: parsed(entry.messages) })),
       options,
     );
   }
@@ -172,7 +171,6 @@ export class InMemorySession extends MemoryRecords {
   }
 }
 
-/** Copies plain data of any depth. `structuredClone` would fail on deep nesting. */
-function copyOf<Plain extends object>(plain: Plain): Plain {
-  return JSON.parse(jsonText(plain as JsonObject)) as Plain;
+function parsed(messages: readonly string[]): readonly Message[] {
+  return messages.map((text) => JSON.parse(text) as Message);
 }

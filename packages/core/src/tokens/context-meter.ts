@@ -32,14 +32,14 @@ export interface MeasuredRequest {
  */
 export class ContextMeter {
   readonly #counter: TokenCounter;
-  readonly #observe: ((message: Message) => void) | undefined;
+  readonly #observe: ((message: Message, index: number) => void) | undefined;
   readonly #conversation = new GrowingList<Message>();
   #totals = EMPTY;
   #system = { text: '', tokens: 0 };
   #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
 
-  /** @param observe Receives every message that is counted, all of them again when the conversation was rewritten. */
-  constructor(counter: TokenCounter, observe?: (message: Message) => void) {
+  /** @param observe Receives every message that is counted, and from index 0 all of them again when the conversation was rewritten. */
+  constructor(counter: TokenCounter, observe?: (message: Message, index: number) => void) {
     this.#counter = counter;
     this.#observe = observe;
   }
@@ -78,12 +78,12 @@ export class ContextMeter {
     const restart = () => {
       this.#totals = EMPTY;
     };
-    this.#conversation.follow(context, restart, (message) => {
+    this.#conversation.follow(context, restart, (message, index) => {
       const source =
         message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
       const tokens = this.#totals[source] + countMessage(this.#counter, message);
       this.#totals = { ...this.#totals, [source]: tokens };
-      this.#observe?.(message);
+      this.#observe?.(message, index);
     });
     const { summary, conversation, toolResults } = this.#totals;
     return summary + conversation + toolResults;

@@ -18,6 +18,7 @@ import {
 } from '@x/core';
 import {
   confineWorkspace,
+  copyOf,
   Deadline,
   errorText,
   type PendingApproval,
@@ -205,11 +206,12 @@ async function runOne(
   await call.room();
   const progress = progressOf(call, use);
   const { runtime, state, storage, log } = scope;
-  const denied = tool?.keepsFiles ? capabilities.map((each) => each.deniesFiles?.(scope) ?? []) : [];
   const given = {
     ...{ runtime, state, storage, log, signal },
     workspace: call.filesFor(scope, confine),
-    deniedFiles: (await Promise.all(denied)).flat(),
+    deniedFiles: tool?.keepsFiles
+      ? (await Promise.all(capabilities.map((each) => each.deniesFiles?.(scope) ?? []))).flat()
+      : [],
     idempotencyKey: idempotencyKeyOf(call, use),
     fence: call.options.turn.fence,
     onUpdate: progress.update,
@@ -234,7 +236,7 @@ async function runOne(
   );
   try {
     // Copied, because a tool may mutate its input. The conversation keeps what the model wrote.
-    const asked = { ...use, input: structuredClone((edited ?? use).input) };
+    const asked = { ...use, input: copyOf((edited ?? use).input) };
     const message = checkedResult(use, verdict, await run(asked).finally(progress.stop));
     const [result] = message.content;
     call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });

@@ -1,5 +1,5 @@
 import type { AgentState, ContentBlock, Message } from '@x/core';
-import { distinctId, GrowingList } from '@x/core/internal';
+import { distinctId } from '@x/core/internal';
 
 /** The key of the note that models of this session have repeated a call id. */
 const EXTENSION = 'callIds';
@@ -10,7 +10,6 @@ const EXTENSION = 'callIds';
  */
 export class AnswerIds {
   readonly #state: AgentState;
-  readonly #conversation = new GrowingList<Message>();
   readonly #taken = new Map<string, number>();
   /** New id of the first call with each id. Chunks of a stream arrive before the whole call. */
   readonly #first = new Map<string, string>();
@@ -18,21 +17,19 @@ export class AnswerIds {
 
   constructor(state: AgentState) {
     this.#state = state;
+    for (const message of state.context) this.take(message);
   }
 
-  /** Begins an answer with this id. Its calls must differ from those of the conversation so far. */
+  /** Notes the ids of the calls in a message of the conversation. */
+  take({ content }: Message): void {
+    for (const block of content)
+      if (block.type === 'tool_use' && !this.#taken.has(block.id)) this.#taken.set(block.id, 0);
+  }
+
+  /** Begins an answer with this id. */
   begin(messageId: string): void {
     this.#messageId = messageId;
     this.#first.clear();
-    this.#conversation.follow(
-      this.#state.context,
-      () => this.#taken.clear(),
-      ({ role, content }) => {
-        if (role !== 'assistant') return;
-        for (const block of content)
-          if (block.type === 'tool_use' && !this.#taken.has(block.id)) this.#taken.set(block.id, 0);
-      },
-    );
   }
 
   /** Returns the id for the first call that the model gave this id. */

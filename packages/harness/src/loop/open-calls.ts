@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { AgentState, Message, ToolResultBlock, ToolUseBlock } from '@x/core';
-import { type PendingApproval, sortedJson } from '@x/core/internal';
+import { type PendingApproval, sortedJson, timestamp } from '@x/core/internal';
 import { pairingOf, toolResultBlock } from '@x/core/messages';
 
 /** Finds the tool calls at the end of a conversation that have no result yet. Checks only the last step, because it runs in every step. */
@@ -58,7 +58,7 @@ export interface ResultMessage extends Message {
 }
 
 export function resultMessage(result: ToolResultBlock): ResultMessage {
-  return { id: randomUUID(), role: 'tool', content: [result], createdAt: new Date().toISOString() };
+  return { id: randomUUID(), role: 'tool', content: [result], createdAt: timestamp() };
 }
 
 /** Creates the error result of a call that did not run or did not finish, in the words of the harness. */

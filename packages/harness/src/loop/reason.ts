@@ -19,6 +19,7 @@ import { callModel } from './call-model.js';
 import { withWeight } from './heavy-request.js';
 import { reasonScope } from './reason-scope.js';
 import { RefusedContent } from './refused-content.js';
+import { RequestView } from './request-view.js';
 import { AUTHOR, DROPPED, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
@@ -162,9 +163,15 @@ async function ask(
   const readable = leavesOut
     ? messages.flatMap(withoutThoughts)
     : readableBy(scope.model, messages, call.authors);
+  const view = readable === messages ? call.view : new RequestView();
+  const replaced = (line: string, { id }: Message) => {
+    // Warns only in the call that added the message, not in every later call.
+    if (!call.messages.some((added) => added.id === id)) return;
+    call.emit({ type: 'warning', source: scope.model.id, message: line });
+  };
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: call.messagesFor(scope.model, readable, scope.reminders),
+    messages: view.of(readable, scope.reminders, scope.model, replaced),
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,

@@ -30,6 +30,7 @@ import {
   OpenToolCalls,
   type SessionTurn,
   startTimer,
+  timestamp,
   type WorkspaceConfine,
   wellFormed,
 } from '@x/core/internal';
@@ -137,6 +138,8 @@ export class RunningCall {
   readonly draft = new Draft((event) => this.emit(event));
   /** The ids of the tool calls that the model is streaming. */
   readonly answerIds: AnswerIds;
+  /** The conversation as the model reads it, of the last request. */
+  readonly view = new RequestView();
   /** The last error of the model itself, not of a hook. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request triggered. */
@@ -149,7 +152,6 @@ export class RunningCall {
   readonly #audience: Audience;
   readonly #openCalls = new OpenToolCalls();
   readonly #meter: ContextMeter;
-  #view: RequestView | undefined;
   #unlogged: Message[] = [];
   /** Settles when the last requested save is done. */
   #saving: Promise<unknown> = Promise.resolve();
@@ -170,9 +172,11 @@ export class RunningCall {
     this.answerIds = new AnswerIds(session.state);
     this.account = new CompactionAccount(this.capabilities, options.lateCosts, id);
     options.lateCosts.settle(id, session.state);
-    this.#meter = new ContextMeter(parts.counter, (message) => {
+    this.#meter = new ContextMeter(parts.counter, (message, index) => {
       // Every sent message is measured first, including loaded and replaced ones, so this freezes all of them.
       freezeMessage(message);
+      this.answerIds.take(message);
+      if (index === 0) this.view.restart();
       const author = message.metadata?.[AUTHOR];
       if (author !== undefined) this.authors.add(author);
     });
@@ -253,7 +257,7 @@ export class RunningCall {
       agentId,
       callId,
       step: this.step,
-      at: new Date().toISOString(),
+      at: timestamp(),
     };
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     // An observer may emit another event, which then gets the next number.
@@ -453,22 +457,6 @@ export class RunningCall {
 
   addUsage(usage: Usage | undefined): void {
     if (usage) this.usage = addUsage(this.usage, usage);
-  }
-
-  /** Returns the messages of a request to a model. */
-  messagesFor(
-    model: Model,
-    conversation: readonly Message[],
-    reminders: readonly Message[],
-  ): readonly Message[] {
-    if (this.#view?.model !== model) {
-      this.#view = new RequestView(model, (line, { id }) => {
-        // Warns only in the call that added the message, not in every later call.
-        if (!this.messages.some((added) => added.id === id)) return;
-        this.emit({ type: 'warning', source: model.id, message: line });
-      });
-    }
-    return this.#view.of(conversation, reminders);
   }
 
   measure(reason: ReasonScope): ContextUsage {

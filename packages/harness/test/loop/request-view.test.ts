@@ -26,47 +26,55 @@ function counted(message: Message, reads: { number: number }): Message {
   });
 }
 
+const of = (view: RequestView, messages: readonly Message[], reminders: readonly Message[] = []) =>
+  view.of(messages, reminders, model, () => {});
+
 it('a step does not look again at the messages of earlier steps', () => {
   const reads = { number: 0 };
   const state = AgentState.create({ sessionId: 's' });
   const context = state.contextMutable();
   context.push(...[userMessage('Begin'), ...step('a'), ...step('b')].map((one) => counted(one, reads)));
-  const view = new RequestView(model, () => {});
+  const view = new RequestView();
   const ids = new AnswerIds(state);
   ids.begin('first');
-  const first = view.of(context, []);
+  const first = of(view, context);
   expect(first).toEqual(context);
   reads.number = 0;
-  context.push(...step('c'));
+  const added = step('c');
+  context.push(...added);
+  for (const message of added) ids.take(message);
   ids.begin('second');
-  expect(view.of(context, [])).toHaveLength(7);
+  expect(of(view, context)).toHaveLength(7);
   expect(reads.number).toBe(0);
   expect(first).toHaveLength(5);
-  expect(ids.of('a')).toMatch(/^a_/);
+  expect([ids.of('a'), ids.of('c')]).toEqual([expect.stringMatching(/^a_/), expect.stringMatching(/^c_/)]);
 });
 
 it('gives distinct ids to repeated calls, also after the conversation was rewritten', () => {
-  const view = new RequestView(model, () => {});
+  const view = new RequestView();
   const idsOf = (messages: readonly Message[]) =>
     messages.flatMap(({ content }) =>
       content.flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
     );
   const context = [userMessage('Begin'), ...step('a'), ...step('a')];
-  const [one, two] = idsOf(view.of(context, []));
+  const [one, two] = idsOf(of(view, context));
   expect(one).toBe('a');
   expect(two).toMatch(/^a_/);
-  expect(idsOf(view.of([...context, ...step('a')], [])).slice(0, 2)).toEqual([one, two]);
-  expect(idsOf(view.of(context.slice(3), []))).toEqual(['a']);
+  expect(idsOf(of(view, [...context, ...step('a')])).slice(0, 2)).toEqual([one, two]);
+  view.restart();
+  const rest = context.slice(3);
+  expect(idsOf(of(view, rest))).toEqual(['a']);
   // The calls of a reminder are distinct too, and take no ids from later requests.
-  expect(idsOf(view.of(context.slice(3), step('a')))).toEqual(['a', expect.stringMatching(/^a_/)]);
-  expect(idsOf(view.of([...context.slice(3), ...step('b')], []))).toEqual(['a', 'b']);
+  expect(idsOf(of(view, rest, step('a')))).toEqual(['a', expect.stringMatching(/^a_/)]);
+  expect(idsOf(of(view, [...rest, ...step('b')]))).toEqual(['a', 'b']);
+  expect(of(view, [])).toEqual([]);
 });
 
 it('refuses an invalid message at its place, in the conversation and in the reminders', () => {
-  const view = new RequestView(model, () => {});
+  const view = new RequestView();
   const broken = { role: 'user' } as Message;
-  expect(view.of([userMessage('Begin')], [])).toHaveLength(1);
+  expect(of(view, [userMessage('Begin')])).toHaveLength(1);
   for (let time = 0; time < 2; time++)
-    expect(() => view.of([userMessage('Begin'), broken], [])).toThrow(/messages\[1\]/);
-  expect(() => view.of([userMessage('Begin')], [userMessage('Remember'), broken])).toThrow(/messages\[2\]/);
+    expect(() => of(view, [userMessage('Begin'), broken])).toThrow(/messages\[1\]/);
+  expect(() => of(view, [userMessage('Begin')], [userMessage('Remember'), broken])).toThrow(/messages\[2\]/);
 });
