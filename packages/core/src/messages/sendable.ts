@@ -18,7 +18,7 @@ type Reader = Pick<Model, 'accepts'>;
 
 const ANYTHING: Reader = {};
 
-/** What a message became for a model. Messages are immutable, so that one look is enough. */
+/** What a message with a file or with damaged text became for a model. Messages are immutable, so that one look is enough. */
 const made = new WeakMap<Reader, WeakMap<Message, Message>>();
 
 /**
@@ -35,7 +35,11 @@ export function sendable(
   onReplaced?: (line: string, message: Message) => void,
 ): readonly Message[] {
   const readable = messages.map((message) => readableMessage(message, model, onReplaced));
-  return same(messages, new DistinctCalls().among(readable));
+  const calls = new DistinctCalls();
+  return same(
+    messages,
+    readable.map((message) => calls.of(message)),
+  );
 }
 
 /** Returns a message as a model can read it. The same message gives the same result. */
@@ -44,6 +48,8 @@ export function readableMessage(
   model: Reader,
   onReplaced?: (line: string, message: Message) => void,
 ): Message {
+  const { content } = message;
+  if (!content.some(holdsFile) && wellFormed(content) === content) return message;
   const known = made.get(model) ?? new WeakMap<Message, Message>();
   made.set(model, known);
   const before = known.get(message);
@@ -53,6 +59,10 @@ export function readableMessage(
   // An adapter is given what the harness has mended: one look is enough for both.
   known.set(after, after);
   return after;
+}
+
+function holdsFile(block: ContentBlock): boolean {
+  return block.type === 'file' || (block.type === 'tool_result' && block.output.some(holdsFile));
 }
 
 function readableBy(message: Message, model: Reader, onReplaced: (line: string) => void): Message {
@@ -135,16 +145,17 @@ export class DistinctCalls {
   /** The new ids of calls whose results are to come, by the id that they had. */
   readonly #waiting = new Map<string, string[]>();
 
-  /** Returns messages that follow those of earlier calls, with distinct ids. */
-  among(messages: readonly Message[]): readonly Message[] {
-    return messages.map((message) => {
-      if (message.role === 'assistant') this.#waiting.clear();
-      const content = same(
-        message.content,
-        message.content.map((block) => this.#owned(block, message.id)),
-      );
-      return content === message.content ? message : { ...message, content };
-    });
+  /** Returns the next message of the conversation with distinct ids. */
+  of(message: Message): Message {
+    if (message.role === 'assistant') this.#waiting.clear();
+    let content: ContentBlock[] | undefined;
+    for (const [index, block] of message.content.entries()) {
+      const owned = this.#owned(block, message.id);
+      if (owned === block) continue;
+      content ??= [...message.content];
+      content[index] = owned;
+    }
+    return content === undefined ? message : { ...message, content };
   }
 
   #owned(block: ContentBlock, messageId: string): ContentBlock {

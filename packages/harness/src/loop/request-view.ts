@@ -34,7 +34,7 @@ export class RequestView {
     const added = conversation.slice(start);
     checkMessages([...added, ...reminders], 'request to the model', 'messages', start);
     const readable = (message: Message) => readableMessage(message, model, onReplaced);
-    for (const message of this.#calls.among(added.map(readable))) this.#readable.push(message);
+    for (const message of added) this.#readable.push(this.#calls.of(readable(message)));
     const list = [...this.#readable, ...reminders.map(readable)];
     // Calls of reminders take ids for this request alone.
     return reminders.some(({ role }) => role === 'assistant') ? sendable(list, model) : list;

@@ -65,15 +65,15 @@ export class WorkspaceSessionLog implements SessionLog {
       checkMessages(messages, 'SessionLog.append');
       const size = await this.#catchUp();
       // If a crash left a torn last line, start a new line.
-      const parts = size > this.#indexed ? [Buffer.from('\n')] : [];
+      const parts = size > this.#indexed ? ['\n'] : [];
       const torn = parts.length;
       let end = size + torn;
       const places = noPlaces();
       const write = (value: object): Place => {
-        const line = Buffer.from(`${JSON.stringify(value)}\n`);
-        const place = { offset: end, length: line.length - 1 };
-        end += line.length;
-        parts.push(line);
+        const line = JSON.stringify(value);
+        const place = { offset: end, length: Buffer.byteLength(line) };
+        end += place.length + 1;
+        parts.push(line, '\n');
         return place;
       };
       for (const message of messages) {
@@ -85,7 +85,7 @@ export class WorkspaceSessionLog implements SessionLog {
         for (const id of note.ids) places.notes.set(id, place);
       }
       if (parts.length === torn) return;
-      await this.#workspace.append(this.location, Buffer.concat(parts));
+      await this.#workspace.append(this.location, parts.join(''));
       this.#own = { places, end };
     });
   }
