@@ -80,6 +80,25 @@ describe('summaries', () => {
     },
   );
 
+  it.each([
+    '{"db":"shop","password":["hunterTwice"]}',
+    '{"db":"shop","token":{"value":"hunterTwice"}}',
+    JSON.stringify({ credentials: { password: { current: ['hunterTwice'] } }, db: 'shop' }, null, 2),
+    JSON.stringify({ body: '{"db":"shop","password":["hunterTwice"]}' }),
+  ])('hold no secret that is nested in a result: %s', async (output) => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const outcome = await createCompactor({ model, keep: { messages: 2 } }).compact([
+      userMessage('look at the database'),
+      ...round({ name: 'get_config', output }),
+      ...rounds(10, () => ({ output: lines(200) })),
+    ]);
+    const text = textOf(outcome.messages.find(({ kind }) => kind === 'summary') ?? []);
+    for (const told of [text, promptOf(model.requests[0])]) {
+      expect(told).toContain('shop');
+      expect(told).not.toContain('hunterTwice');
+    }
+  });
+
   it('take out what an earlier summary held', async () => {
     const { summaries } = await chain(false);
     const compactor = createCompactor({ stages: ['summarize', 'drop_oldest'], keep: { messages: 2 } });

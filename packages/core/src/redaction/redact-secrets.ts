@@ -27,7 +27,7 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
     // No later pattern matches a placeholder, because its bracket ends every match.
     return SECRET_PATTERNS.reduce(
       (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),
-      rest,
+      withoutFields(rest),
     );
   };
 }
@@ -62,6 +62,55 @@ function withoutLeaves(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutLeaves);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutLeaves(item)]));
+}
+
+/** The quoted name of a field whose value is a list or an object, in JSON, Python or JavaScript. */
+const NESTED_FIELD = /["'](?<name>[^"'\\\n]{1,100})\\{0,7}["']\s{0,9}:\s{0,9}(?=[[{])/g;
+
+/** A number, or what begins or ends a part of a JSON value. Backslashes before a quote say how often the value was quoted itself. */
+const TOKEN = /(?<!\\)(\\{0,99})(["'[\]{}\n])|-?\d[\d.eE+-]*/g;
+
+/** Redacts in a text what {@link redactJson} redacts in a value: each text and number below a field with a secret name. */
+function withoutFields(text: string): string {
+  let result = '';
+  let copied = 0;
+  let end = 0;
+  for (const { 0: field, 1: name = '', index } of text.matchAll(NESTED_FIELD)) {
+    if (index < end || !namesSecret(name)) continue;
+    const value = leavesOf(text, index + field.length);
+    for (const [from, to] of value.leaves) {
+      result += `${text.slice(copied, from)}[redacted:secret]`;
+      copied = to;
+    }
+    end = value.end;
+  }
+  return result + text.slice(copied);
+}
+
+/** Finds the texts and numbers of a list or object in JSON, Python or JavaScript, which may be cut off or quoted itself. */
+function leavesOf(text: string, start: number) {
+  const leaves: [from: number, to: number][] = [];
+  let depth = 0;
+  let open: { readonly from: number; readonly slashes: number; readonly quote: string } | undefined;
+  const token = new RegExp(TOKEN);
+  token.lastIndex = start;
+  for (let found = token.exec(text); found; found = token.exec(text)) {
+    const { 1: { length: slashes } = '', 2: sign, index } = found;
+    const end = token.lastIndex;
+    if (open) {
+      // In a text that was quoted once, `\"` ends a string and `\\\"` is a quote in it.
+      const more = slashes - open.slashes;
+      if (sign !== '\n' && (sign !== open.quote || more % (2 * (open.slashes + 1)) !== 0)) continue;
+      const to = index + more;
+      if (to > open.from && !/^\s{0,9}:/.test(text.slice(end, end + 10))) leaves.push([open.from, to]);
+      open = undefined;
+    } else if (sign === undefined) leaves.push([index, end]);
+    else if (sign === '"' || sign === "'") open = { from: end, slashes, quote: sign };
+    else if (sign === '[' || sign === '{') depth++;
+    else if (sign !== '\n' && --depth === 0) return { leaves, end };
+  }
+  if (open) leaves.push([open.from, text.length]);
+  return { leaves, end: text.length };
 }
 
 function searchedEverywhere({ kind, pattern }: SecretPattern): SecretPattern {

@@ -107,6 +107,42 @@ describe('redact', () => {
     expect(redactJson(harmless, redact)).toBe(harmless);
   });
 
+  const below = { password: ['a "b" c\\', ''], api_key: { value: "it's", old: [{ id: 'x' }, null] } };
+
+  it.each([
+    ['JSON', JSON.stringify],
+    ['JSON in lines', (value: unknown) => JSON.stringify(value, null, 2)],
+    ['JSON that JSON quotes', (value: unknown) => JSON.stringify({ body: JSON.stringify(value) })],
+    [
+      'JSON that is quoted twice',
+      (value: unknown) => JSON.stringify([JSON.stringify({ body: JSON.stringify(value) })]),
+    ],
+    ['JSON in prose', (value: unknown) => `It's "so": ${JSON.stringify(value)}, isn't it? "a": 'many'`],
+  ])('redacts below such a field of a text as of a value: %s', (_, write: (value: unknown) => string) => {
+    const redacted = write(redactJson(below, redact));
+    expect(redact(write(below))).toBe(redacted);
+    expect(redact(redacted)).toBe(redacted);
+  });
+
+  it.each([
+    [
+      `{'token': ['abc', 'it\\'s'], 'a': 'b'}`,
+      `{'token': ['[redacted:secret]', '[redacted:secret]'], 'a': 'b'}`,
+    ],
+    ['{"token": {"value": "abc', '{"token": {"value": "[redacted:secret]'],
+    [
+      '{"token": {"value": "abc\n"b": "c"}, "d": "e"',
+      '{"token": {"value": "[redacted:secret]\n"b": "[redacted:secret]"}, "d": "e"',
+    ],
+    ['{"token": {"pin": -12.5, "on": true}}', '{"token": {"pin": [redacted:secret], "on": true}}'],
+    [
+      '"token": [], "tokens": ["a"], "page_token": ["b"]',
+      '"token": [], "tokens": ["a"], "page_token": ["b"]',
+    ],
+  ])('redacts below such a field of %s', (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
   it('looks for more patterns where they are given, whatever their flags, and takes what a group names', () => {
     const own = secretRedactor([
       { kind: 'ticket', pattern: /T-(?<secret>\d+)/y },
@@ -181,6 +217,8 @@ describe('redact', () => {
       '://a:',
       'token=',
       'password="',
+      '"token":[',
+      '"token":["',
       'a.',
       'AKIA',
       '\n',
