@@ -20,7 +20,7 @@ export interface CompiledSchema<Output> {
 
 /**
  * Compiles a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`). On Node, a validation by JSON Schema stops after 0.15 seconds of CPU time and rejects the value.
+ * `$schema` or `$defs`). On Node, a validation by JSON Schema stops after 0.1 seconds of CPU time and rejects the value.
  *
  * @param names Names for error messages: `owner` and `path` for an invalid schema, `value` for an invalid value.
  * @throws {InvalidInputError} if the schema cannot be written as JSON Schema or cannot be used to validate, for example because of a
@@ -193,7 +193,7 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>,
   for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, flags);
 }
 
-const LIMIT_MS = 150;
+const LIMIT_MS = 100;
 const TOO_DEEP = 'is nested too deeply';
 
 /** Runs a check with a limit of CPU time. Values that cannot be checked are rejected with the reason. */

@@ -35,6 +35,7 @@ import {
   authorizeCalls,
   type CallVerdict,
   type Denied,
+  inputChecks,
   wrongInput,
 } from './clearance.js';
 import {
@@ -68,8 +69,9 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   let begun: readonly string[] = [];
   let waits = false;
   const giveWay = turnTaker();
+  const check = inputChecks(call);
   try {
-    let rest = await authorizeCalls(call, uses, tools);
+    let rest = await authorizeCalls(call, uses, tools, check);
     while (rest.length > 0 && !waits) {
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
@@ -91,6 +93,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
           call,
           rest.map(({ use }) => use),
           tools,
+          check,
         );
       }
     }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   type Capability,
   InvalidInputError,
+  type JsonValue,
   type Objection,
   type PendingCall,
   type Tool,
@@ -13,6 +14,7 @@ import {
   allOf,
   errorText,
   type PendingApproval,
+  turnTaker,
   type WorkspaceConfine,
 } from '@x/core/internal';
 import type { ParsedLimits } from '../agent/limits.js';
@@ -50,6 +52,41 @@ export function wrongInput(error: unknown): string {
   return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
 }
 
+/** CPU time, in milliseconds, after which no further inputs of a step are checked. */
+const CHECKS_MS = 500;
+const UNCHECKED =
+  'Not run: it took too long to check the inputs of the other calls. Send this call again, with fewer other calls.';
+
+/**
+ * Makes a function that checks the inputs of one step's calls. Schemas and inputs may come from strangers and be slow to check. So other
+ * work gets a turn between two checks, all checks of a step share one limit, and an invalid input is checked only once.
+ */
+export function inputChecks(call: RunningCall) {
+  const giveWay = turnTaker();
+  const errors = new Map<ToolUseBlock, unknown>();
+  let spentMs = 0;
+  return async (use: ToolUseBlock, tool: Tool | undefined, input: JsonValue): Promise<JsonValue> => {
+    if (tool?.parse === undefined) return input;
+    await giveWay();
+    if (errors.has(use)) throw errors.get(use);
+    if (spentMs > CHECKS_MS) throw new Error(UNCHECKED);
+    const before = process.cpuUsage();
+    try {
+      return await call.waitFor(`parse of "${use.name}"`, () => {
+        try {
+          return tool.parse?.(input) ?? input;
+        } finally {
+          const { user, system } = process.cpuUsage(before);
+          spentMs += (user + system) / 1_000;
+        }
+      });
+    } catch (error) {
+      errors.set(use, error);
+      throw error;
+    }
+  };
+}
+
 /** Creates the approvals that a tool requests for other calls, such as those of its subagent. */
 export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): readonly PendingApproval[] {
   return calls.map(({ approvalId, agentId = '', id, name, input, askedAt, reason, suggestion }) => ({
@@ -68,6 +105,7 @@ export async function authorizeCalls(
   call: RunningCall,
   uses: readonly ToolUseBlock[],
   tools: ReadonlyMap<string, Tool>,
+  check: ReturnType<typeof inputChecks>,
 ): Promise<readonly CallVerdict[]> {
   const { state } = call.scope;
   const known = approvalsOf(state, uses);
@@ -96,8 +134,7 @@ export async function authorizeCalls(
     let objection: Objection | undefined;
     try {
       // Rules judge the parsed input that the tool will get, because its schema may trim, replace or add values.
-      const parsed = await call.waitFor(`parse of "${use.name}"`, () => tool?.parse?.(asked.input));
-      const input = tool?.parse === undefined ? asked.input : (parsed as typeof asked.input);
+      const input = await check(use, tool, asked.input);
       const scope = { ...call.scope, tool };
       objection = await authorize(call.capabilities, { ...asked, input }, scope, call.settings.limits);
     } catch (error) {

@@ -1,6 +1,7 @@
 import {
   type ContentBlock,
   defineTool,
+  type JsonValue,
   type Model,
   type ModelResponse,
   type ModelStreamPart,
@@ -140,6 +141,49 @@ it('gives other work a turn between batches of calls that hold the process', asy
   await agent.call('Go', context);
   clearTimeout(timer);
   expect(turns).toBeGreaterThan(5);
+});
+
+it('checks inputs against a slow schema within a limit, once each, and other work gets a turn between them', async () => {
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  const tool = defineTool({
+    name: 'slow',
+    description: '',
+    input: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } },
+    execute: () => 'ran',
+  });
+  const checks: { readonly text: string; readonly turns: number }[] = [];
+  const parse = (input: JsonValue) => {
+    const text = (input as { readonly a: string }).a;
+    if (text.endsWith('!')) checks.push({ text, turns });
+    return tool.parse?.(input) as JsonValue;
+  };
+  // Every call that runs has the calls behind it judged again.
+  const toolCalls = Array.from({ length: 40 }, (_, at) => ({
+    id: `c${at}`,
+    name: 'slow',
+    input: { a: at % 2 ? `${'a'.repeat(60 + at)}!` : 'a' },
+  }));
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([{ toolCalls }, { text: 'ok' }]))
+    .tools({ ...tool, parse })
+    .workspace(scratch())
+    .build();
+  const { messages } = await agent.call('Go', context);
+  clearImmediate(timer);
+  const results = messages.flatMap(toolResultsOf).map(({ output }) => textOf(output));
+  expect(results).toHaveLength(40);
+  expect(results[0]).toBe('ran');
+  expect(results[1]).toMatch('takes more than 100 ms');
+  expect(results.at(-1)).toMatch(/^Not run: it took too long to check/);
+  // A check that is stopped has used at least 0.9 of its 100 ms.
+  expect(checks.length).toBeLessThan(8);
+  expect(new Set(checks.map(({ text }) => text)).size).toBe(checks.length);
+  expect(new Set(checks.map((each) => each.turns)).size).toBe(checks.length);
 });
 
 it('takes a reason that nobody knows for an end, with a warning', async () => {
