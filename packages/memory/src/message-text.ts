@@ -1,5 +1,5 @@
 import { type ContentBlock, estimateCounter, type Message } from '@x/core';
-import { headOf, tailOf } from '@x/core/internal';
+import { headOf, LINE_BREAK, tailOf } from '@x/core/internal';
 
 /** Tools whose calls and results only repeat text from other sources. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|recall$)/;
@@ -69,7 +69,7 @@ export function excerpt(text: string, terms: readonly { readonly text: string }[
   const start = Math.max(0, Math.min(...places, text.length) - Math.floor(maxChars / 3));
   const from = places.length === 0 || start === 0 ? text : tailOf(text, text.length - start);
   const head = headOf(from, maxChars);
-  const line = head.replace(/\s+/g, ' ').trim();
+  const line = head.replaceAll(LINE_BREAK, ' ').replace(/\s+/g, ' ').trim();
   return `${from === text ? '' : '…'}${line}${head.length < from.length ? '…' : ''}`;
 }
 

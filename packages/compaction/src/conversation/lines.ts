@@ -1,8 +1,6 @@
 import { atOnce, hasPlainWords, headOf, type Work } from '@x/core/internal';
 
-/** Matches every line break, including Unicode ones. Quoted text must repeat its mark after each. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: separators of files, groups and records end lines, too
-export const LINE_BREAK = /\r\n?|[\n\v\f\x1c-\x1e\u0085\u2028\u2029]/g;
+export { LINE_BREAK } from '@x/core/internal';
 
 /** Maximum UTF-16 units of a line that are compared and shown. */
 const LONGEST = 200;

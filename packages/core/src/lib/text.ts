@@ -1,3 +1,7 @@
+/** Matches every line break that a reader may see, including Unicode ones. Quoted text must repeat its mark after each. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: separators of files, groups and records end lines, too
+export const LINE_BREAK = /\r\n?|[\n\v\f\x1c-\x1e\u0085\u2028\u2029]/g;
+
 /** Returns the first `length` UTF-16 units at most, never ending inside a surrogate pair. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;

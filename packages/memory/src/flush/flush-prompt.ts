@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { digest, type Redact } from '@x/core/internal';
+import { digest, LINE_BREAK, type Redact } from '@x/core/internal';
 import { type Checked, quote } from '../ask-model.js';
 import { cutMiddle, messageText } from '../message-text.js';
 import { bulletText, plainLine } from '../notes.js';
@@ -74,7 +74,7 @@ export function parseBullets(answer: string): Checked<readonly Statement[]> {
   if (answer === NO_REPLY) return { value: [] };
   if (answer === '') return { refused: `it is empty; say ${NO_REPLY} when there is nothing to remember` };
   const bullets: Statement[] = [];
-  for (const line of answer.split(/\r\n|\n|\r|\u2028|\u2029/)) {
+  for (const line of answer.split(LINE_BREAK)) {
     if (line.trim() === '') continue;
     const text = bulletText(line);
     if (text === undefined) return { refused: 'it has lines that are no "- " bullets' };

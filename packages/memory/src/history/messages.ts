@@ -1,5 +1,5 @@
 import type { FileBlock, Message, ToolOutputBlock } from '@x/core';
-import { headOf, TextScan, tailOf } from '@x/core/internal';
+import { headOf, LINE_BREAK, TextScan, tailOf } from '@x/core/internal';
 import { dateOf, dateTermsOf, dayOf } from '../index/dates.js';
 import { memoryQuery } from '../index/query.js';
 import { cut, excerpt, fitting, messageText } from '../message-text.js';
@@ -64,7 +64,7 @@ function bodyText({ message }: NumberedMessage): string {
 }
 
 /** Lines as {@link heading} makes them, whatever a reader may take for the end of the line before. */
-const HEADING = /(?<=^|[\n\r\v\f\u0085\u2028\u2029])[ \t]*#\d+ (?:system|user|assistant|tool)\b/g;
+const HEADING = new RegExp(`(?<=^|${LINE_BREAK.source})[ \\t]*#\\d+ (?:system|user|assistant|tool)\\b`, 'g');
 
 /** The newest of some messages that fit into an answer, one at least, oldest first, and the number of those left out. */
 export function renderNewest(
