@@ -2,6 +2,7 @@ import { estimateCounter } from '@x/core';
 import { isTimeToRest, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { once } from '../conversation/once.js';
+import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { type Boilerplate, boilerplateOf } from './boilerplate.js';
 import { ending, given, shortened } from './calls.js';
@@ -12,6 +13,7 @@ import type { Excerpt, Excerpts } from './excerpts.js';
 import { newestLists, withoutList } from './lists.js';
 import { nameFiles } from './name-files.js';
 import { resultText } from './readable.js';
+import { StaleLines } from './stale-lines.js';
 import { type Terms, termsOf } from './terms.js';
 import { type Made, type Numbered, type Turn, turnsOf } from './turns.js';
 
@@ -126,6 +128,7 @@ class Drafts {
         calls.flatMap(({ use, result }) => (result ? { use, block: result.block } : [])),
       ),
     );
+    const stale = yield* StaleLines.in(turns, earlier);
     const count = turns.reduce((sum, { calls }) => sum + calls.length, 0);
     const longestAnswer = Math.max(
       SHORT_ANSWER,
@@ -134,7 +137,7 @@ class Drafts {
     for (const turn of turns) {
       if (isTimeToRest()) yield;
       this.#addSaid(turn);
-      for (const call of turn.calls) this.#addCall(turn, call, lists, longestAnswer, boilerplate);
+      for (const call of turn.calls) this.#addCall(turn, call, lists, longestAnswer, boilerplate, stale);
     }
     return this.#all;
   }
@@ -178,15 +181,18 @@ class Drafts {
 
   #addCall(
     { at, excerpts }: Turn,
-    { use, looks, result, mendedAt }: Made,
+    made: Made,
     lists: Lists,
     longestAnswer: number,
     boilerplate: Boilerplate,
+    stale: StaleLines,
   ): void {
+    const { use, looks, result, mendedAt } = made;
     const written = excerpts.parts.filter((part) => part.kind === 'wrote' && part.callId === use.id);
     const list = lists.get(use);
     const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
-    const text = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
+    const whole = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
+    const text = result && outcomeOf(result.block, use).failed ? whole : stale.without(made, whole);
     const { outcome, ...end } = ending(use, result?.block, text, OUTCOME);
     // A longer answer competes with the excerpts instead.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
@@ -215,7 +221,7 @@ class Drafts {
     for (const [index, part] of parts.entries()) {
       if (!result) continue;
       const isEnd = part.opens || index === parts.length - 1;
-      const found = isEnd ? boilerplate.strip(result.block, part.text) : part.text;
+      const found = stale.without(made, isEnd ? boilerplate.strip(result.block, part.text) : part.text);
       if (this.#quoted.has(found)) continue;
       this.#quoted.add(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;

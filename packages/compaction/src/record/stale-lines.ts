@@ -1,0 +1,146 @@
+import { isObject, isTimeToRest, type Work } from '@x/core/internal';
+import { outcomeOf, pathOf } from '../conversation/tool-calls.js';
+import { OLD_KEY } from './calls.js';
+import type { Entry } from './entry.js';
+import type { Excerpt } from './excerpts.js';
+import { GAP } from './readable.js';
+import type { Made, Turn } from './turns.js';
+
+// Two kinds of lines take room in a record without telling anything: what every result of a tool repeats, such as the shop's
+// address in each order, and what a later edit of the same file replaced.
+
+/** The minimum number and the minimum share of a tool's results that state a fact alike, for the later ones not to repeat it. */
+const LEAST_RESULTS = 4;
+const LEAST_SHARE = 0.9;
+/** Number of excerpts of one result that are compared. */
+const COMPARED = 40;
+/** Minimum number of facts on a line for it to count as a list of facts. */
+const LIST = 3;
+/** Minimum UTF-16 units of a line that is compared. */
+const SHORTEST = 4;
+/** The mark of a gap at the beginning of an excerpt. */
+const GAP_BEFORE = `${GAP} `;
+/** Matches the number that a tool prints before a line of a file. */
+const LINE_NUMBER = /^\s*\d+(?:[\t→:|]\s?)/;
+
+/** The first call whose result states a fact, and the number of results that do. */
+interface Told {
+  readonly first: string;
+  times: number;
+}
+
+/** Removes what a record need not say from excerpts of results. */
+export class StaleLines {
+  /** By tool: the facts that nearly all results state, and the first call whose result does. */
+  readonly #shared = new Map<string, ReadonlyMap<string, string>>();
+  /** By path: the lines that edits replaced, and the number of the last message that did. */
+  readonly #replaced = new Map<string, Map<string, number>>();
+
+  readonly #told = new Set<string>();
+
+  private constructor() {}
+
+  /** @param earlier The entries of earlier records, which tell their facts already. */
+  static *in(turns: readonly Turn[], earlier: readonly Entry[]): Work<StaleLines> {
+    const stale = new StaleLines();
+    const tools = new Map<string, { results: number; readonly facts: Map<string, Told> }>();
+    for (const { at, calls } of turns) {
+      if (isTimeToRest()) yield;
+      for (const call of calls) {
+        stale.#addReplaced(at, call);
+        const tool = tools.get(call.use.name) ?? { results: 0, facts: new Map<string, Told>() };
+        tools.set(call.use.name, tool);
+        tool.results++;
+        for (const fact of new Set(partsOf(call).flatMap(({ text }) => text.split('\n').flatMap(factsOf)))) {
+          const known = tool.facts.get(fact);
+          if (known) known.times++;
+          else tool.facts.set(fact, { first: call.use.id, times: 1 });
+        }
+      }
+    }
+    for (const entry of earlier) {
+      if (entry.kind !== 'found') continue;
+      for (const fact of entry.text.split('\n').flatMap(factsOf)) stale.#told.add(fact);
+    }
+    for (const [name, { results, facts }] of tools) {
+      const least = Math.max(LEAST_RESULTS, results * LEAST_SHARE);
+      const shared = [...facts].flatMap(([fact, { first, times }]) =>
+        times >= least ? [[fact, first] as const] : [],
+      );
+      if (shared.length > 0) stale.#shared.set(name, new Map(shared));
+    }
+    return stale;
+  }
+
+  #addReplaced(at: number, { use, result }: Made): void {
+    const path = pathOf(use);
+    if (path === undefined || !isObject(use.input) || !result || outcomeOf(result.block, use).failed) return;
+    const texts = Object.entries(use.input).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    );
+    const kept = new Set(
+      texts.flatMap(([key, text]) => (OLD_KEY.test(key) ? [] : text.split('\n').map(bare))),
+    );
+    const lines = this.#replaced.get(path) ?? new Map<string, number>();
+    for (const [key, text] of texts) {
+      if (!OLD_KEY.test(key)) continue;
+      for (const line of text.split('\n').map(bare))
+        if (!kept.has(line) && line.length >= SHORTEST) lines.set(line, at);
+    }
+    if (lines.size > 0) this.#replaced.set(path, lines);
+  }
+
+  /** Removes stale lines and facts from an excerpt of a call's result, and marks the gaps. */
+  without({ use, result }: Made, text: string): string {
+    const shared = this.#shared.get(use.name);
+    const replaced = this.#replaced.get(pathOf(use) ?? '');
+    if (!shared?.size && !replaced?.size) return text;
+    const at = result?.numbered.at ?? 0;
+    const isStale = (line: string) => (replaced?.get(bare(line)) ?? 0) > at;
+    const isTold = (fact: string) => {
+      const first = shared?.get(fact);
+      return first !== undefined && (first !== use.id || this.#told.has(fact));
+    };
+    let shown = '';
+    for (const line of text.split('\n')) {
+      const rest = isStale(line) ? GAP : withGaps(factsOf(line), isTold);
+      if (rest !== GAP) shown += shown === '' || shown === GAP_BEFORE ? rest : `\n${rest}`;
+      else if (!shown.trimEnd().endsWith(GAP)) shown += shown === '' ? GAP_BEFORE : ` ${GAP}`;
+    }
+    return shown === GAP_BEFORE ? '' : shown;
+  }
+}
+
+function partsOf({ use, result }: Made): readonly Excerpt[] {
+  const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
+  return parts.slice(0, COMPARED);
+}
+
+/** Returns a line of a file without its number and indentation. */
+function bare(line: string): string {
+  return line.replace(LINE_NUMBER, '').trim();
+}
+
+/** Returns the facts of a line, such as `status shipped`. A line that is not a list of facts is one fact. */
+function factsOf(line: string): readonly string[] {
+  const facts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < line.length; at++) {
+    if (line[at] === '(') depth++;
+    else if (line[at] === ')') depth--;
+    else if (depth === 0 && line.startsWith(', ', at)) {
+      facts.push(line.slice(start, at));
+      start = at + 2;
+    }
+  }
+  facts.push(line.slice(start));
+  return facts.length < LIST ? [line] : facts;
+}
+
+/** Joins facts, with one mark in place of those that are told already. */
+function withGaps(facts: readonly string[], isTold: (fact: string) => boolean): string {
+  const shown = facts.map((fact) => (isTold(fact) ? GAP : fact));
+  const kept = shown.filter((fact, index) => fact !== GAP || shown[index - 1] !== GAP);
+  return kept.length === 1 && kept[0] === GAP ? GAP : kept.join(', ');
+}
