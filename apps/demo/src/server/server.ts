@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { serveStatic } from '@hono/node-server/serve-static';
@@ -45,8 +44,6 @@ export function createServer(options: ServerOptions): DemoServer {
   const onError = options.onError ?? ((error: unknown) => console.error(error));
 
   const closing = new AbortController();
-  // Each event stream adds a listener.
-  setMaxListeners(0, closing.signal);
   const app = new Hono();
   app.use(compress(), securityHeaders(), sameOrigin(host), bearer(token));
   app.use(

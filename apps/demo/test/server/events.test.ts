@@ -52,6 +52,15 @@ describe('an event stream', () => {
     expect((await events.next()).event).toBe('ping');
   });
 
+  it('warns of no leak, however many there are', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on('warning', note);
+    for (let at = 0; at < 15; at++) await (await follow()).until('state');
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('ends for the backend when the reader goes away', async () => {
     let ended = false;
     const { events } = server.backend;
