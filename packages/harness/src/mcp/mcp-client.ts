@@ -111,6 +111,8 @@ const READER: McpTool = {
 const STDERR_CHARS = 2_000;
 /** Maximum number of pages of a template list, which a server may never end. */
 const MAX_TEMPLATE_PAGES = 50;
+/** Number of messages without an answer among them that ends a connection. */
+const MAX_UNASKED = 20_000;
 /** Largest timeout of the SDK in milliseconds. The connection applies its own timeouts. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
@@ -189,6 +191,16 @@ async function connected(
     { capabilities: elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } } },
   );
   const running = new Set<Promise<unknown>>();
+  /** Messages since the last answer. A count, because a time limit would end a slow server as well. */
+  let unasked = 0;
+  const count = () => {
+    if (++unasked === MAX_UNASKED) void client.close().catch(() => {});
+  };
+  const { onmessage } = transport;
+  transport.onmessage = (...message) => {
+    count();
+    onmessage?.(...message);
+  };
   client.setNotificationHandler(ToolListChangedNotificationSchema, listener.toolsChanged);
   if (elicit !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, ({ params: { message, ...params } }, extra) => {
@@ -205,8 +217,8 @@ async function connected(
     });
   }
   client.onclose = listener.closed;
-  // Without a listener, an error between calls would end the process.
-  client.onerror = () => {};
+  // Without a listener, an error between calls would end the process. Lines that are not messages are errors too.
+  client.onerror = count;
   signal.throwIfAborted();
   // The signal of a request does not cover an event stream that never names its endpoint.
   const stop = () => void client.close().catch(() => {});
@@ -220,7 +232,9 @@ async function connected(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  return clientOf(client, running);
+  return clientOf(client, running, () => {
+    unasked = 0;
+  });
 }
 
 type Request = <T extends z.ZodType>(
@@ -230,14 +244,18 @@ type Request = <T extends z.ZodType>(
   options?: McpRequestOptions,
 ) => Promise<z.output<T>>;
 
-/** Wraps the SDK's client and adds a tool that reads resources. `running` contains the unanswered requests. */
-function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
+/**
+ * Wraps the SDK's client and adds a tool that reads resources. `running` contains the unanswered requests, and `answered`
+ * is called after each answer.
+ */
+function clientOf(client: Client, running: Set<Promise<unknown>>, answered: () => void): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
   const request: Request = (method, params, schema, options = {}) => {
     const asked = { method, ...(params === undefined ? {} : { params }) };
     const answer = client.request(asked, schema, { timeout: NO_TIMEOUT, ...options });
     running.add(answer);
+    void answer.then(answered, () => {});
     return answer.finally(() => running.delete(answer));
   };
   const read = readerBy(request);

@@ -86,6 +86,7 @@ export class ProgramTransport implements Transport {
     let rest = '';
     try {
       for await (const piece of bounded(output, 'line')) {
+        if (this.#closing) break;
         const [first = '', ...more] = decoder.decode(piece, { stream: true }).split('\n');
         rest += first;
         for (const line of more) {

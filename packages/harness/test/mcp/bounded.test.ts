@@ -69,3 +69,30 @@ it.each([
   await expect(huge(5 * 2 ** 20)).rejects.toMatchObject({ server: 'x' });
   expect(JSON.stringify(await huge(3 * 2 ** 20))).toContain('characters more were left out');
 });
+
+/** A server that sends a line without end once a tool is called, and ignores its signals. */
+const flooding = (line: string) => `
+  process.on('SIGTERM', () => {});
+  const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  const tools = [{ name: 'flood', inputSchema: { type: 'object' } }];
+  require('readline').createInterface(process.stdin).on('line', (text) => {
+    const { id, method } = JSON.parse(text);
+    const info = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'f', version: '1' } };
+    if (method === 'initialize') answer(id, info);
+    if (method === 'tools/list') answer(id, { tools });
+    const flood = () => { while (process.stdout.write(${JSON.stringify(`${line}
+`)}.repeat(100))); process.stdout.once('drain', flood); };
+    if (method === 'tools/call') flood();
+  });`;
+
+it.each([
+  ['notifications', '{"jsonrpc":"2.0","method":"notifications/x"}'],
+  ['requests', '{"jsonrpc":"2.0","id":"a","method":"ping"}'],
+  ['answers that nobody asked for', '{"jsonrpc":"2.0","id":-1,"result":{}}'],
+  ['lines that are no messages', '{}'],
+  ['empty lines', ''],
+])('ends the connection to a server that sends %s without end', async (_, line) => {
+  const server = { command: process.execPath, args: ['-e', flooding(line)] };
+  const capability = await connect({ x: server }, { callTimeoutMs: 0, maxCallMs: 0 });
+  await expect(run(toolOf(capability, 'mcp__x__flood'), {})).rejects.toMatchObject({ code: 'mcp_lost' });
+});
