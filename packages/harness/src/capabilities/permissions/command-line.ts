@@ -22,6 +22,8 @@ const LITERAL =
 const NUMBER = /^(?:[^'\\]|'[^']*'|\\.)*?\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*)\1\n\s*\)"$/;
+/** Matches commands that write files which their words name. */
+const WRITES = /^(?:cp|ln|mv|tee|sed (?:-[nEr]+ )*-n?i) /;
 /** Matches builtins, which `PATH` does not change. */
 const FIXED = /^(?:cd|declare|echo|export|set)$/;
 export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
@@ -137,7 +139,7 @@ export class CommandLine {
     const isOpaque = !given[0]?.isKnown || (!effect.isKnown && isRun) || isFed;
     if (!effect.isKnown && this.#written.size > 0) this.isKnown = false;
     this.commands.push({ words, effect: isOpaque ? OPAQUE : effect });
-    if (/^(?:cp|ln|mv|tee)$/.test(name)) for (const word of words.slice(1)) this.#written.add(baseName(word));
+    if (WRITES.test(words.join(' '))) for (const word of words.slice(1)) this.#written.add(baseName(word));
     if (isShell) this.#read(line);
   }
 

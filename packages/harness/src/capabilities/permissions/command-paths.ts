@@ -72,9 +72,12 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
   }
   if (count * directories.size > MAX_PATHS) return undefined;
   const named = places(pieces.flat());
+  // Programs that walk from outside may come to any file.
+  const hasLeft = words.some((word, at) => LEADS.test(words[at - 1] ?? '') && isOut(word));
   const found: string[] = [];
   for (const { effect } of commands) {
     if (effect.below === undefined) continue;
+    if (hasLeft) return undefined;
     // A directory outside may contain the workspace.
     const begins = effect.below.some(isOut) ? [''] : new Set(places(effect.below));
     const below = (await Promise.all([...begins].map((begin) => filesIn(begin, effect)))).flat();

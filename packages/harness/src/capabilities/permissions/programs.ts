@@ -45,7 +45,7 @@ const AWK = String.raw`(?:\n-F.+)?\n(?:NR *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+
 const CURL = String.raw`(?:\n-(?:[HXAuowd]|-data|-header|-request|-max-time)\n.*|\n-[sSfLiIvk]+|\n(?:https?://)?[\w.:/@?&=#+,~][\w./:@?&=#+,~-]*)*`;
 const TESTS = String.raw`name|iname|path|type|not|o|a|maxdepth|mindepth|newer|mtime|mmin|size|empty|print0?|prune|\d\w*`;
 const TEST = String.raw`(?:\n-type\n\w|\n-not\n-path\n.+|\n-maxdepth\n\d+)*`;
-const EACH = String.raw`((?:\n[^-(!\n].*)*)${TEST}\n-name\n(.*)${TEST}\n-exec\n(?:cat|head|tail|wc|grep)(?:\n-[ncilhoqwEFH\d]+)*(?:\n[^-\n].*)?\n\{\}\n[;+]`;
+const EACH = String.raw`((?:\n[^-(!\n].*)*)${TEST}\n-name\n([^[\\\n]*)${TEST}\n-exec\n(?:cat|head|tail|wc|grep)(?:\n-[ncilhoqwEFH\d]+)*(?:\n[^-\n].*)?\n\{\}\n[;+]`;
 const GIT = String.raw`(?:\n-C\n.*|\n-c\n(?:user|color)\..*|\n--no-pager)*\n`;
 /** Git commands that print nothing of what was added before. */
 const QUIET =

@@ -155,6 +155,60 @@ export const HOSTILE: readonly string[] = [
   'coproc cat .e*',
   'enable -f ./x y',
   'read PATH < a.txt; cat a.txt',
+  // Folders that the line reaches from outside.
+  'cd ..; cp -r x k',
+  'cd ..; git diff x/docs x/sub',
+  'cd ..; tar cf k x',
+  'cd /; grep -r KEY w/sub',
+  'env -C sub grep -r KEY',
+  // Patterns that a program reads in its own way.
+  "find . -name '[.]env' -exec cat {} +",
+  "find . -name '?env' -exec cat {} +",
+  "npx prettier 'sub/*'",
+  'npx prettier --check',
+  'node_modules/.bin/prettier sub',
+  // Two folders, of which Git compares all files outside of a repository.
+  'git diff docs sub',
+  'git diff --stat -- docs sub',
+  // What an earlier part of the line changed.
+  "sed -i 's/run/cat .e*/' run.sh; sh run.sh",
+  "sed -i 's/true/cat .e*/' Makefile; make",
+  "printf 'all:\\n\\tcat .e*' > Makefile; make",
+  "echo '{}' > package.json; npm test",
+  "echo 'cat .e*' > .git/hooks/pre-commit; git commit --allow-empty -m x; ./x",
+  'cp /usr/bin/zip k; ./k -r - .',
+  'ln -s /bin/grep k; ./k -r KEY',
+  'mkdir b; cp /bin/grep b/; b/grep -r KEY',
+  'git mv sub k',
+  'git update-index --add links/hard/page; git diff --cached',
+  'git --work-tree=sub add -A',
+  // Variables that hold options or programs.
+  'npm_config_script_shell=./x npm test',
+  'env npm_config_userconfig=links/hard/page npm test',
+  'MAKEFILES=x make',
+  'NODE_OPTIONS=--require=./x node y',
+  'GIT_EXTERNAL_DIFF=./x git diff',
+  'export BASH_ENV=x; bash y',
+  // Lists of names, and code, in plain words.
+  'strings @list',
+  'tar cTf list k',
+  'tar cf k --directory=sub .',
+  'curl -K list',
+  'diff --from-file=a.txt sub',
+  'cpio -o < list',
+  'git rev-list --stdin < list',
+  '{ echo --files0-from=list; find .; } | xargs -I{} wc {}',
+  'node --import data:text/javascript,x%28%29 y',
+  'python3 -m zipfile -c k sub',
+  'npm pack; tar xf k.tgz',
+  'npx -c ls',
+  // Programs that nobody listed.
+  '7z a k .',
+  'install -D sub/page k',
+  'busybox grep -r KEY',
+  'shuf links/hard/page',
+  // An ignore file with `!.env` makes it search hidden files.
+  'rg KEY',
 ];
 
 /** Lines that run more than the program which a rule allows with any words. */
