@@ -16,8 +16,8 @@ export interface RecordedCompaction {
   /** Index of the first message after it. */
   readonly beforeIndex: number;
   /** Tokens of the context, if the recording has the number. */
-  readonly tokensBefore?: number;
-  readonly summary?: string;
+  readonly tokensBefore?: number | undefined;
+  readonly summary?: string | undefined;
 }
 
 /** An agent's conversation, read from its log. Each call is directly followed by its result. */

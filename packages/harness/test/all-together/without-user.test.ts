@@ -66,7 +66,7 @@ describe('calls without a user', () => {
     await workspace.write('agents/agent/sessions/s.log.jsonl', `${JSON.stringify(userMessage(CANARY))}\n`);
     await workspace.write('agents/agent/memory/2020-01-01.md', `- ${CANARY}\n`);
     const report = await service.maintain();
-    expect(report).toMatchObject({ scopes: 1, flushed: 0, consolidated: 0, archived: 0, failures: [] });
+    expect(report).toMatchObject({ scopes: 1, flushed: 0, consolidated: 0, failures: [] });
     expect(await workspace.stat('agents/agent/MEMORY.md')).toBeUndefined();
   });
 });

@@ -1,9 +1,10 @@
 import type { ContentBlock } from '@x/core';
-import { anthropicDialect, geminiDialect, readBlocks } from '@x/core/messages';
+import { isObject } from '@x/core/internal';
+import { anthropicDialect, geminiDialect, partsOf, readBlocks } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { followedLast } from './follow-branch.js';
-import { importerOf } from './importer.js';
+import { type Importer, importerOf } from './importer.js';
 
 const usageSchema = z.looseObject({
   input_tokens: z.number(),
@@ -12,7 +13,13 @@ const usageSchema = z.looseObject({
   cache_creation_input_tokens: z.number().nullish(),
 });
 
-const entrySchema = z.looseObject({
+/** A row may be the result of a call itself, without a message around it. */
+const withMessage = (row: unknown) =>
+  isObject(row) && row.type === 'tool_result' && 'tool_use_id' in row
+    ? { ...row, message: { content: [row] } }
+    : row;
+
+const rowSchema = z.looseObject({
   type: z.string(),
   subtype: z.string().optional(),
   uuid: z.string().optional(),
@@ -49,12 +56,14 @@ const entrySchema = z.looseObject({
     .optional()
     .catch(undefined),
 });
+const entrySchema = z.preprocess(withMessage, rowSchema);
 
-type Entry = z.output<typeof entrySchema>;
+type Entry = z.output<typeof rowSchema>;
 
 /** Matches the beginning of what the program writes in the user's role. */
 const WRITTEN_BY_PROGRAM =
-  /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-std(?:out|err)|task-notification|system-reminder|ide_\w+|user-memory-input)>|\[Request interrupted by user)/;
+  /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-std(?:out|err)|task-notification|system-reminder|ide_\w+|user-memory-input|qwen:[\w-]+)>|\[Request interrupted by user)/;
+const REMINDER_END = '</system-reminder>';
 const SPOKEN = ['user', 'assistant', 'tool_result'];
 
 /**
@@ -76,14 +85,39 @@ export const claudeCode = importerOf({
   },
   tree: {
     parent: 'parentUuid',
-    rowOf(value) {
-      const entry = entrySchema.safeParse(value).data;
-      return entry && { ...rowOf(entry), isSpoken: isSpoken(entry) && !isAside(entry) };
-    },
+    rowOf: (value) =>
+      entrySchema
+        .transform((entry) => ({ ...rowOf(entry), isSpoken: isSpoken(entry) && !isAside(entry) }))
+        .safeParse(value).data,
   },
   choose,
   readEntry,
 });
+
+/**
+ * Session files of Factory Droid, `~/.factory/sessions/<project>/<session>.jsonl`: the rows of Claude Code with other names of their
+ * fields.
+ */
+export const droid: Importer = {
+  ...claudeCode,
+  format: 'droid',
+  describes: 'session files of Factory Droid (JSONL)',
+  recognizes: (value) => isObject(value) && (value.type === 'session_start' || holdsCall(value)),
+  tree: { parent: 'parentId', rowOf: (value) => claudeCode.tree?.rowOf(renamed(value)) },
+  read: (values, ...others) => claudeCode.read(values.map(renamed), ...others),
+};
+
+function renamed(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const { message, type, id, parentId } = value;
+  return { ...value, type: isObject(message) ? message.role : type, uuid: id, parentUuid: parentId };
+}
+
+/** Tests for a message with calls or results as Anthropic writes them. Those of pi have other types. */
+function holdsCall({ type, message }: Readonly<Record<string, unknown>>): boolean {
+  const parts = type === 'message' && isObject(message) ? partsOf(message.content) : [];
+  return parts.some((part) => part.type === 'tool_use' || part.type === 'tool_result');
+}
 
 function isAside({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
   return isSidechain === true || caller != null;
@@ -97,14 +131,14 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   const { type, message, timestamp: at, usageMetadata } = entry;
   builder.identify({ id: entry.sessionId ?? entry.session_id });
   if (entry.subtype === 'compact_boundary' || entry.subtype === 'chat_compression') {
-    const tokensBefore = entry.compactMetadata?.preTokens;
-    builder.compaction(tokensBefore === undefined ? {} : { tokensBefore });
+    builder.compaction({ tokensBefore: entry.compactMetadata?.preTokens });
     return;
   }
   if (message === undefined || !isSpoken(entry)) return;
   if (entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
-  const wasTyped = entry.isMeta === true ? () => false : (text: string) => !WRITTEN_BY_PROGRAM.test(text);
-  builder.message(type === 'assistant' ? type : 'user', blocksOf(entry).map(typedCommand), {
+  const wasTyped = (text: string) =>
+    entry.isMeta !== true && entry.subtype !== 'notification' && !WRITTEN_BY_PROGRAM.test(text);
+  builder.message(type === 'assistant' ? type : 'user', blocksOf(entry).flatMap(typedIn), {
     at,
     answer: message.id,
     wasTyped,
@@ -112,31 +146,30 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   if (type !== 'assistant') return;
   builder.identify({ model: message.model ?? entry.model });
   if (message.usage !== undefined) {
-    const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } =
-      message.usage;
-    builder.usage({
-      inputTokens: input_tokens,
-      outputTokens: output_tokens,
-      cachedInputTokens: cache_read_input_tokens ?? 0,
-      cacheWriteTokens: cache_creation_input_tokens ?? 0,
-    });
+    const { input_tokens, output_tokens, cache_read_input_tokens: read, ...written } = message.usage;
+    builder.usage(input_tokens, output_tokens, read ?? 0, written.cache_creation_input_tokens ?? 0);
   } else if (usageMetadata !== undefined) {
     const { promptTokenCount: input, candidatesTokenCount, cachedContentTokenCount: cached } = usageMetadata;
-    builder.usage({
-      inputTokens: Math.max(0, input - cached),
-      outputTokens: candidatesTokenCount,
-      cachedInputTokens: cached,
-      cacheWriteTokens: 0,
-    });
+    builder.usage(input - cached, candidatesTokenCount, cached);
   }
 }
 
-/** Unwraps a typed command, which is logged as elements. Its arguments are the user's own words. */
-function typedCommand(block: ContentBlock): ContentBlock {
-  if (block.type !== 'text' || !block.text.trimStart().startsWith('<command-')) return block;
+/** Unwraps a typed command, which is logged as elements, and a text behind a reminder. Both are the user's own words. */
+function typedIn(block: ContentBlock): readonly ContentBlock[] {
+  if (block.type !== 'text') return [block];
+  const end = block.text.trimStart().startsWith('<system-reminder>')
+    ? block.text.lastIndexOf(REMINDER_END) + REMINDER_END.length
+    : 0;
+  const said = block.text.slice(end);
+  if (end > 0 && said.trim() !== '')
+    return [
+      { type: 'text', text: block.text.slice(0, end) },
+      ...typedIn({ type: 'text', text: said.trim() }),
+    ];
+  if (!block.text.trimStart().startsWith('<command-')) return [block];
   const inside = (tag: string) => block.text.split(`<${tag}>`, 2)[1]?.split(`</${tag}>`, 1)[0]?.trim() ?? '';
   const words = inside('command-args');
-  return words === '' ? block : { type: 'text', text: `${inside('command-name')} ${words}` };
+  return words === '' ? [block] : [{ type: 'text', text: `${inside('command-name')} ${words}` }];
 }
 
 /**

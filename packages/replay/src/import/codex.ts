@@ -64,12 +64,7 @@ const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationB
     const usage = payload.type === 'token_count' ? usageSchema.safeParse(payload).data : undefined;
     if (usage === undefined) return;
     const { input_tokens, cached_input_tokens, output_tokens } = usage.info.last_token_usage;
-    builder.usage({
-      inputTokens: Math.max(0, input_tokens - cached_input_tokens),
-      cachedInputTokens: cached_input_tokens,
-      cacheWriteTokens: 0,
-      outputTokens: output_tokens,
-    });
+    builder.usage(input_tokens - cached_input_tokens, output_tokens, cached_input_tokens);
   },
   compacted({ payload }, builder) {
     const { message } = payload;

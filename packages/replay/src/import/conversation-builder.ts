@@ -135,10 +135,11 @@ export class ConversationBuilder {
     });
   }
 
-  /** Sets the usage of the last answer. */
-  usage(usage: Usage): void {
+  /** Sets the usage of the last answer, in tokens. `fresh` leaves out what the cache had. */
+  usage(fresh: number, outputTokens: number, cachedInputTokens = 0, cacheWriteTokens = 0): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
-    if (last !== undefined) last.usage = usage;
+    const inputTokens = Math.max(0, fresh);
+    if (last !== undefined) last.usage = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens };
   }
 
   compaction(about: Omit<RecordedCompaction, 'beforeIndex'> = {}): void {

@@ -73,14 +73,10 @@ const readers: {
 } = {
   'session.start': ({ sessionId: id, selectedModel: model }, _, builder) => builder.identify({ id, model }),
   'session.model_change': ({ newModel: model }, _, builder) => builder.identify({ model }),
-  'session.compaction_complete': (
-    { summaryContent: summary, preCompactionTokens: tokensBefore },
-    _,
-    builder,
-  ) =>
+  'session.compaction_complete': (compacted, _, builder) =>
     builder.compaction({
-      ...(summary === undefined ? {} : { summary }),
-      ...(tokensBefore === undefined ? {} : { tokensBefore }),
+      summary: compacted.summaryContent,
+      tokensBefore: compacted.preCompactionTokens,
     }),
   'system.message': ({ content }, _, builder) => builder.system(content),
   'user.message': ({ content, source }, { timestamp: at }, builder) =>

@@ -92,12 +92,7 @@ export const geminiCli = importerOf({
     builder.message('assistant', [thinking, ...said, ...calls], placed);
     if (row.tokens == null) return;
     const { input, output, cached } = row.tokens;
-    builder.usage({
-      inputTokens: Math.max(0, input - cached),
-      outputTokens: output,
-      cachedInputTokens: cached,
-      cacheWriteTokens: 0,
-    });
+    builder.usage(input - cached, output, cached);
   },
 });
 

@@ -1,7 +1,7 @@
 import { isObject } from '@x/core/internal';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
-import { claudeCode } from './claude-code.js';
+import { claudeCode, droid } from './claude-code.js';
 import { codex } from './codex.js';
 import { ConversationBuilder } from './conversation-builder.js';
 import { copilotCli } from './copilot-cli.js';
@@ -24,6 +24,7 @@ import { aiSdkUiMessages } from './ui-messages.js';
 const importers: readonly Importer[] = [
   codex,
   claudeCode,
+  droid,
   pi,
   geminiCli,
   opencode,

@@ -12,7 +12,7 @@ const ROLES = {
 
 const fields = z.looseObject({
   id: z.string().nullish(),
-  content: z.union([z.string(), z.array(z.unknown())]).default(''),
+  content: z.union([z.string(), z.array(z.unknown())]),
   tool_calls: z
     .array(z.looseObject({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() }))
     .nullish()

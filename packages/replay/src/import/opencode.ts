@@ -74,12 +74,7 @@ export const opencode = importerOf({
     builder.identify({ model: info.modelID });
     if (info.tokens === undefined) return;
     const { input, output, cache } = info.tokens;
-    builder.usage({
-      inputTokens: input,
-      outputTokens: output,
-      cachedInputTokens: cache.read,
-      cacheWriteTokens: cache.write,
-    });
+    builder.usage(input, output, cache.read, cache.write);
   },
 });
 

@@ -89,11 +89,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   if (entry.type === 'session') {
     builder.identify({ id: entry.id });
   } else if (entry.type === 'compaction') {
-    const { summary, tokensBefore } = entry;
-    builder.compaction({
-      ...(summary === undefined ? {} : { summary }),
-      ...(tokensBefore === undefined ? {} : { tokensBefore }),
-    });
+    builder.compaction({ summary: entry.summary, tokensBefore: entry.tokensBefore });
   } else if (entry.type === 'branch_summary' || entry.type === 'custom_message') {
     builder.message('user', readParts(entry.summary ?? entry.content), { at, ...PRINTED });
   } else if (entry.type === 'message') {
@@ -113,12 +109,7 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
       builder.message(parsed.role, readParts(parsed.content), { at, answer: id });
       if (parsed.usage === undefined) return;
       const { input, output, cacheRead, cacheWrite } = parsed.usage;
-      builder.usage({
-        inputTokens: input,
-        outputTokens: output,
-        cachedInputTokens: cacheRead,
-        cacheWriteTokens: cacheWrite,
-      });
+      builder.usage(input, output, cacheRead, cacheWrite);
       return;
     }
     case 'toolResult': {

@@ -39,7 +39,11 @@ export const openaiChat = importerOf({
 export const anthropicMessages = importerOf({
   format: 'anthropic-messages',
   describes: "messages of Anthropic's Messages API (JSON array or JSONL)",
-  entry: anthropicDialect.schema,
+  // A result may stand alone, without a message around it.
+  entry: z.preprocess(
+    (value) => (isObject(value) && value.type === 'tool_result' ? { role: 'user', content: [value] } : value),
+    anthropicDialect.schema,
+  ),
   recognizes: (value) =>
     holds(value, 'tool_use', 'tool_result') && anthropicDialect.schema.safeParse(value).success,
   readEntry: messagesIn(anthropicDialect),

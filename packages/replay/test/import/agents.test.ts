@@ -130,3 +130,82 @@ it('reads what Claude Code prints with --output-format stream-json', () => {
   expect(messages.flatMap((message) => toolResultsOf(message))[0]?.isError).toBe(true);
   expect([unread, model, usage.length]).toEqual([{}, 'some-model', 1]);
 });
+
+describe('a log of Factory Droid', () => {
+  const said = (id: string, parentId: string, role: string, content: unknown) => ({
+    ...{ type: 'message', id, parentId, timestamp: at },
+    message: { role, content },
+  });
+  const rows = [
+    { type: 'session_start', id: 's-1', version: 2 },
+    said('m1', 's-1', 'user', [{ type: 'text', text: 'Run it' }]),
+    said('m2', 'm1', 'assistant', [
+      { type: 'tool_use', id: 't1', name: 'Execute', input: { command: 'ls' } },
+    ]),
+    said('m3', 'm2', 'user', [{ type: 'tool_result', tool_use_id: 't1', content: 'a.txt' }]),
+    said('m4', 'm3', 'assistant', [{ type: 'text', text: 'Done' }]),
+  ];
+
+  it.each([
+    ['whole', rows],
+    ['without its first row', rows.slice(1)],
+  ])('is not taken for one of pi: %s', (_, some) => {
+    const { format, messages, unread } = importConversation(jsonl(...some));
+    expect(format).toBe('droid');
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 't1', toolName: 'Execute' }]);
+    expect(unread).toEqual(some === rows ? {} : { 'gap in the chain of rows': 1 });
+  });
+
+  it('leaves out what was rewound, and bridges a row that was lost', () => {
+    const again = said('m5', 'm3', 'assistant', [{ type: 'text', text: 'Else' }]);
+    expect(importConversation(jsonl(...rows, again)).unread).toEqual({
+      'message of a branch that was given up': 1,
+    });
+    const torn = rows.filter((row) => row !== rows[3]);
+    expect(importConversation(jsonl(...torn)).unread).toEqual({ 'gap in the chain of rows': 1 });
+  });
+});
+
+it('says that the events of Droid’s exec are no format that it knows', () => {
+  const rows = [
+    { type: 'system', session_id: 's', timestamp: at, model: 'm' },
+    { type: 'message', session_id: 's', timestamp: at, role: 'user', text: 'Run it' },
+    {
+      type: 'tool_call',
+      session_id: 's',
+      timestamp: at,
+      toolCallId: 'c1',
+      toolName: 'Shell',
+      parameters: {},
+    },
+    { type: 'tool_result', session_id: 's', timestamp: at, toolCallId: 'c1', value: 'a.txt' },
+  ];
+  expect(() => importConversation(jsonl(...rows))).toThrow('No entry has a shape that is known.');
+});
+
+describe('a result without a message around it', () => {
+  const result = { type: 'tool_result', tool_use_id: 't1', content: 'a.txt', is_error: true };
+  const call = [{ type: 'tool_use', id: 't1', name: 'Bash', input: {} }];
+
+  it.each([
+    [
+      'claude-code',
+      [
+        { type: 'user', timestamp: at, message: { role: 'user', content: 'Run it' } },
+        { type: 'assistant', timestamp: at, message: { role: 'assistant', content: call } },
+        { ...result, timestamp: at },
+      ],
+    ],
+    [
+      'anthropic-messages',
+      [{ role: 'user', content: 'Run it' }, { role: 'assistant', content: call }, result],
+    ],
+  ])('is read in %s', (name, rows) => {
+    const { format, messages, unread } = importConversation(JSON.stringify(rows));
+    expect([format, unread]).toEqual([name, {}]);
+    expect(messages.flatMap(toolResultsOf)).toMatchObject([
+      { toolUseId: 't1', toolName: 'Bash', isError: true, output: [{ text: 'a.txt' }] },
+    ]);
+  });
+});

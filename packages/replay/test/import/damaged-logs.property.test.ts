@@ -38,6 +38,20 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     },
     rewind: () => undefined,
   },
+  droid: {
+    first: [{ type: 'session_start', id: 's', version: 2 }],
+    row({ kind, id, before, call }) {
+      const role = kind === 'question' || kind === 'result' ? 'user' : 'assistant';
+      const content = {
+        question: text(id),
+        call: [{ type: 'tool_use', id: call, name: 'Read', input: { file_path: words(id) } }],
+        result: [{ type: 'tool_result', tool_use_id: call, content: words(id) }],
+        answer: text(id),
+      }[kind];
+      return { type: 'message', id, parentId: before, message: { role, content } };
+    },
+    rewind: () => undefined,
+  },
   pi: {
     first: [{ type: 'session', id: 's' }],
     row({ kind, id, before, call }) {

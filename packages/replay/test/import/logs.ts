@@ -143,6 +143,22 @@ export const logs = {
     }),
     entry('e-4', 'e-3', { role: 'assistant', content: [{ type: 'text', text: 'It is missing.' }] }),
   ),
+  droid: lines(
+    { type: 'session_start', id: 's-1', version: 2, cwd: '/project' },
+    entry('e-1', 's-1', { role: 'user', content: [{ type: 'text', text: 'Read src/app.ts' }] }),
+    entry('e-2', 'e-1', {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'tool_use', id: 'c-1', name: 'Read', input: { path: 'src/app.ts' } },
+      ],
+    }),
+    entry('e-3', 'e-2', {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c-1', content: 'no such file', is_error: true }],
+    }),
+    entry('e-4', 'e-3', { role: 'assistant', content: [{ type: 'text', text: 'It is missing.' }] }),
+  ),
   'x-session-log': lines(
     said('user', [{ type: 'text', text: 'Read src/app.ts' }]),
     said('assistant', [

@@ -31,6 +31,11 @@ it.each([
   ['a command without words', claude('<command-name>/clear</command-name>\n<command-args></command-args>')],
   ['an interruption', claude([text('[Request interrupted by user for tool use]')])],
   ['a reminder', claude([text('<system-reminder>\nx\n</system-reminder>')])],
+  [
+    'the context of a hook',
+    claude('<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>'),
+  ],
+  ['a notification', claude('A task ended.', { subtype: 'notification' })],
   ['the environment', codex('<environment_context>\n  <cwd>/p</cwd>\n</environment_context>')],
   [
     'the instructions of a project',
@@ -49,6 +54,14 @@ it('marks what our own harness wrote in the user’s role', () => {
   expect(textsOf([said, userMessage('a note', { kind: 'synthetic' }), task])).toEqual({
     typed: ['fix it'],
     written: ['a note', 'a task'],
+  });
+});
+
+it('tells a reminder and the words behind it apart', () => {
+  const reminder = '<system-reminder>\nx\n</system-reminder>';
+  expect(textsOf([claude(`${reminder}\n\n${reminder}\n\nfix it`)])).toEqual({
+    typed: ['fix it'],
+    written: [`${reminder}\n\n${reminder}`],
   });
 });
 
