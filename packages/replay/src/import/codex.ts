@@ -25,11 +25,6 @@ const usageSchema = z.looseObject({
   }),
 });
 
-/** What the program writes in the user's role is one element, or the instructions of a project. */
-const WRITTEN_BY_PROGRAM =
-  /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec)>|# AGENTS\.md instructions)/;
-const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
-
 type Line = z.output<typeof lineSchema>;
 
 /**
@@ -53,7 +48,7 @@ const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationB
     if (typeof payload.model === 'string') builder.identify({ model: payload.model });
   },
   response_item({ payload, timestamp }, builder) {
-    readItem(payload, { at: timestamp, wasTyped }, builder);
+    readItem(payload, timestamp, builder);
   },
   event_msg({ payload }, builder) {
     if (payload.type === 'thread_rolled_back') {

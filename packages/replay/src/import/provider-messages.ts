@@ -11,7 +11,7 @@ import {
   readBlocks,
 } from '@x/core/messages';
 import * as z from 'zod';
-import type { ConversationBuilder, Placed } from './conversation-builder.js';
+import type { ConversationBuilder } from './conversation-builder.js';
 import { type Importer, importerOf } from './importer.js';
 
 /** Reads messages one by one. Adjacent answers stay separate, because these formats have one message for each. */
@@ -101,16 +101,21 @@ export const openaiResponses: Importer = {
   describes: "items of OpenAI's Responses API (JSON array or JSONL)",
   recognizes: (value) => item.safeParse(value).success,
   read(values, builder) {
-    for (const value of values) readItem(value, {}, builder);
+    for (const value of values) readItem(value, undefined, builder);
   },
 };
 
 /** Items without a role. Those that the provider made itself have no call id. */
 const known = z.union([item, z.looseObject({ type: z.string().regex(/_call$|^compaction|^mcp_/) })]);
 
+/** Matches what Codex writes in the user's role: one element, or the instructions of a project. */
+const WRITTEN_BY_PROGRAM =
+  /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec)>|# AGENTS\.md instructions)/;
+const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
+
 /** Adds one item. Calls that the provider ran itself, such as a web search, have no result in the log. */
-export function readItem(value: unknown, placed: Placed, builder: ConversationBuilder): void {
+export function readItem(value: unknown, at: string | undefined, builder: ConversationBuilder): void {
   if (isObject(value) && (typeof value.role === 'string' || known.safeParse(value).success))
-    builder.message(itemRole(value), readBlocks(openaiItems, value), placed);
+    builder.message(itemRole(value), readBlocks(openaiItems, value), { at, wasTyped });
   else builder.unread('item of another shape');
 }

@@ -48,6 +48,11 @@ it.each([
   expect(written).toHaveLength(1);
 });
 
+it('marks what early versions of Codex wrote, which logged bare items', () => {
+  const rows = ['<environment_context>\n  <cwd>/p</cwd>\n</environment_context>', 'fix it'];
+  expect(textsOf(rows.map((row) => codex(row).payload))).toEqual({ typed: ['fix it'], written: [rows[0]] });
+});
+
 it('marks what our own harness wrote in the user’s role', () => {
   const said = userMessage('fix it');
   const task = userMessage([{ type: 'text', text: 'a task', origin: 'agent' }]);
