@@ -61,7 +61,7 @@ describe('version 3, the SDK’s own mock', () => {
     });
     expect(model).toMatchObject({ id: 'mock-provider:mock-model-id', contextWindow: 1_000 });
     const signal = new AbortController().signal;
-    const tools = [{ name: 'a', description: 'A', inputSchema: { type: 'object' } }];
+    const tools = [{ name: 'a', description: 'A', inputSchema: { type: 'object', properties: {} } }];
     expect(await model.generate({ ...request, tools, temperature: 0, maxOutputTokens: 7, signal })).toEqual({
       content: [{ type: 'text', text: 'Hello', providerMetadata: { acme: { itemId: 'i1' } } }],
       finishReason: 'stop',

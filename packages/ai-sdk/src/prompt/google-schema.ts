@@ -5,11 +5,13 @@ const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/;
 /** Keywords whose values have names of the user's as keys. */
 const NAMED = ['properties', '$defs', 'definitions'];
 
-type Fields = { $ref?: unknown; type?: unknown; enum?: unknown; const?: unknown };
+const FORMAT = /^(?:date-time|enum|float|double|int32|int64)$/;
+
+type Fields = { $ref?: unknown; type?: unknown; enum?: unknown; const?: unknown; format?: unknown };
 
 /**
- * A schema without what Google's package refuses: references that lead in a circle, or not to a definition of the root, and values of mixed
- * types. What they described may be anything. The tool still checks its input by the whole schema.
+ * Returns a schema without what Google or its package rejects: references that lead in a circle, or not to a definition of the root, values of
+ * mixed types, empty values, and formats. What they described may be anything. The tool still checks its input by the whole schema.
  */
 export function googleSchema(schema: JsonObject): JsonObject {
   const root = structuredClone(schema) as Record<string, unknown>;
@@ -25,6 +27,7 @@ export function googleSchema(schema: JsonObject): JsonObject {
       if (isObject(target) && !open.has(target)) visit(target);
       else delete fields.$ref;
     }
+    if (!FORMAT.test(String(fields.format))) delete fields.format;
     if (!isOfOneType(fields)) {
       delete fields.enum;
       delete fields.const;
@@ -46,6 +49,7 @@ function isOfOneType({ type, enum: list, const: only }: Fields): boolean {
   const values = [list ?? only].flat().filter((value) => value !== null || !isNullable);
   const [kind, ...others] = new Set(values.map((value) => typeof value));
   const allowed = [type ?? kind].flat();
+  if (values.includes('')) return false;
   if (kind === 'number' && allowed.includes('integer')) return values.every(Number.isInteger);
   return others.length === 0 && /^(?:string|number|boolean)$/.test(kind ?? '') && allowed.includes(kind);
 }

@@ -44,3 +44,19 @@ it('keeps values of one type, and fields that are called as keywords are', () =>
   const schema = { properties: { ...named, list: { anyOf: values } } };
   expect(googleSchema(schema)).toEqual(schema);
 });
+
+it('leaves out formats and values that Google rejects', () => {
+  const time = { type: 'string', format: 'date-time' };
+  expect(
+    googleSchema({
+      properties: {
+        address: { type: 'string', format: 'uri' },
+        time,
+        format: { type: 'string' },
+        choice: { type: 'string', enum: ['', 'a'] },
+      },
+    }),
+  ).toEqual({
+    properties: { address: { type: 'string' }, time, format: { type: 'string' }, choice: { type: 'string' } },
+  });
+});

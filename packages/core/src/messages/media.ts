@@ -21,6 +21,7 @@ const BEGINNINGS: readonly (readonly [mediaType: string, beginning: string])[] =
   ['image/gif', 'GIF8'],
   ['image/webp', 'RIFF????WEBP'],
   ['image/heic', '????ftyphei'],
+  ['image/avif', '????ftypavif'],
   ['image/tiff', 'II*\0'],
   ['image/tiff', 'MM\0*'],
   ['application/pdf', '%PDF-'],

@@ -1,20 +1,69 @@
-import { isObject, type JsonObject } from '../lib/json.js';
+import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { wellFormed } from '../lib/well-formed.js';
 import type { ToolDefinition } from '../model/model.js';
 
+/** Keywords whose value holds schemas by name, a list of schemas, or one schema. */
+const NAMED = /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
+const LISTED = /^(?:anyOf|oneOf|allOf)$/;
+const SINGLE = /^(?:items|additionalProperties|not|if|then|else|contains)$/;
+/** A name of an input that every provider accepts. */
+const NAME = /^[\w.-]{1,64}$/;
+
+const known = new WeakMap<JsonObject, ReturnType<typeof sendableInput>>();
+
 /**
- * The definition of a tool as every provider accepts it: well-formed texts, and a schema of an object without alternatives at its top. The
- * properties of all alternatives become properties of the object. The tool still checks its input by the whole schema.
+ * Returns the definition of a tool as every provider accepts it: well-formed texts, and a schema of an object without alternatives at its
+ * top. The properties of all alternatives become properties of the object. Tuples become lists. If providers reject the name of an input,
+ * the description tells of it. The tool still checks its input by the whole schema.
  */
-export function sendableTool(tool: ToolDefinition): ToolDefinition {
-  const whole = wellFormed(tool);
-  const { anyOf, oneOf, allOf, not, enum: values, ...rest } = whole.inputSchema;
-  const special = [anyOf, oneOf, allOf, not, values];
-  if (rest.type === 'object' && special.every((keyword) => keyword === undefined)) return whole;
-  const parts = [...special.slice(0, 3).flat(), rest];
-  const properties = parts.map((part) =>
-    isObject(part) && isObject(part.properties) ? part.properties : {},
-  );
-  const inputSchema = { ...rest, type: 'object', properties: Object.assign({}, ...properties) } as JsonObject;
-  return { ...whole, inputSchema };
+export function sendableTool({ inputSchema: given, ...tool }: ToolDefinition): ToolDefinition {
+  const input = known.get(given) ?? sendableInput(wellFormed(given));
+  known.set(given, input);
+  const { description, ...rest } = wellFormed(tool);
+  return { ...rest, description: description + input.more, inputSchema: input.schema };
+}
+
+function sendableInput({ anyOf, oneOf, allOf, not, enum: values, $schema, ...rest }: JsonObject) {
+  const own = soundSchema(rest);
+  const parts = [anyOf, oneOf, allOf].flat().map((part = {}) => soundPart(part));
+  const properties: JsonObject = Object.assign({}, ...[...parts, own].map((part) => part.properties));
+  const schema: JsonObject = { ...own, type: 'object', properties };
+  const odd = Object.entries(properties).filter(([name]) => !NAME.test(name));
+  if (odd.length === 0) return { schema, more: '' };
+  const told = JSON.stringify({ properties: Object.fromEntries(odd), required: own.required });
+  const sound = Object.entries(properties).filter(([name]) => NAME.test(name));
+  const { additionalProperties, ...open } = schema;
+  return {
+    schema: soundSchema({ ...open, properties: Object.fromEntries(sound) }),
+    more: `\nIt also takes these inputs, by exactly these names: ${told}`,
+  };
+}
+
+/** Rewrites a schema and its parts without what some provider rejects, though it is valid JSON Schema. */
+function soundSchema(schema: JsonObject): JsonObject {
+  const { items, prefixItems, additionalItems, required, ...rest } = schema;
+  const parts = Object.entries(rest).map(([key, value]): [string, JsonValue] => {
+    if (LISTED.test(key) && Array.isArray(value)) return [key, value.map(soundPart)];
+    if (SINGLE.test(key) && isObject(value)) return [key, soundSchema(value)];
+    if (!NAMED.test(key) || !isObject(value)) return [key, value];
+    return [key, Object.fromEntries(Object.entries(value).map(([name, part]) => [name, soundPart(part)]))];
+  });
+  const sound: JsonObject = Object.fromEntries(parts);
+  const tuple = prefixItems ?? items;
+  const list =
+    Array.isArray(tuple) && tuple.length > 0 ? { anyOf: tuple.map(soundPart) } : soundPart(items ?? true);
+  const needed = [required ?? []]
+    .flat()
+    .filter((name) => Object.hasOwn(Object(sound.properties), String(name)));
+  return {
+    ...sound,
+    ...([schema.type].flat().includes('array') || tuple !== undefined ? { items: list } : {}),
+    ...(needed.length > 0 ? { required: [...new Set(needed)] } : {}),
+  };
+}
+
+/** A boolean is a valid schema. */
+function soundPart(part: JsonValue): JsonObject {
+  if (isObject(part)) return soundSchema(part);
+  return part === false ? { not: {} } : {};
 }

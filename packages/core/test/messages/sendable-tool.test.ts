@@ -1,3 +1,4 @@
+import type { JsonObject } from '@x/core';
 import { expect, it } from 'vitest';
 import { sendableTool } from '../../src/messages/sendable-tool.js';
 
@@ -6,7 +7,8 @@ const path = { type: 'object', properties: { path: { type: 'string' } }, require
 
 it('leaves a sound definition as it is', () => {
   const sound = { ...tool, inputSchema: path };
-  expect(sendableTool(sound)).toBe(sound);
+  expect(sendableTool(sound)).toEqual(sound);
+  expect(sendableTool(sound).inputSchema).toBe(sendableTool(sound).inputSchema);
 });
 
 it('puts the properties of alternatives into one object', () => {
@@ -23,4 +25,55 @@ it('puts the properties of alternatives into one object', () => {
 it('makes the texts of a definition well-formed', () => {
   const half = { name: 'look', description: 'Looks \ud83d', inputSchema: path };
   expect(sendableTool(half).description).toBe('Looks \ufffd');
+});
+
+const sent = (inputSchema: JsonObject) => sendableTool({ ...tool, inputSchema });
+
+it.each<[string, JsonObject, JsonObject]>([
+  [
+    'tuples',
+    { type: 'array', items: [{ type: 'string' }, true] },
+    { type: 'array', items: { anyOf: [{ type: 'string' }, {}] } },
+  ],
+  [
+    'tuples of draft 2020-12',
+    { prefixItems: [{ type: 'string' }], items: false },
+    { items: { anyOf: [{ type: 'string' }] } },
+  ],
+  ['lists of anything', { type: ['array', 'null'] }, { type: ['array', 'null'], items: {} }],
+  [
+    'booleans',
+    { anyOf: [true, { not: {} }], additionalProperties: false },
+    { anyOf: [{}, { not: {} }], additionalProperties: false },
+  ],
+  [
+    'required fields that are not there',
+    { properties: { b: false }, required: ['b', 'b', 'c'] },
+    { properties: { b: { not: {} } }, required: ['b'] },
+  ],
+  [
+    'values that look like schemas',
+    { default: { items: [1] }, enum: [{ type: 'array' }] },
+    { default: { items: [1] }, enum: [{ type: 'array' }] },
+  ],
+])('writes %s as all providers accept them, at any depth', (_, given, expected) => {
+  const nested = (part: JsonObject) => ({
+    type: 'object',
+    properties: { a: { items: { allOf: [part] }, type: 'array' } },
+  });
+  expect(sent(nested(given)).inputSchema).toEqual(nested(expected));
+});
+
+it('tells in the description of inputs whose names providers reject', () => {
+  const { inputSchema, description } = sent({
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    properties: { path: { type: 'string' }, 'filter[name]': { type: 'string' } },
+    required: ['path', 'filter[name]'],
+    additionalProperties: false,
+  });
+  expect(inputSchema).toEqual(path);
+  expect(description).toBe(
+    'Looks\nIt also takes these inputs, by exactly these names: {"properties":{"filter[name]":{"type":"string"}},"required":["path","filter[name]"]}',
+  );
 });

@@ -22,6 +22,8 @@ export class Refusal extends Error {
 export const FORBIDDEN = 'FORBIDDEN-CONTENT';
 /** Bytes of an image with a valid header that cannot be decoded. */
 export const CORRUPT = 'CORRUPT-BYTES';
+/** Address of a file that the strict servers cannot fetch. */
+export const UNREACHABLE = 'https://unreachable.invalid/shot.png';
 
 /** Returns a list of objects, or rejects the request. */
 export function listOf(value: unknown, place: string): readonly Json[] {
@@ -73,6 +75,32 @@ export function checkFile(
   if (bytes.includes(CORRUPT)) refuse(`${place}: could not process the file`);
 }
 
+/** Rejects the address of a file that cannot be fetched. */
+export function checkAddress(url: unknown, place: string): void {
+  if (typeof url !== 'string' || !/^https?:/.test(url) || url === UNREACHABLE)
+    refuse(`${place}: unable to download the file`);
+}
+
+/** Rejects too many, or too large pictures. */
+export function checkPictures(pictures: readonly unknown[], place: string): void {
+  const sides = pictures.flatMap((data) => {
+    const header = Buffer.from(String(data).slice(0, 32), 'base64');
+    return header.toString('latin1', 12, 16) === 'IHDR'
+      ? [header.readUInt32BE(16), header.readUInt32BE(20)]
+      : [];
+  });
+  if (pictures.length > 100) refuse(`${place}: too many images`);
+  const most = pictures.length > 20 ? 2000 : 8000;
+  if (sides.some((side) => side > most)) refuse(`${place}: an image dimension exceeds ${most} pixels`);
+}
+
+/** Rejects JSON of more levels than protocol buffers have. */
+export function checkDepth(value: unknown, place: string, left = 100): void {
+  if (left === 0) refuse(`${place}: too many levels of nesting`);
+  if (typeof value !== 'object' || value === null) return;
+  for (const child of Object.values(value)) checkDepth(child, place, left - 1);
+}
+
 /** Splits `data:<type>;base64,<data>` into media type and data. */
 export function dataUrl(
   value: unknown,
@@ -85,24 +113,47 @@ export function dataUrl(
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
+/** Rejects tools without distinct, valid names, and calls `check` with the schema of each. */
+export function checkTools(
+  tools: readonly Json[],
+  pattern: RegExp,
+  check: (schema: unknown, place: string) => void,
+  schemaOf: (tool: Json) => unknown,
+): void {
+  const names = new Set<unknown>();
+  for (const tool of tools) {
+    const { name } = tool;
+    if (typeof name !== 'string' || !pattern.test(name))
+      refuse(`tools: invalid name ${JSON.stringify(name)}`);
+    if (names.has(name)) refuse(`tools: names must be unique, ${name} is not`);
+    names.add(name);
+    check(schemaOf(tool), `tools.${name}`);
+  }
+}
+
 /** Rejects a tool's input schema that is not an object schema, or has alternatives at its top level. */
 export function checkParameters(schema: unknown, place: string): void {
-  const { type, ...rest } = Object(schema) as Json;
+  const { type, properties, ...rest } = Object(schema) as Json;
   if (type !== 'object') refuse(`${place}: the schema must have the type "object"`);
   const found = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'].find((keyword) => keyword in rest);
   if (found !== undefined) refuse(`${place}: ${found} is not supported at the top of a schema`);
+  const odd = Object.keys(Object(properties)).find((name) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(name));
+  if (odd !== undefined) refuse(`${place}: property keys should match a pattern, ${odd} does not`);
   checkSchema(schema, place);
 }
 
 /** Rejects a JSON Schema with unknown types, unresolved references, or patterns that do not compile. */
 export function checkSchema(schema: unknown, place: string, root = schema): void {
-  if (typeof schema === 'boolean') return;
   if (!isObject(schema)) refuse(`${place}: must be a schema`);
-  const { type, required, pattern, $ref, properties, items } = schema;
+  const { type, required = [], pattern, $ref, properties, items } = schema;
   const isKnown = (name: unknown) => TYPES.includes(name as string);
   if (type !== undefined && ![type].flat().every(isKnown))
     refuse(`${place}: invalid type ${JSON.stringify(type)}`);
-  if (required !== undefined && !Array.isArray(required)) refuse(`${place}: required must be a list`);
+  if (!Array.isArray(required)) refuse(`${place}: required must be a list`);
+  if (new Set(required).size < required.length) refuse(`${place}: required has non-unique elements`);
+  const missing = required.find((name) => !Object.hasOwn(Object(properties), name));
+  if (missing !== undefined) refuse(`${place}: required: property is not defined: ${missing}`);
+  if ([type].flat().includes('array') && !isObject(items)) refuse(`${place}: array schema missing items`);
   if (typeof $ref === 'string') {
     const found = $ref
       .split('/')
@@ -116,7 +167,18 @@ export function checkSchema(schema: unknown, place: string, root = schema): void
     refuse(`${place}: invalid pattern`);
   }
   for (const [name, child] of Object.entries(properties ?? {})) checkSchema(child, `${place}.${name}`, root);
+  for (const part of [schema.anyOf ?? []].flat()) checkSchema(part, `${place}.anyOf`, root);
   if (items !== undefined) checkSchema(items, `${place}.items`, root);
+}
+
+/** Rejects a schema with formats or values that Google does not know. */
+export function checkGoogleSchema(schema: unknown, place: string): void {
+  const { format, enum: values, type } = Object(schema) as Json;
+  if (type === 'string' && format !== undefined && !['enum', 'date-time'].includes(String(format)))
+    refuse(`${place}: only 'enum' and 'date-time' are supported for STRING type`);
+  if (Array.isArray(values) && values.includes('')) refuse(`${place}: enum: cannot be empty`);
+  for (const child of Object.values(Object(schema)))
+    if (typeof child === 'object') checkGoogleSchema(child, place);
 }
 
 /** Checks the pairing of calls and results: each call has a unique id and one result, right after its answer. */

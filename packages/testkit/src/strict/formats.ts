@@ -1,10 +1,15 @@
 import { isObject } from '@x/core/internal';
 import {
   Calls,
+  checkAddress,
+  checkDepth,
   checkFile,
+  checkGoogleSchema,
   checkParameters,
+  checkPictures,
   checkSchema,
   checkText,
+  checkTools,
   dataUrl,
   type Json,
   listOf,
@@ -45,12 +50,14 @@ const anthropic: Format = {
   path: /\/messages$/,
   check(body) {
     const calls = new Calls(/^[a-zA-Z0-9_-]+$/, /^[a-zA-Z0-9_-]{1,128}$/);
+    const images: unknown[] = [];
     const part = ({ type, text, source }: Json, place: string) => {
       if (type === 'text') return checkText(text, place);
+      if (type === 'image') images.push(Object(source).data);
       if (!isObject(source) || (type !== 'image' && type !== 'document'))
         return refuse(`${place}: unknown type ${type}`);
       if (source.type === 'text') return checkText(source.data, place);
-      if (source.type === 'url') return;
+      if (source.type === 'url') return checkAddress(source.url, place);
       checkFile(
         { mediaType: source.media_type, data: source.data },
         place,
@@ -74,8 +81,13 @@ const anthropic: Format = {
       }
     }
     calls.settle('messages');
-    for (const { name, input_schema } of listOf(body.tools ?? [], 'tools'))
-      checkParameters(input_schema, `tools.${name}`);
+    checkPictures(images, 'messages');
+    checkTools(
+      listOf(body.tools ?? [], 'tools'),
+      /^[a-zA-Z0-9_-]{1,128}$/,
+      checkParameters,
+      (tool) => tool.input_schema,
+    );
   },
   answer: ({ text, calls = [] }) => ({
     ...{ type: 'message', id: 'msg_1', role: 'assistant', model: 'claude', usage },
@@ -124,7 +136,9 @@ const openaiChat: Format = {
       if (type === 'text') return checkText(text, place);
       if (type === 'image_url' && isObject(image_url)) {
         const { url } = image_url;
-        return String(url).startsWith('http') ? undefined : checkFile(dataUrl(url, place), place, pictures);
+        return String(url).startsWith('http')
+          ? checkAddress(url, place)
+          : checkFile(dataUrl(url, place), place, pictures);
       }
       if (type === 'file' && isObject(file)) return checkFile(dataUrl(file.file_data, place), place, pdf);
       return refuse(
@@ -150,8 +164,8 @@ const openaiChat: Format = {
       }
     }
     calls.settle('messages');
-    for (const { function: named } of listOf(body.tools ?? [], 'tools'))
-      checkParameters(Object(named).parameters, 'tools');
+    const functions = listOf(body.tools ?? [], 'tools').map((tool) => Object(tool.function) as Json);
+    checkTools(functions, /^[a-zA-Z0-9_-]{1,64}$/, checkParameters, (tool) => tool.parameters);
   },
   answer: ({ text = null, calls = [] }) => ({
     ...{ id: 'chat_1', object: 'chat.completion', created: 1, model: 'gpt' },
@@ -194,7 +208,7 @@ const openaiResponses: Format = {
       if (type === 'input_text' || type === 'output_text') return checkText(text, place);
       if (type === 'input_image')
         return String(image_url).startsWith('http')
-          ? undefined
+          ? checkAddress(image_url, place)
           : checkFile(dataUrl(image_url, place), place, pictures);
       if (type === 'input_file')
         return file_url ? undefined : checkFile(dataUrl(file_data, place), place, pdf);
@@ -221,7 +235,8 @@ const openaiResponses: Format = {
       for (const one of parts) part(one, place);
     }
     calls.settle('input');
-    for (const { parameters } of listOf(body.tools ?? [], 'tools')) checkParameters(parameters, 'tools');
+    const tools = listOf(body.tools ?? [], 'tools');
+    checkTools(tools, /^[a-zA-Z0-9_-]{1,64}$/, checkParameters, (tool) => tool.parameters);
   },
   answer: (answer) => ({
     ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', status: 'completed', error: null },
@@ -290,8 +305,9 @@ const google: Format = {
         for (const { inlineData } of listOf(files ?? [], place)) inlineFile(inlineData, place);
       }
       calls.settle(place);
-      for (const { text, inlineData, functionCall: called } of all) {
+      for (const { text, inlineData, fileData, functionCall: called } of all) {
         if (text !== undefined) checkText(text, place);
+        if (fileData !== undefined) checkAddress(Object(fileData).fileUri, place);
         if (inlineData !== undefined) inlineFile(inlineData, place);
         if (isObject(called)) {
           const id = `call ${++count}`;
@@ -301,9 +317,15 @@ const google: Format = {
       }
     }
     calls.settle('contents');
-    for (const { functionDeclarations } of listOf(body.tools ?? [], 'tools'))
-      for (const { parameters } of listOf(functionDeclarations ?? [], 'tools'))
-        if (parameters !== undefined) checkSchema(parameters, 'tools');
+    checkDepth(body.contents, 'contents');
+    for (const { functionDeclarations } of listOf(body.tools ?? [], 'tools')) {
+      const check = (schema: unknown, place: string) => {
+        if (schema !== undefined) checkSchema(schema, place);
+        checkGoogleSchema(schema, place);
+      };
+      const name = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/;
+      checkTools(listOf(functionDeclarations ?? [], 'tools'), name, check, (tool) => tool.parameters);
+    }
   },
   answer: (answer) => ({
     candidates: [
