@@ -18,23 +18,11 @@ import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
-import { show } from './commands/show.js';
 import { users } from './commands/users.js';
 import { withoutSecrets } from './stores.js';
 import { version } from './version.js';
 
-const commands: readonly Command[] = [
-  replay,
-  init,
-  run,
-  acp,
-  sessions,
-  memory,
-  users,
-  { ...show, name: 'show' },
-  schema,
-  doctor,
-];
+const commands: readonly Command[] = [replay, init, run, acp, sessions, memory, users, schema, doctor];
 
 const USAGE = [
   `Usage: ${X} COMMAND [options]`,

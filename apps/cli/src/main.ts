@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runCli } from './cli.js';
 
-// A reader that closes the pipe early (`x show … | head`) is not a failure. A running agent stores its session first.
+// A reader that closes the pipe early (`x sessions show … | head`) is not a failure. A running agent stores its session first.
 let isRead = true;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

@@ -54,27 +54,19 @@ describe('x replay', () => {
   it('reads standard input, prices and a configuration, and answers programs', async () => {
     const config = join(directory, 'compaction.yaml');
     writeFileSync(config, 'trigger: { share: 0.6 }\nkeep: { messages: 6 }\n');
-    const args = [
-      '-',
-      '--json',
-      '--window',
-      '20000',
-      '--strategy',
-      'ours',
-      '--config',
-      config,
-      '--prices',
-      'input=3,output=15',
-    ];
+    const args = ['-', '--json', '--window', '20000', '--config', config, '--prices', 'input=3,output=15'];
     const { status, stdout } = await replay(args, recording());
     expect(status).toBe(0);
     const { total, conversations } = JSON.parse(stdout);
     expect(total.map(({ strategy }: { strategy: string }) => strategy)).toEqual([
       'everything',
+      'tail-20',
+      'mask-5',
+      'mask-then-tail',
       'ours',
       'config',
     ]);
-    expect(total[0].cost).toBeGreaterThan(total[1].cost);
+    expect(total[0].cost).toBeGreaterThan(total.at(-2).cost);
     expect(conversations[0]).toMatchObject({ format: 'openai-chat', messages: 83 });
   });
 
@@ -84,12 +76,12 @@ describe('x replay', () => {
     writeFileSync(join(folder, 'deep', 'log.jsonl'), recording());
     writeFileSync(join(folder, 'broken.json'), '{');
     writeFileSync(join(folder, 'notes.txt'), 'no log');
-    const { status, stdout } = await replay([folder, '--strategy', 'ours']);
+    const { status, stdout } = await replay([folder]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/log\.jsonl “Survey\.”: openai-chat, 83 messages/);
     expect(stdout).toMatch(/Skipped: .*broken\.json: No entry has a shape that is known/);
     expect(stdout).not.toContain('notes.txt');
-    const forPrograms = await replay([folder, '--strategy', 'ours', '--json']);
+    const forPrograms = await replay([folder, '--json']);
     expect(forPrograms.stderr).toMatch(/^Skipped: .*broken\.json: No entry has a shape that is known/);
     expect(JSON.parse(forPrograms.stdout).conversations).toHaveLength(1);
   });
@@ -99,7 +91,7 @@ describe('x replay', () => {
     const folder = mkdtempSync(join(directory, 'closed-'));
     writeFileSync(join(folder, 'log.json'), recording());
     mkdirSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff])]));
-    expect(await replay([folder, '--strategy', 'ours'])).toMatchObject({ status: 0 });
+    expect(await replay([folder])).toMatchObject({ status: 0 });
   });
 
   it('says of a folder what it lacks, and the formats once however many files have none', async () => {
@@ -146,7 +138,7 @@ describe('x replay', () => {
     const [report = ''] = reports();
     expect(found.stdout).toContain(report);
     expect(readFileSync(report, 'utf8')).toContain('</html>');
-    const again = await replay([log, '--window', '24000', '--strategy', 'ours', '--config', settings]);
+    const again = await replay([log, '--window', '24000', '--config', settings]);
     expect(again.stdout).toMatch(/^config +/m);
     // A report of its own each: on a shared machine nobody finds, or writes over, another's.
     const one = await runCommand(['replay', '--window', '24000'], { env });
@@ -206,7 +198,7 @@ describe('x replay', () => {
       mkdirSync(dirname(join(place, path)), { recursive: true });
       writeFileSync(join(place, path), recording());
     }
-    const { stdout } = await replay([place, '--strategy', 'ours']);
+    const { stdout } = await replay([place]);
     expect(stdout.match(/83 messages/g)).toHaveLength(1);
     expect(stdout).not.toContain('Skipped');
   });
@@ -244,8 +236,8 @@ describe('x replay', () => {
         entry('assistant', { model: 'claude-sonnet-4-5', content: [{ type: 'text', text: 'Hi' }] }, 'a', 'u'),
       ].join('\n'),
     );
-    expect((await replay([known, '--strategy', 'ours'])).stdout).toMatch(/everything .* USD 0\.\d+ /);
-    expect((await replay([known, log, '--strategy', 'ours'])).stdout).not.toContain('USD');
+    expect((await replay([known])).stdout).toMatch(/everything .* USD 0\.\d+ /);
+    expect((await replay([known, log])).stdout).not.toContain('USD');
   });
 
   it.each([
@@ -253,7 +245,6 @@ describe('x replay', () => {
     [['package.json'], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],
     [['--format', 'oops'], /no format oops; there are .*claude-code/],
-    [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
     [['-', '--prices', 'input=free'], /Invalid prices: input/],
     [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {
@@ -264,14 +255,14 @@ describe('x replay', () => {
   });
 
   it('says that nothing was due, and which window to try', async () => {
-    const { stdout } = await replay([log, '--strategy', 'ours', '--window', '400000']);
+    const { stdout } = await replay([log, '--window', '400000']);
     expect(stdout).toMatch(
       /Nothing was due: the largest request would have had \d+ tokens. Try --window \d+000\./,
     );
   });
 
   it('fails where a condition holds', async () => {
-    const args = [log, '--strategy', 'ours', '--window', '24000', '--fail-if'];
+    const args = [log, '--window', '24000', '--fail-if'];
     expect(await replay([...args, 'over>0 kept<10'])).toMatchObject({ status: 0 });
     const failed = await replay([...args, 'over>0 reduced>0']);
     expect(failed).toMatchObject({ status: 1 });
@@ -280,17 +271,17 @@ describe('x replay', () => {
   });
 
   it('says what it takes for fixed, and when that leaves no room', async () => {
-    const roomy = await replay([log, '--strategy', 'ours']);
+    const roomy = await replay([log]);
     expect(roomy.stdout).toMatch(
       /Window \d{4,5} \(half of what a log would need whole\), counted by estimate; system prompt and tools are taken for \d{4,5} of them/,
     );
     expect(roomy.stdout).not.toContain('--system-tokens');
-    const cramped = await replay([log, '--strategy', 'ours', '--window', '4000']);
+    const cramped = await replay([log, '--window', '4000']);
     expect(cramped).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('leaves nothing for a conversation'),
     });
-    const told = await replay([log, '--strategy', 'ours', '--window', '4000', '--system-tokens', '500']);
+    const told = await replay([log, '--window', '4000', '--system-tokens', '500']);
     expect(told.stdout).not.toContain('leaves nothing');
   });
 });

@@ -108,7 +108,7 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
     const log = new WorkspaceSessionLog(storageOf(new LocalWorkspace(workspace)), key);
     await log.append([userMessage('Compacted'), ...session.state.context]);
     const [logged, exported] = await Promise.all([
-      x(['show', sessionId, ...where]),
+      x(['sessions', 'show', sessionId, ...where]),
       x(['sessions', 'export', sessionId, ...where]),
     ]);
     expect(logged).toMatchObject({ status: 0, stderr: '' });
@@ -117,7 +117,7 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
     expect(exported.stdout.trim().split('\n')).toHaveLength(4);
     expect(await x(['sessions', 'delete', sessionId, '--yes', ...where])).toMatchObject({ status: 0 });
     expect(await store.load(key)).toBeUndefined();
-    expect(await x(['show', sessionId, ...where])).toMatchObject({
+    expect(await x(['sessions', 'show', sessionId, ...where])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('There is no session'),
     });

@@ -24,42 +24,31 @@ capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace
 permissions: { allow: ["execute(npm test*)"] }
 `;
 
-const ENVIRONMENT = `# Copy this to .env, keep that out of git, remove the # in front of the lines of your provider, and fill them in.
-#OPENAI_API_KEY=
-#ANTHROPIC_API_KEY=
-# Ollama, vLLM and whatever else speaks the Chat Completions protocol.
-#OPENAI_BASE_URL=http://localhost:11434/v1
-#OPENAI_MODEL=
-`;
-
-const WITHOUT_KEY = `Next:  cp .env.example .env, remove the # in front of your provider's lines, fill them in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; ${X} run
+const WITHOUT_KEY = `Next:  export OPENAI_API_KEY=…, or name another model in ${DEFAULT_AGENT_FILE}. Then:  ${X} run
 Without a key:  ${X} replay shows what compaction does to the logs on this machine.
 `;
 
-/** Writes the files for a first run. Existing files stay unchanged. */
+/** Writes the file for a first run. An existing file stays unchanged. */
 export const init = command({
   name: 'init',
   options: {},
-  summary: `Writes a first ${DEFAULT_AGENT_FILE} and .env.example into this folder, and prints the next step.`,
+  summary: `Writes a first ${DEFAULT_AGENT_FILE} into this folder, and prints the next step.`,
   examples: ['x init && x run'],
   async run({ output }) {
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
     const [, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
-    const files = { [DEFAULT_AGENT_FILE]: agentFile(model), '.env.example': ENVIRONMENT };
-    const kept = new Set<string>();
-    for (const [file, content] of Object.entries(files)) {
-      if (!(await isNew(file, content))) kept.add(file);
-      output.write(`${kept.has(file) ? 'Kept ' : 'Wrote'} ${file}\n`);
+    if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(model)))) {
+      output.write(
+        `Kept ${DEFAULT_AGENT_FILE}\nNext:  ${X} doctor says what it still needs, then ${X} run\n`,
+      );
+      return undefined;
     }
-    if (!kept.has(DEFAULT_AGENT_FILE)) {
-      const config = Object(await readYaml(DEFAULT_AGENT_FILE));
-      const keepTrust = await requireTrust(DEFAULT_AGENT_FILE, config, true);
-      keepTrust();
-    }
-    if (kept.has(DEFAULT_AGENT_FILE))
-      output.write(`Next:  ${X} doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then ${X} run\n`);
-    else if (known) output.write(`Next:  ${X} run (${known[0]} is set)\n`);
-    else output.write(WITHOUT_KEY);
+    const config = Object(await readYaml(DEFAULT_AGENT_FILE));
+    const keepTrust = await requireTrust(DEFAULT_AGENT_FILE, config, true);
+    keepTrust();
+    const next = known ? `Next:  ${X} run (${known[0]} is set)\n` : WITHOUT_KEY;
+    output.write(`Wrote ${DEFAULT_AGENT_FILE}\n${next}`);
+    return undefined;
   },
 });
 

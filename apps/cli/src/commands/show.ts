@@ -28,7 +28,7 @@ export const show = command({
   examples: [
     'x sessions show s-001 --last 20',
     'x sessions show s-001 --request 120',
-    'x show s-001 --json | jq .role',
+    'x sessions show s-001 --json | jq .role',
   ],
   async run({ values, positionals: [sessionId = ''], output, errors }) {
     const last = values.last === undefined ? undefined : positive('last', values.last);

@@ -233,10 +233,10 @@ describe('x run on a terminal', () => {
     const run = (...args: string[]) => runCommand(args, { cwd: directory, env });
     expect((await run('sessions', 'cost', 's-1')).stdout).toMatch(cost);
     expect((await run('sessions', 'explain', 's-1')).stdout).toMatch(gone);
-    const request = await run('show', 's-1', '--request', '2');
+    const request = await run('sessions', 'show', 's-1', '--request', '2');
     expect(request.stdout, request.stderr).toMatch(/Which colour\?[\s\S]*Blue\.[\s\S]*user\nAnother\n/);
     expect(request.stdout).not.toContain('Red.');
-    const wrong = await run('show', 's-1', '--request', '5');
+    const wrong = await run('sessions', 'show', 's-1', '--request', '5');
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no request 5') });
   });
 

@@ -1,26 +1,13 @@
-import { importConversation, type RecordedConversation, ReplayError } from '@x/replay';
+import { ReplayError } from '@x/replay';
 import { UsageError } from '../../command.js';
 import { readInput } from '../../read-input.js';
 
 /**
- * Reads a log of any agent. If the log has no id, the path is its id.
+ * Reads the log of an agent with a function of `@x/replay`.
  *
  * @throws {UsageError} for a file that cannot be read, or is not a log.
  */
-export async function readLog(
-  path: string,
-  format: string | undefined,
-): Promise<RecordedConversation & { readonly id: string }> {
-  const conversation = await readLogWith(importConversation, path, format);
-  return { ...conversation, id: conversation.id ?? path };
-}
-
-/**
- * Reads a log with a function of `@x/replay`.
- *
- * @throws {UsageError} for a file that cannot be read, or is not a log.
- */
-export async function readLogWith<Read>(
+export async function readLog<Read>(
   read: (source: string, options: { readonly format?: string }) => Read,
   path: string,
   format: string | undefined,

@@ -8,12 +8,13 @@ import { printable } from '@x/harness/view';
 import {
   type Comparison,
   compareStrategies,
+  importConversation,
   type Prices,
+  parsePrices,
   type RecordedConversation,
   replayHtml,
   replayReport,
   replayTable,
-  type Strategy,
 } from '@x/replay';
 import { formats } from '@x/replay/internal';
 import { parse } from 'yaml';
@@ -25,7 +26,6 @@ import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
 import { openPage } from './open-page.js';
 import { readLog } from './read-log.js';
-import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
 /** Maximum number and total bytes of found logs to replay: enough for a result, few enough to take seconds. */
@@ -42,16 +42,11 @@ export const replay = command({
       value: 'N',
       help: 'The context window to replay in, in tokens. Default: half of what the log would need whole.',
     },
-    strategy: {
-      type: 'string',
-      value: 'NAMES',
-      help: `Some of ${Object.keys(strategies).join(', ')}, separated by commas.`,
-    },
     config: { type: 'string', value: 'FILE', help: 'Adds a row for these settings of compaction.' },
     prices: {
       type: 'string',
       value: 'input=3,output=15',
-      help: 'US dollars for a million tokens, or a file with them. Without it, the list prices of known models.',
+      help: 'US dollars for a million tokens. Without it, the list prices of known models.',
     },
     'system-tokens': { type: 'string', value: 'N', help: 'Tokens of system prompt and tools.' },
     format: { type: 'string', value: 'NAME', help: 'The format of the logs, if it is not recognized.' },
@@ -76,7 +71,7 @@ export const replay = command({
   async run({ values, positionals, output, errors }) {
     // Long because it is the order of the command, from its options to what it prints.
     const chosen = {
-      ...choose(values.strategy),
+      ...strategies,
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
     };
     refuseUnknownFormat(values.format);
@@ -86,7 +81,7 @@ export const replay = command({
       ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
     };
     const conditions = values['fail-if'] === undefined ? undefined : readConditions(values['fail-if']);
-    const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
+    const prices = values.prices === undefined ? undefined : pricesOf(values.prices);
     const searches = positionals.length === 0;
     const logs = searches ? await searched(errors) : await namedLogs(positionals);
     const { recordings, skipped } = await readLogs(logs, values.format);
@@ -135,8 +130,7 @@ export const replay = command({
       if (best) await writeSettings(values.write, best.yaml);
       notes.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
     }
-    const judged = ['config', 'ours', ...Object.keys(chosen)].find((name) => Object.hasOwn(chosen, name));
-    const met = conditions?.(judged ?? '', comparisons) ?? [];
+    const met = conditions?.(values.config === undefined ? 'ours' : 'config', comparisons) ?? [];
     for (const each of met) errors.write(`Failed: ${each}.\n`);
     return met.length > 0 ? 1 : 0;
   },
@@ -195,7 +189,8 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
   const skipped: string[] = [];
   for (const { path } of logs) {
     try {
-      const recording = await readLog(path, format);
+      const read = await readLog(importConversation, path, format);
+      const recording = { ...read, id: read.id ?? path };
       if (!recording.messages.some(({ role }) => role === 'assistant'))
         throw new UsageError(`${path}: it has no answer of a model, so there is nothing to replay.`);
       recordings.push(recording);
@@ -205,6 +200,12 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
     }
   }
   return { recordings, skipped };
+}
+
+/** Parses prices per million tokens: `input=3,output=15`. */
+function pricesOf(text: string): Prices {
+  const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
+  return parsePrices(Object.fromEntries(pairs.map(([name, value]) => [name, value ? Number(value) : value])));
 }
 
 /** Returns the given prices, or the list prices of the recorded models if all of them are known. */
@@ -280,18 +281,6 @@ function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
   );
   if (isIdle)
     yield `Nothing was due: the largest request would have had ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
-}
-
-function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
-  if (names === undefined) return strategies;
-  const wanted = names.split(',').map((name) => name.trim());
-  const unknown = wanted.filter((name) => !Object.hasOwn(strategies, name));
-  if (unknown.length > 0) {
-    throw new ArgumentError(
-      `There is no strategy ${unknown.join(', ')}; there are ${Object.keys(strategies).join(', ')}.`,
-    );
-  }
-  return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
 }
 
 /** Checked before the search: if no log is found, the error would not appear. */

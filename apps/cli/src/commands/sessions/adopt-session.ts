@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { AgentState, SessionKey } from '@x/core';
 import { operationOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
+import { importConversation } from '@x/replay';
 import { command, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, openWorkspace } from '../../identity-options.js';
@@ -29,12 +30,12 @@ export const adoptSession = command({
     'Makes a session of the log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run goes on with its work. Calls of tools that have a counterpart here become calls of that one. A session that is there already stays.',
   examples: ['x sessions adopt ~/.claude/projects/my-app/0b9f.jsonl && x run -c'],
   async run({ values, positionals: [file = ''], output }) {
-    const conversation = await readLog(file, values.format);
+    const conversation = await readLog(importConversation, file, values.format);
     const key = SessionKey.of({
       tenantId: values.tenant,
       userId: values.user,
       agentId: values.agent ?? (await ownAgent()),
-      sessionId: values.session ?? conversation.id,
+      sessionId: values.session ?? conversation.id ?? file,
     });
     const messages = withOurTools(conversation.messages, values.workspace);
     const { agentId: _, ...identity } = key.parts;
