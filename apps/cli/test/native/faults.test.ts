@@ -186,12 +186,13 @@ function expectFacts(...servers: readonly ProviderServer[]): void {
 
 const storeNames = Object.keys(stores);
 const KINDS = ['openai', 'anthropic'] as const;
-/** Every fault on every store, with one provider after the other; with each of them by `X_FAULTS=all`. */
+/** Each fault with each provider on one store after the other; with `X_FAULTS=all` on every store. */
 const faultsOn = (store: string): readonly (readonly [Kind, string])[] => [
   ...Object.keys(faults).flatMap((fault, index) =>
-    KINDS.filter(
-      (_, kind) => process.env.X_FAULTS === 'all' || (index + storeNames.indexOf(store)) % 2 === kind,
-    ).map((kind) => [kind, fault] as const),
+    KINDS.filter((_, kind) => {
+      const turn = (index * KINDS.length + kind) % storeNames.length;
+      return process.env.X_FAULTS === 'all' || store === storeNames[turn];
+    }).map((kind) => [kind, fault] as const),
   ),
   ['trigger', store === 'json' ? 'nothing' : 'a refused item'],
 ];
