@@ -54,7 +54,7 @@ function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] 
 }
 
 /** Maximum number of keys that an error lists. */
-const MOST_LISTED = 16;
+const MOST_LISTED = 32;
 
 /** Adds to an unknown key the one that was probably meant, or the known ones. */
 function suggested(issue: Issue, schema: z.$ZodType): Issue {
@@ -62,16 +62,17 @@ function suggested(issue: Issue, schema: z.$ZodType): Issue {
   const path = issue.path.split(/[.[\]]+/);
   const key = path.pop() as string;
   const [known, elsewhere] = [keysOf(schema, path), keysOf(schema)];
-  if (elsewhere.has(key)) {
-    return { ...issue, message: `${UNKNOWN_KEY} here; ${key} belongs to another group or preset` };
-  }
   // `user` for `userId`, `maxRetry` for `maxRetries`.
   const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
   const begins = (name: string) => key.length > 2 && name.toLowerCase().startsWith(stem);
-  const near = nearNames(key, [...known])[0] ?? [...known].find(begins);
+  const near = elsewhere.has(key) ? undefined : (nearNames(key, [...known])[0] ?? [...known].find(begins));
   if (near !== undefined) return { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near}?` };
-  if (known.size === 0 || known.size > MOST_LISTED) return issue;
-  return { ...issue, message: `${UNKNOWN_KEY}; known keys are ${[...known].join(', ')}` };
+  const group = elsewhere.has(key) ? ` here; ${key} belongs to another group or preset` : '';
+  const isShort = known.size > 0 && known.size <= MOST_LISTED;
+  return {
+    ...issue,
+    message: UNKNOWN_KEY + group + (isShort ? `; known keys are ${[...known].join(', ')}` : ''),
+  };
 }
 
 /**

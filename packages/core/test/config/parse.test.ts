@@ -64,7 +64,10 @@ describe('parseWith', () => {
       [
         { path: 'list[0].inner.lable', message: 'unknown key; known keys are maximum' },
         { path: 'maximun', message: 'unknown key; known keys are list, label' },
-        { path: 'maximum', message: 'unknown key here; maximum belongs to another group or preset' },
+        {
+          path: 'maximum',
+          message: 'unknown key here; maximum belongs to another group or preset; known keys are list, label',
+        },
       ],
       [{ path: 'list[0].inner.maximun', message: 'unknown key; did you mean maximum?' }],
     ]);

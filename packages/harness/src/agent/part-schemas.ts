@@ -1,5 +1,5 @@
 import type { Capability, JsonObject, Model, SessionStore, TokenCounter, Tool, Workspace } from '@x/core';
-import { callable, isObject } from '@x/core/internal';
+import { callable, isObject, isPlain } from '@x/core/internal';
 import * as z from 'zod';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
 
@@ -13,7 +13,7 @@ function part<Part>(
   kind: string,
   members: { readonly [Member in keyof Part]?: 'string' | 'function' | 'object' },
   remedy: string,
-  { orText = false, shape = {} }: { readonly orText?: boolean; readonly shape?: z.ZodRawShape } = {},
+  { orText = false, schema = z.object({}) }: { readonly orText?: boolean; readonly schema?: z.ZodType } = {},
 ) {
   const faultOf = (value: unknown): string | undefined => {
     const found = quoted(value);
@@ -33,7 +33,7 @@ function part<Part>(
     error: ({ input }) => faultOf(input),
   });
   // Validates without parsing, because an object schema's copy would not be used.
-  return orText ? known : known.pipe(z.object(shape) as unknown as z.ZodType<Part, Part>);
+  return orText ? known : known.pipe(schema as z.ZodType<Part, Part>);
 }
 
 function quoted(value: unknown): string {
@@ -56,31 +56,41 @@ const TOOL = part<Tool>(
   'a tool',
   { definition: 'object', run: 'function' },
   'make one with defineTool of @x/core',
-  { shape: { definition: z.object({ name: z.string(), description: z.string(), inputSchema: SCHEMA }) } },
+  {
+    schema: z.object({
+      definition: z.object({ name: z.string(), description: z.string(), inputSchema: SCHEMA }),
+    }),
+  },
 );
 
-const HOOKS = [
-  ...['install', 'close', 'erase', 'authorize', 'unattended', 'confine', 'deniesFiles', 'system', 'remind'],
-  ...['observe', 'monitor', 'aroundCall', 'aroundReason', 'aroundModel', 'aroundTool', 'beforeReduction'],
-  ...['offerTools', 'priceOf', 'compact', 'undo'],
-];
+const hook = z.optional(callable<() => void>());
+const CAPABILITY_MEMBERS: Readonly<Record<keyof Capability, z.ZodType>> = {
+  name: z.string().regex(SNAKE_CASE, {
+    error: ({ input }) =>
+      `${quoted(input)} is not in snake_case, which files use; rename it like "my_capability"`,
+  }),
+  before: z.array(z.string()).optional(),
+  behind: z.array(z.string()).optional(),
+  tools: z.array(TOOL).optional(),
+  ...{ install: hook, system: hook, remind: hook, offerTools: hook, authorize: hook, unattended: hook },
+  ...{ aroundCall: hook, aroundReason: hook, aroundModel: hook, aroundTool: hook, confine: hook },
+  ...{ deniesFiles: hook, priceOf: hook, observe: hook, monitor: hook, beforeReduction: hook, compact: hook },
+  ...{ undo: hook, explain: hook, pin: hook, unpin: hook, erase: hook, close: hook },
+};
+
+/** An unknown member is probably a misspelt hook, which would do nothing. Instances of classes may have members of their own. */
+function knownMembers(value: object): object {
+  if (isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.keys(CAPABILITY_MEMBERS).map((member) => [member, value[member as never]]),
+  );
+}
 
 const CAPABILITY = part<Capability>(
   'a capability',
   { name: 'string' },
   'pass an object with a name; a CapabilityRegistry loads one by its name',
-  {
-    shape: {
-      name: z.string().regex(SNAKE_CASE, {
-        error: ({ input }) =>
-          `${quoted(input)} is not in snake_case, which files use; rename it like "my_capability"`,
-      }),
-      before: z.array(z.string()).optional(),
-      behind: z.array(z.string()).optional(),
-      tools: z.array(TOOL).optional(),
-      ...Object.fromEntries(HOOKS.map((hook) => [hook, z.optional(callable())])),
-    },
-  },
+  { schema: z.preprocess(knownMembers, z.strictObject(CAPABILITY_MEMBERS)) },
 );
 
 const WORKSPACE = part<Workspace>(

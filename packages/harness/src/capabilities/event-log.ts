@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AgentEvent,
+  type AgentEventBody,
+  type CallScope,
   type Capability,
   type ClientEvent,
   type Message,
@@ -72,56 +74,66 @@ export interface EventLog extends Capability {
  * @throws {InvalidInputError} for malformed options.
  */
 export function eventLog(options: z.input<typeof optionsSchema> = {}): EventLog {
-  const { onError } = parseWith(optionsSchema, options, 'eventLog options');
+  return new EventFiles(parseWith(optionsSchema, options, 'eventLog options').onError);
+}
+
+class EventFiles implements EventLog {
+  readonly name = 'event_log';
+  readonly #onError: WordError | undefined;
   /** Pending writes by path. */
-  const writing = new Map<string, Promise<void>>();
-  const written = async () => void (await Promise.all(writing.values()));
-  return {
-    name: 'event_log',
-    // The harness passes complete events with number, call and time, so the cast is safe.
-    observe(event, { log, storage, state }) {
-      if (PASSING.has(event.type)) return;
-      const path = pathOf(log);
-      const isReduced = /^context\.(?:compacted|narrated|restored)$/.test(event.type);
-      const context = isReduced ? [...state.context] : undefined;
-      const write = async () => {
-        const told = toClientEvent(event as AgentEvent, onError);
-        const kept = context ? { ...told, view: await viewOf(context, log) } : told;
-        await storage.append(path, `${clientJson(withoutContent(kept))}\n`);
-      };
-      const done = (writing.get(path) ?? Promise.resolve())
-        .then(write)
-        .catch((error) => warn(`An event could not be written to ${path}: ${errorText(error)}`))
-        .then(() => void (writing.get(path) === done && writing.delete(path)));
-      writing.set(path, done);
-    },
-    async read(agent, context) {
-      await written();
-      const log = agent.log(context);
-      const path = pathOf(log);
-      const messages = new Map<string, Message>();
-      for await (const message of log.read()) messages.set(message.id, message);
-      const now = (await agent.state(context))?.context ?? [];
-      for (const id of neverStored([...messages.values()], now)) messages.delete(id);
-      // A summary is part of its compaction event.
-      const alone = new Map([...messages].filter(([, { kind }]) => kind !== 'summary'));
-      const text = (await agent.storage.stat(path)) ? await readText(agent.storage, path) : '';
-      const events: KeptEvent[] = [];
-      for (const line of text.split('\n')) {
-        // A crash may have truncated a line.
-        const kept = parsedJson(line) as (KeptEvent & { readonly messageId?: string }) | undefined;
-        const { messageId } = kept ?? {};
-        const message = messages.get(messageId ?? '');
-        alone.delete(messageId ?? '');
-        if (kept && (messageId === undefined || kept.type === 'message.evicted')) events.push(kept);
-        else if (kept && message) events.push({ ...kept, message } as KeptEvent);
-      }
-      for (const message of alone.values())
-        events.push({ type: 'message.added', message, at: message.createdAt, callId: '', seq: 0 });
-      return events;
-    },
-    close: written,
-  };
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(onError: WordError | undefined) {
+    this.#onError = onError;
+  }
+
+  // The harness passes complete events with number, call and time, so the cast is safe.
+  observe(event: AgentEventBody, { log, storage, state }: CallScope): void {
+    if (PASSING.has(event.type)) return;
+    const path = pathOf(log);
+    const isReduced = /^context\.(?:compacted|narrated|restored)$/.test(event.type);
+    const context = isReduced ? [...state.context] : undefined;
+    const write = async () => {
+      const told = toClientEvent(event as AgentEvent, this.#onError);
+      const kept = context ? { ...told, view: await viewOf(context, log) } : told;
+      await storage.append(path, `${clientJson(withoutContent(kept))}\n`);
+    };
+    const done = (this.#writing.get(path) ?? Promise.resolve())
+      .then(write)
+      .catch((error) => warn(`An event could not be written to ${path}: ${errorText(error)}`))
+      .then(() => void (this.#writing.get(path) === done && this.#writing.delete(path)));
+    this.#writing.set(path, done);
+  }
+
+  async read(agent: Kept, context: RuntimeContext): Promise<readonly KeptEvent[]> {
+    await this.close();
+    const log = agent.log(context);
+    const path = pathOf(log);
+    const messages = new Map<string, Message>();
+    for await (const message of log.read()) messages.set(message.id, message);
+    const now = (await agent.state(context))?.context ?? [];
+    for (const id of neverStored([...messages.values()], now)) messages.delete(id);
+    // A summary is part of its compaction event.
+    const alone = new Map([...messages].filter(([, { kind }]) => kind !== 'summary'));
+    const text = (await agent.storage.stat(path)) ? await readText(agent.storage, path) : '';
+    const events: KeptEvent[] = [];
+    for (const line of text.split('\n')) {
+      // A crash may have truncated a line.
+      const kept = parsedJson(line) as (KeptEvent & { readonly messageId?: string }) | undefined;
+      const { messageId } = kept ?? {};
+      const message = messages.get(messageId ?? '');
+      alone.delete(messageId ?? '');
+      if (kept && (messageId === undefined || kept.type === 'message.evicted')) events.push(kept);
+      else if (kept && message) events.push({ ...kept, message } as KeptEvent);
+    }
+    for (const message of alone.values())
+      events.push({ type: 'message.added', message, at: message.createdAt, callId: '', seq: 0 });
+    return events;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#writing.values());
+  }
 }
 
 function pathOf({ location }: SessionLog): string {

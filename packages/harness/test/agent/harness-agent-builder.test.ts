@@ -75,6 +75,34 @@ describe('build', () => {
     ]);
   });
 
+  it('refuses an unknown member of a plain capability, which is probably a misspelt hook', () => {
+    const misspelt = (members: object) =>
+      issuesOf(() =>
+        base()
+          .use({ name: 'c', ...members })
+          .build(),
+      );
+    expect(misspelt({ aroundTol: () => {} })).toEqual([
+      'capabilities[0].aroundTol: unknown key; did you mean aroundTool?',
+    ]);
+    const [issue] = misspelt({ onEvent: () => {} });
+    expect(issue).toMatch(/^capabilities\[0\]\.onEvent: unknown key here; .*; known keys are name, .*\bobserve\b/);
+    expect(misspelt({ observe: 'all' })).toEqual(['capabilities[0].observe: must be a function']);
+    const instance = new (class {
+      readonly name = 'c';
+      readonly mine = 1;
+      observe(): void {}
+    })();
+    expect(issuesOf(() => base().use(instance).build())).toEqual([]);
+    expect(
+      issuesOf(() =>
+        base()
+          .use(Object.assign(instance, { observe: 'all' }) as never)
+          .build(),
+      ),
+    ).toEqual(['capabilities[0].observe: must be a function']);
+  });
+
   it('refuses a workspace that cannot be written', () => {
     const file = join(scratch(), 'file');
     writeFileSync(file, '');

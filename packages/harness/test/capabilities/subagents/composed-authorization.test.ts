@@ -490,18 +490,20 @@ it('a definition is told by what it is, and not by its JSON', async () => {
 });
 
 it('a definition with limits, and with a capability that holds data, is spawned without writing either as JSON', async () => {
-  const records = {
-    toJSON: () => {
-      throw new Error('written as JSON');
-    },
-  };
-  const archive: Capability & { records: unknown } = { name: 'archive', records };
+  class Archive implements Capability {
+    readonly name = 'archive';
+    readonly records = {
+      toJSON: () => {
+        throw new Error('written as JSON');
+      },
+    };
+  }
   const worker = {
     name: 'worker',
     description: 'Works',
     model: new ScriptedModel([{ text: 'done' }]),
     maxIterations: 1,
-    capabilities: [archive],
+    capabilities: [new Archive()],
   };
   const model = new ScriptedModel([spawn(), { text: 'ok' }]);
   const settings = { limits: { modelMs: Number.POSITIVE_INFINITY, callMs: 60_000 } };
