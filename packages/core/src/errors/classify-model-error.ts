@@ -50,10 +50,12 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /(?:上下文|输入|提示词?|prompt).{0,16}(?:长度|窗口|token).{0,16}(?:超过|超出|超限|过长)|(?:超过|超出).{0,16}(?:上下文|最大(?:输入)?长度)|prompt ?超长/i, // in Chinese: GLM, gateways
 ];
 
-const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\btp[mdh]\b|\brp[mdh]\b/i;
-const TOKENS_IN_SPAN = /tokens? per (?:second|min|minute|hour|day|month)|\btp[mdh]\b/i;
+const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\b[rt]p[mdh]\b/i;
+/** A limit of a window has a size and no span of time. */
+const OTHER_SPANS =
+  /\b(?:an?|each|every|this) (?:hour|day|week|month)\b|\b(?:hour|dai|week|month)ly\b|\btoday\b/i;
 const RATE_TEXTS =
-  /(?:token )?rate[ _-]?limit|too many requests|throttl|please wait before|resource[ _]?(?:has been )?exhausted/i;
+  /(?:token )?rate[ _-]?limit|tokens? per (?:second|min|hour|day|month)|\btp[mdh]\b|too many requests|throttl|please wait before|resource[ _]?(?:has been )?exhausted/i;
 const RATE_CODES = /rate_?limit|throttl|resource_exhausted|too_?many_?requests/;
 const QUOTA_TEXTS =
   /quota|insufficient (?:funds|balance|credits?)|credit balance|billing|requires more credits/i;
@@ -149,8 +151,9 @@ function classifyFacts(facts: ModelErrorFacts, isOverflow: boolean): ModelErrorK
   if (texts.some(isLargerThanAny)) return 'overflow';
   // Some providers call what they allow per minute a quota too.
   if (isCoded(QUOTA_CODES) || says(QUOTA_TEXTS)) return says(SPAN_TEXTS) ? 'rate_limit' : 'quota';
-  if (has(429) || isCoded(RATE_CODES) || says(RATE_TEXTS) || says(TOKENS_IN_SPAN)) return 'rate_limit';
-  if (!has(401, 403) && OVERFLOW_TEXTS.some(says)) return 'overflow';
+  if (has(429) || isCoded(RATE_CODES) || says(RATE_TEXTS)) return 'rate_limit';
+  if (!has(401, 403) && OVERFLOW_TEXTS.some(says))
+    return says(SPAN_TEXTS) || says(OTHER_SPANS) ? 'rate_limit' : 'overflow';
   if (isAboutContent(facts)) return 'payload';
   if (has(401, 403) || isCoded(AUTH_CODES) || says(AUTH_TEXTS)) return 'auth';
   if (has(408, 425) || statuses.some((status) => status >= 500)) return 'transient';

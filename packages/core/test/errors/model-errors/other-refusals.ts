@@ -19,6 +19,12 @@ export const otherRefusals: readonly AnswerCase[] = [
     openai('Request too large on tokens per min (TPM): please reduce the length of the messages'),
     'rate_limit',
   ],
+  ...['Hourly', 'Daily', 'Weekly', 'Monthly', 'Per-minute', "This month's"].map(
+    (span): AnswerCase => [`a gateway, ${span}`, 400, openai(`${span} token limit exceeded`), 'rate_limit'],
+  ),
+  ['a gateway, a day', 400, openai('The request exceeds the token limit for today'), 'rate_limit'],
+  ['a gateway, tokens of a minute', 400, openai('Tokens per minute exceeded'), 'rate_limit'],
+  ['a key with a daily limit', 403, openai('Daily token limit exceeded for this API key'), 'auth'],
   [
     'OpenAI, quota',
     429,
