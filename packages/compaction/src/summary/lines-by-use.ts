@@ -1,5 +1,5 @@
 import { type Message, textOf, toolUsesOf } from '@x/core';
-import { jsonText } from '@x/core/internal';
+import { headOf, jsonText } from '@x/core/internal';
 import { cutMiddle } from '../conversation/text.js';
 import { type Terms, termsOf } from '../record/terms.js';
 
@@ -8,6 +8,8 @@ export type UseAfter = (terms: Terms, at: number) => number;
 
 /** Shares of a cut text: from its beginning, and from its end. The rest is for lines that were used. */
 const EDGE_SHARE = 0.25;
+/** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
+export const SHORT_CUT = 12;
 /** UTF-16 units of the mark of a gap. */
 const MARK = 30;
 
@@ -35,6 +37,7 @@ export function usesIn(messages: readonly Message[]): UseAfter {
  */
 export function cutByUse(text: string, length: number, useOf: (terms: Terms) => number): string {
   if (text.length <= length) return text;
+  if (length <= SHORT_CUT) return headOf(text, length);
   const lines = text.split('\n');
   const edge = length * EDGE_SHARE;
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];

@@ -6,8 +6,8 @@ import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { changeIn } from '../record/calls.js';
 import { resultText } from '../record/readable.js';
-import type { Terms } from '../record/terms.js';
-import { cutByUse, gapMark, usesIn } from './lines-by-use.js';
+import { cutByUse, gapMark, SHORT_CUT, usesIn } from './lines-by-use.js';
+import { toldOnce } from './told-once.js';
 
 /** A message as a summarizer reads it: data between marks that its content cannot forge. */
 export interface TranscriptEntry {
@@ -44,14 +44,16 @@ export function renderTranscript(
 ): readonly TranscriptEntry[] {
   const calls = new Map(messages.flatMap(toolUsesOf).map((use) => [use.id, use]));
   const useAfter = usesIn(messages);
+  const once = toldOnce(messages);
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message, index) => {
-      const useOf = (terms: Terms) => useAfter(terms, start + index);
+      const cut = (text: string, length: number) =>
+        cutByUse(once(text), length, (terms) => useAfter(terms, start + index));
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
       const parts = message.content.flatMap((block) =>
         number !== undefined && block.type === 'text'
           ? []
-          : (renderBlock(block, nonce, resultLength, calls, useOf) ?? []),
+          : (renderBlock(block, nonce, resultLength, calls, cut) ?? []),
       );
       if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
@@ -77,7 +79,7 @@ function renderBlock(
   nonce: string,
   resultLength: number,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  useOf: (terms: Terms) => number,
+  cutResult: (text: string, length: number) => string,
 ): string | undefined {
   switch (block.type) {
     case 'text':
@@ -95,8 +97,7 @@ function renderBlock(
       const most = failed ? Math.max(resultLength, longest) : resultLength;
       // Data that must be cut is first rendered as facts, each with its owner.
       const full = whole.length > most ? resultText(block) : whole;
-      const shown = most <= SHORT_CUT ? headOf(full, most) : cutByUse(full, most, useOf);
-      const cut = withoutNonce(shown, nonce);
+      const cut = withoutNonce(cutResult(full, most), nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
@@ -118,9 +119,6 @@ function argumentsOf({ input }: ToolUseBlock, length: number): string {
   const json = JSON.stringify(mapStrings(shown, (text) => edges(text, length))) ?? '';
   return change ? `${json} ${change.text}` : json;
 }
-
-/** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
-const SHORT_CUT = 12;
 
 /** Keeps the head and the tail of a text. */
 function edges(text: string, length: number): string {

@@ -59,7 +59,10 @@ describe('what a summarizer is asked', () => {
   it('says how long the answer may be, also in characters of such a text', async () => {
     const lengthFor = async (output: string) => {
       const model = modelOf(() => GOOD_SUMMARY);
-      await compact(model, [userMessage('go on'), ...rounds(40, () => ({ output: output.repeat(40) }))]);
+      await compact(model, [
+        userMessage('go on'),
+        ...rounds(40, (at) => ({ output: `${at}: ${output.repeat(40)}` })),
+      ]);
       const told = /Stay below 4000 tokens \(about (\d+) characters of text like this\)/;
       return Number(told.exec(promptOf(model.requests.at(-1)))?.[1]);
     };
@@ -185,6 +188,26 @@ describe('what a summarizer is asked', () => {
     }
   });
 
+  it('holds once, with its number, what several results repeat', () => {
+    const reminder =
+      '<reminder>\nRemember to keep the todo list and never touch the frozen module.\n</reminder>';
+    const messages = Array.from({ length: 19 }, (_, at) =>
+      round({ output: `content ${at}\n${reminder}` }),
+    ).flat();
+    const told = (count: number, length = 2_000) =>
+      renderTranscript(messages.slice(0, 2 * count), 'n0', length)
+        .map(({ text }) => text)
+        .join('\n');
+    const text = told(19);
+    expect(text.split('never touch the frozen module')).toHaveLength(2);
+    expect(text).toContain(`content 0\n${reminder}\n[… 19 results hold these 3 lines …]`);
+    expect(text.split('[… as before: 3 lines …]')).toHaveLength(19);
+    for (let at = 0; at < 19; at++) expect(text).toContain(`content ${at}\n`);
+    expect(told(2).split('never touch the frozen module')).toHaveLength(3);
+    // A mark never refers to lines that were cut.
+    expect(told(19, 20)).not.toContain('as before');
+  });
+
   it('holds a long request once, and tells which ones come after its end', async () => {
     const long = `Translate the catalog. ${'Every entry of it, one after the other. '.repeat(12)}`;
     const model = modelOf(() => GOOD_SUMMARY);
@@ -269,7 +292,7 @@ describe('a summarizer that fails', () => {
 });
 
 describe('a summarizer that overflows', () => {
-  const large = () => [userMessage('go'), ...rounds(40, () => ({ output: lines(60) }))];
+  const large = () => [userMessage('go'), ...rounds(40, (at) => ({ output: lines(60, `line ${at},`) }))];
   const aura = (model: Model, messages: readonly Message[] = large()) => {
     const own = { toolResultLength: 200, truncationRetries: [150, 100, 50, 0], keep: { tokens: 200 } };
     return compact(model, messages, { stages: [summarize(own)] });
@@ -322,7 +345,7 @@ describe('an answer that is too long, twice', () => {
 });
 
 describe('an answer that is always too long', () => {
-  const large = () => [userMessage('go'), ...rounds(40, () => ({ output: lines(60) }))];
+  const large = () => [userMessage('go'), ...rounds(40, (at) => ({ output: lines(60, `line ${at},`) }))];
   const words = Array.from({ length: 4_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
   const long = GOOD_SUMMARY.replace('Read the code', `Read the code. ${words}`);
   const own = { toolResultLength: 200, truncationRetries: [150, 100, 50, 0], keep: { tokens: 200 } };

@@ -1,0 +1,42 @@
+import { type Message, textOf, toolResultsOf } from '@x/core';
+
+/** Lines count as repeated if at least this many results hold them, and if together they have this many UTF-16 units. */
+const LEAST_RESULTS = 3;
+const LEAST_LENGTH = 60;
+/** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
+const LONGEST = 100_000;
+
+/**
+ * Returns a function for the texts of a conversation's results, in their order. It leaves consecutive lines that several results
+ * repeat, such as a reminder, in the first text and adds their number there. In later texts a mark replaces them.
+ */
+export function toldOnce(messages: readonly Message[]): (text: string) => string {
+  const results = new Map<string, number>();
+  for (const block of messages.flatMap(toolResultsOf)) {
+    const text = textOf([block]);
+    if (text.length > LONGEST) continue;
+    for (const line of new Set(text.split('\n'))) results.set(line, (results.get(line) ?? 0) + 1);
+  }
+  const told = new Set<string>();
+  const shown = (lines: readonly string[]): readonly string[] => {
+    const passage = lines.join('\n');
+    if (passage.trim().length < LEAST_LENGTH) return lines;
+    if (told.has(passage)) return [`[… as before: ${lines.length} lines …]`];
+    told.add(passage);
+    const count = Math.min(...lines.map((line) => results.get(line) ?? 0));
+    return [...lines, `[… ${count} results hold these ${lines.length} lines …]`];
+  };
+  return (text) => {
+    if (text.length > LONGEST) return text;
+    const parts: string[] = [];
+    let run: string[] = [];
+    for (const line of text.split('\n')) {
+      if ((results.get(line) ?? 0) >= LEAST_RESULTS) run.push(line);
+      else {
+        parts.push(...shown(run), line);
+        run = [];
+      }
+    }
+    return [...parts, ...shown(run)].join('\n');
+  };
+}
