@@ -82,6 +82,11 @@ export function shell(config: ShellConfig = {}): Capability {
   return {
     name: 'shell',
     tools: [executeTool(settings, found ?? localExecutor)],
+    install({ isolation }) {
+      if (found !== undefined || isolation === 'shared') return;
+      process.emitWarning(NOT_ISOLATED, { code: 'shell_not_isolated' });
+      warns = false;
+    },
     aroundCall(scope, next) {
       if (warns)
         scope.emit({ type: 'warning', source: 'shell', message: `Commands run as this user: ${NO_SANDBOX}` });
@@ -92,6 +97,10 @@ export function shell(config: ShellConfig = {}): Capability {
 }
 
 const NO_SANDBOX = 'there is no sandbox here; install bubblewrap, and allow it user namespaces';
+
+const NOT_ISOLATED =
+  'shell() runs commands without a sandbox, so a command of one user can read and change the files of all others. ' +
+  "Set shell({ sandbox: 'required' }), or isolation('shared') if all share their files.";
 
 function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Executor): Tool {
   const folders: Folders = new Map();

@@ -74,15 +74,50 @@ describe('bubblewrap', () => {
     const { result, warnings } = await run(script, cwd, { sandbox: 'auto' });
     delete process.env.X_CANARY;
     expect(existsSync(join(cwd, 'made'))).toBe(true);
-    if (findSandbox() === undefined) {
-      expect(warnings).toMatchObject([
-        { source: 'shell', message: expect.stringContaining('no sandbox here') },
-      ]);
-      return;
-    }
+    if (findSandbox() === undefined) return;
     expect(warnings).toEqual([]);
     expect(result).not.toContain('canary');
     expect(readFileSync(outside, 'utf8')).toBe('canary-outside');
+  });
+});
+
+describe('commands without a sandbox', () => {
+  const warningsOf = async (config: ShellConfig, isolation: 'user' | 'shared') => {
+    const warnings: (Error & { readonly code?: string })[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on('warning', listen);
+    const builder = HarnessAgent.builder().model(new ScriptedModel([])).workspace(scratch());
+    builder.use(shell(config)).isolation(isolation).build();
+    await new Promise(setImmediate);
+    process.off('warning', listen);
+    return warnings.filter(({ code }) => code === 'shell_not_isolated').map(({ message }) => message);
+  };
+
+  it('are warned of at build, once, where users have files of their own', async () => {
+    const warning = expect.stringContaining('a command of one user can read and change the files of all');
+    expect(await warningsOf({}, 'user')).toEqual([warning]);
+    expect(await warningsOf({ sandbox: 'none' }, 'shared')).toEqual([]);
+    expect(await warningsOf({ executor: bubblewrap() }, 'user')).toEqual([]);
+    vi.stubEnv('PATH', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await warningsOf({ sandbox: 'auto' }, 'user')).toEqual([warning]);
+  });
+
+  it('are told of in the first call where files are shared and the machine has no sandbox', async () => {
+    vi.stubEnv('PATH', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'a' }, { text: 'b' }]))
+      .workspace(scratch())
+      .use(shell({ sandbox: 'auto' }))
+      .isolation('shared')
+      .build();
+    const told = [];
+    for (const text of ['Go', 'On']) {
+      const events = await collect(agent.stream(text, RuntimeContext.of({ sessionId: 's' })));
+      told.push(...events.filter(({ type }) => type === 'warning'));
+    }
+    expect(told).toMatchObject([{ source: 'shell', message: expect.stringContaining('no sandbox here') }]);
   });
 });
 
