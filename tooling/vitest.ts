@@ -50,7 +50,7 @@ export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig
   return { ...config, plugins: [plugin] };
 }
 
-type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium';
+type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium' | 'bubblewrap';
 
 /** The same, with services whose addresses the tests `inject`, by the keys of `ProvidedContext`. */
 export function unitWith(...services: ServiceName[]): ViteUserConfig {

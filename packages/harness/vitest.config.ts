@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
 import { together, unitWith } from '../../tooling/vitest.js';
 
-export default defineConfig(together(unitWith('redis')));
+export default defineConfig(together(unitWith('redis', 'bubblewrap')));

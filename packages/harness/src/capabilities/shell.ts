@@ -82,9 +82,11 @@ export function shell(config: ShellConfig = {}): Capability {
   return {
     name: 'shell',
     tools: [executeTool(settings, found ?? localExecutor)],
-    install({ isolation }) {
+    install({ name, isolation }) {
       if (found !== undefined || isolation === 'shared') return;
-      process.emitWarning(NOT_ISOLATED, { code: 'shell_not_isolated' });
+      if (!warned.has(name))
+        process.emitWarning(`Agent "${name}": ${NOT_ISOLATED}`, { code: 'shell_not_isolated' });
+      warned.add(name);
       warns = false;
     },
     aroundCall(scope, next) {
@@ -97,6 +99,9 @@ export function shell(config: ShellConfig = {}): Capability {
 }
 
 const NO_SANDBOX = 'there is no sandbox here; install bubblewrap, and allow it user namespaces';
+
+/** Names of agents about which the process was warned. An agent may be built for each request. */
+const warned = new Set<string>();
 
 const NOT_ISOLATED =
   'shell() runs commands without a sandbox, so a command of one user can read and change the files of all others. ' +

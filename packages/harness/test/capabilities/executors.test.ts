@@ -82,12 +82,16 @@ describe('bubblewrap', () => {
 });
 
 describe('commands without a sandbox', () => {
+  let agents = 0;
   const warningsOf = async (config: ShellConfig, isolation: 'user' | 'shared') => {
     const warnings: (Error & { readonly code?: string })[] = [];
     const listen = (warning: Error) => warnings.push(warning);
     process.on('warning', listen);
-    const builder = HarnessAgent.builder().model(new ScriptedModel([])).workspace(scratch());
-    builder.use(shell(config)).isolation(isolation).build();
+    const name = `agent${agents++}`;
+    for (const model of [new ScriptedModel([]), new ScriptedModel([])]) {
+      const builder = HarnessAgent.builder().name(name).model(model).workspace(scratch());
+      builder.use(shell(config)).isolation(isolation).build();
+    }
     await new Promise(setImmediate);
     process.off('warning', listen);
     return warnings.filter(({ code }) => code === 'shell_not_isolated').map(({ message }) => message);

@@ -95,6 +95,7 @@ describe('rules that deny files beside a shell', () => {
       .name(name)
       .model(new ScriptedModel([]))
       .use(permissions({ deny }), shell(config))
+      .isolation('shared')
       .build();
     const said = warning.mock.calls.map(([text]) => String(text));
     warning.mockRestore();

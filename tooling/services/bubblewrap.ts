@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process';
+import { installDebianPackages } from './debian-packages.js';
+
+/** Tests whether `bwrap` is installed and may make namespaces. */
+function isUsable(): boolean {
+  const args = ['--ro-bind', '/', '/', '--unshare-all', 'true'];
+  return spawnSync('bwrap', args, { stdio: 'ignore', timeout: 10_000 }).status === 0;
+}
+
+/**
+ * A Vitest global setup: installs bubblewrap, if it is missing and root may install packages. Without it, the tests of sandboxes are
+ * skipped with a warning. In continuous integration (`CI`) they never are.
+ *
+ * @throws {Error} if `CI` is set and this machine has no usable bubblewrap.
+ */
+export default async function setup(): Promise<void> {
+  if (isUsable()) return;
+  const reason = await installDebianPackages(['bubblewrap']).catch(String);
+  if (isUsable()) return;
+  const remedy = reason ?? 'allow user namespaces; in a container, run it with --privileged';
+  const message = `The tests of sandboxes need bubblewrap (bwrap), which does not run here: ${remedy}.`;
+  if (process.env.CI) throw new Error(message);
+  console.warn(`[services] ${message} They are skipped.`);
+}
