@@ -341,7 +341,7 @@ describe('save, correct and forget', () => {
   it('tells of every fact who worded it, and where it was said', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '- by hand\n');
-    const message = userMessage('Remember that the port is 5433');
+    const message = userMessage('The port is 5433');
     await logSession(workspace, { ...scope, sessionId: 'a/b 1' }, [userMessage('hello'), message]);
     const service = serviceIn(workspace, { model: scribe() });
     await service.flush(SessionKey.of({ ...scope, sessionId: 'a/b 1' }));
@@ -353,7 +353,7 @@ describe('save, correct and forget', () => {
       expect.objectContaining({ author: 'model', saidOn: message.createdAt.slice(0, 10), source }),
     ]);
     const facts = await service.facts(scope);
-    expect(facts.at(-1)?.text).toBe('Remember that the port is 5433');
+    expect(facts.at(-1)?.text).toBe('The port is 5433');
   });
 
   it('are told, found and read where nothing can be written', async () => {

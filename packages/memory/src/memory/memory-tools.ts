@@ -89,7 +89,8 @@ export function memoryTools(serviceOf: (context: ToolContext) => MemoryService):
     defineTool({
       name: 'memory_save',
       description:
-        'Remembers a fact for later sessions: a preference, a name, or a decision with its reason. Write one self-contained statement.',
+        'Remembers a fact for later sessions: a preference, a name, or a decision with its reason. Write one self-contained ' +
+        'statement: the fact alone, not the request to remember it.',
       sessionOnly: true,
       persists: true,
       input: z.strictObject({ content: fact.describe('What to remember') }),
