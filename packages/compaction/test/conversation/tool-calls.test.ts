@@ -2,12 +2,35 @@ import type { JsonObject } from '@x/core';
 import { withEnd } from '@x/core/internal';
 import { toolResultBlock } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../../src/conversation/tool-calls.js';
+import { outcomeOf, readsByName } from '../../src/conversation/tool-calls.js';
 import { lines } from '../build.js';
 
 const outcome = (output: string, { isError = false, input = { command: 'make' } as JsonObject } = {}) =>
   outcomeOf(toolResultBlock({ id: 'c', name: 'execute' }, output, isError), { input });
 const long = lines(400);
+
+describe('readsByName', () => {
+  it.each([
+    'read_file',
+    'Read',
+    'Grep',
+    'LS',
+    'WebFetch',
+    'list_directory',
+    'readManyFiles',
+    'codebase_search',
+  ])('knows a tool that only reads: %s', (name) => {
+    expect(readsByName(name)).toBe(true);
+  });
+
+  it.each([
+    ...['fetch_and_book', 'getOrPay', 'view_then_submit', 'search_and_send', 'fetch_payment_and_charge'],
+    ...['open_account', 'open_ticket', 'get_refund', 'find_replace', 'list_and_archive', 'fetch_buchen'],
+    ...['write_file', 'NotebookEdit', 'buchen', 'thread', '', '_'],
+  ])('takes a tool with any other word for one that acts: %s', (name) => {
+    expect(readsByName(name)).toBe(false);
+  });
+});
 
 describe('outcomeOf', () => {
   it.each<[string, (code: number) => string]>([
