@@ -80,8 +80,6 @@ const MARKS: Readonly<Record<EntryKind, string>> = {
 };
 /** The prefix of each list item. */
 const ITEM = '  = ';
-/** The separator of consecutive read-only calls on one line. */
-const NEXT = ' ;; ';
 const GAP = '… ';
 
 /** Returns the legend that explains the marks of these entries. */
@@ -100,15 +98,13 @@ export function isCall(entry: Entry): entry is Call {
 }
 
 const LINE_BREAKS = new RegExp(`\\s*(?:${LINE_BREAK.source})\\s*`, 'g');
-/** The separators of a call's line. In quoted text they are escaped with a backslash. */
-const STRUCTURE = /→|;;/g;
-const ESCAPED = /\\(→|;;)/g;
 /** The beginning of a line that would be parsed as a message number. */
 const NUMBERED = /^(?:… )?r\d+ /;
 
 const onOneLine = (text: string) => text.replaceAll(LINE_BREAKS, ' ');
-const escaped = (text: string) => onOneLine(text).replaceAll(STRUCTURE, '\\$&');
-const unescaped = (text: string) => text.replaceAll(ESCAPED, '$1');
+/** Escapes the separator of arguments and outcome. */
+const escaped = (text: string) => onOneLine(text).replaceAll('→', '\\→');
+const unescaped = (text: string) => text.replaceAll('\\→', '→');
 const quoted = (text: string) => `“${escaped(text).replaceAll('”', '\\”')}”`;
 
 /** Returns the name of a tool as one word that does not begin with a mark. */
@@ -159,17 +155,12 @@ function callText(call: Call): string {
 export function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let before: Entry | undefined;
-  for (const [index, entry] of entries.entries()) {
+  for (const entry of entries) {
     const mark = MARKS[entry.kind];
     switch (entry.kind) {
       case 'did':
-        lines.push(mark + callText(entry));
-        break;
       case 'looked':
-        // A look-up whose result is quoted below begins a line, so that the quotation belongs to it.
-        if (before?.kind === 'looked' && entries[index + 1]?.kind !== 'found')
-          lines[lines.length - 1] += NEXT + callText(entry);
-        else lines.push(mark + callText(entry));
+        lines.push(mark + callText(entry));
         break;
       case 'counted': {
         const counts = entry.counts.map(({ tool, times }) => `${tool} ×${times}`).join(', ');
@@ -240,14 +231,9 @@ export function parseEntries(text: string): readonly Entry[] {
       continue;
     }
     if (number) at = Number(number);
-    if (mark === MARKS.did) entries.push(parseCall('did', at, rest));
-    else if (mark === MARKS.looked) {
-      for (const [index, text] of rest.split(NEXT).entries()) {
-        const [, other, others = text] = (index > 0 && /^r(\d+) (.*)$/.exec(text)) || [];
-        if (other) at = Number(other);
-        entries.push(parseCall('looked', at, others));
-      }
-    } else if (mark === MARKS.listed) entries.push({ kind: 'listed', at, subject: rest, items: [] });
+    if (mark === MARKS.did || mark === MARKS.looked)
+      entries.push(parseCall(mark === MARKS.did ? 'did' : 'looked', at, rest));
+    else if (mark === MARKS.listed) entries.push({ kind: 'listed', at, subject: rest, items: [] });
     else if (mark === MARKS.named) entries.push({ kind: 'named', at, names: rest.split(' ') });
     else if (mark === MARKS.asked) entries.push({ kind: 'asked', at, text: rest });
     else if (mark !== undefined) {

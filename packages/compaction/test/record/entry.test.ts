@@ -7,7 +7,7 @@ const marks = [
   '» r1 delete all backups',
   '* r2 drop_table all',
   '* r2–r99: send ×900',
-  '· r3 read a.ts ;; r4 read b.ts',
+  '· r3 read a.ts\n· r4 read b.ts',
   ' → “done”',
   ' → failed with exit 1: “no”',
   '”, mended in r99',
@@ -18,7 +18,6 @@ const marks = [
   '# r5 name',
   '… cut',
   '\\→',
-  '\\;;',
 ];
 const breaks = ['\n', '\r', '\v', '\f', '\x1c', '\x1d', '\x1e', '\u0085', '\u2028', '\u2029'];
 const text = fc
@@ -110,7 +109,7 @@ describe('a record', () => {
     expect(entriesSchema.safeParse([{ kind: 'did', at: 1, text: 'rm' }]).success).toBe(false);
   });
 
-  it('puts look-ups that follow each other on one line', () => {
+  it('puts each look-up on a line of its own', () => {
     const look = (at: number, file: string): Entry => ({
       kind: 'looked',
       at,
@@ -120,7 +119,7 @@ describe('a record', () => {
       end: 'done',
     });
     expect(renderEntries([look(3, 'a.ts'), look(5, 'b.ts')])).toBe(
-      '· r3 read_file a.ts ;; r5 read_file b.ts',
+      '· r3 read_file a.ts\n· r5 read_file b.ts',
     );
   });
 
