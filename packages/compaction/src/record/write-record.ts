@@ -10,8 +10,9 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that occur nowhere else in it. */
-const NAMES_SHARE = 0.15;
+/** The share of a record for names that occur nowhere else in it. Smaller in a small record, where sentences are worth more. */
+const NAMES_SHARE = 0.14;
+const TOKENS_OF_FULL_SHARE = 6_300;
 /** Maximum number of names from one message. The names in a table of a thousand rows mean little without the rows. */
 const MOST_OF_ONE = 40;
 /** Tokens of an entry's markup, without its text. */
@@ -52,7 +53,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     termsThatStand(input, calls),
     openRequest?.terms ?? [],
   );
-  const forNames = room * NAMES_SHARE;
+  const forNames = room * NAMES_SHARE * Math.min(1, room / TOKENS_OF_FULL_SHARE);
   const most = room - forNames;
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
   yield* choice.take(left);
@@ -93,9 +94,9 @@ function* namesBeside(
     const { message, names, passed } = excerpts;
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
-  const held = new Set(namesIn(narrative, true));
+  const held = new Set(namesIn(narrative));
   for (const entry of entries) {
-    for (const name of namesIn(renderEntries([entry]), true)) held.add(name);
+    for (const name of namesIn(renderEntries([entry]))) held.add(name);
     if (isTimeToRest()) yield;
   }
   for (const { names, passed } of [...staying, ...standing]) {
@@ -124,7 +125,7 @@ function namesOf(entry: Entry): readonly string[] {
   if (entry.kind === 'named') return entry.names;
   const said = 'text' in entry ? entry.text : renderEntries([entry]);
   const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : said;
-  return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
+  return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '));
 }
 
 function inOrder(drafts: readonly Draft[], chosen: Iterable<Draft>): readonly Entry[] {
