@@ -149,7 +149,7 @@ export function budgetFor(
  */
 const RECORD_SHARE = 0.25;
 const MOST_RECORD_SHARE = 0.5;
-const USEFUL_RECORD = 2_600;
+const USEFUL_RECORD = 6_000;
 
 /** Returns the most tokens of a record. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {
