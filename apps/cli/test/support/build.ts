@@ -27,6 +27,7 @@ export default async function buildCommand(): Promise<void> {
       emptyOutDir: true,
       target: 'node20',
       rollupOptions: {
+        treeshake: false,
         input: { main: folder('src/main.ts'), 'paid-tools': folder('test/children/paid-tools.ts') },
         external: [COMPILED],
       },
