@@ -105,7 +105,9 @@ function* namesBeside(
   }
   const taken = new Map<number, string[]>();
   let left = room;
-  for (const [name, at] of yield* rankedNames(mentions)) {
+  const ranked = yield* rankedNames(mentions);
+  yield;
+  for (const [name, at] of ranked) {
     if (held.has(name)) continue;
     const line = taken.get(at);
     const cost = tokensOf(` ${name}`) + (line ? 0 : FRAME);

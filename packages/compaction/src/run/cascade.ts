@@ -115,6 +115,7 @@ async function attempt(
   }
   if (reduction.failure || reduction.messages === view.messages)
     return { ...reduction, messages: view.messages };
+  await othersTurn();
   const problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
