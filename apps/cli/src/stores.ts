@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { type SessionStore, SessionStoreError } from '@x/core';
 import { errorText, isSqliteMissing, STORAGE } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
 import { fileSegment } from '@x/core/store';
@@ -11,8 +11,6 @@ import { SqliteSession } from '@x/session-sqlite';
 /** A store, and a function that releases its resources. */
 export interface OpenStore {
   readonly store: SessionStore;
-  /** The workspace of the same backend, if it has one. */
-  readonly workspace?: Workspace;
   close(): Promise<void>;
 }
 
@@ -84,7 +82,7 @@ export const stores = {
     part: { option: 'key-prefix', value: 'TEXT' },
     driver: 'ioredis',
     async open(url, { part: keyPrefix, createTables = false }) {
-      const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
+      const [{ Redis }, { RedisSession }] = await Promise.all([
         import('ioredis'),
         import('@x/session-redis'),
       ]);
@@ -100,15 +98,14 @@ export const stores = {
         reason ??= error;
       });
       try {
-        const options = { client, keyPrefix };
-        const store = new RedisSession(options);
+        const store = new RedisSession({ client, keyPrefix });
         await client.connect().catch((error: unknown) => {
           const cause = reason ?? error;
           const why = errorText(cause);
           const message = `Redis could not be reached or refused: ${why}`;
           throw new SessionStoreError('session_unavailable', message, { cause });
         });
-        return { store, workspace: new RedisWorkspace(options), close: async () => client.disconnect() };
+        return { store, close: async () => client.disconnect() };
       } catch (error) {
         client.disconnect();
         throw error;

@@ -244,7 +244,7 @@ describe('x replay', () => {
     [['missing.json'], /^missing\.json cannot be read: there is no such file or folder\.\n$/],
     [['package.json'], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],
-    [['--format', 'oops'], /no format oops; there are .*claude-code/],
+    [['-', '--format', 'oops'], /no format "oops"\.\nThese formats can be read:\n.*claude-code: /s],
     [['-', '--prices', 'input=free'], /Invalid prices: input/],
     [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {

@@ -10,7 +10,7 @@ import {
   infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction/internal';
-import { type JsonObject, parseFileConfig } from '@x/core';
+import type { JsonObject } from '@x/core';
 import { type FileCapability, fileCapability, parseWith } from '@x/core/internal';
 import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
 import { hooksConfigSchema } from '@x/harness/internal';
@@ -72,15 +72,6 @@ function infinityContext(named: ReadonlyMap<string, unknown>, around: Compaction
   });
 }
 
-function isWindow(config: unknown): boolean {
-  try {
-    parseFileConfig(infinityContextSchema, config ?? {}, 'infinity_context configuration');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 
 /** Returns the capabilities that agent files can name, by name. */
@@ -101,11 +92,9 @@ function fileCapabilities(
     fileName,
     hooks: around,
   });
-  // Its own capability reports an invalid configuration.
-  const window =
-    named.has('infinity_context') && isWindow(named.get('infinity_context'))
-      ? { infinity_context: named.get('infinity_context') ?? {} }
-      : undefined;
+  const window = named.has('infinity_context')
+    ? { infinity_context: named.get('infinity_context') ?? {} }
+    : undefined;
   return {
     compaction: {
       create: (config) => reducing.compaction(window ? { ...Object(config ?? {}), ...window } : config),

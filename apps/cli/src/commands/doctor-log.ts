@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
 import { repairLog } from '@x/replay';
 import { command, UsageError } from '../command.js';
+import { readInput } from '../read-input.js';
 import { readLog } from './replay/read-log.js';
 
 /** Checks a log, and reports what the agent that wrote it would lose. */
@@ -19,7 +20,8 @@ export const doctorLog = command({
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))
       throw new UsageError(`There is a file ${write} already; name one that is not there.`);
-    const { conversation, unreachable, repaired } = await readLog(repairLog, file, format);
+    const source = await readInput(file);
+    const { conversation, unreachable, repaired } = readLog(repairLog, source, file, format);
     const { messages, compactions, unread } = conversation;
     output.write(`${conversation.format}, ${messages.length} messages, ${compactions.length} compactions\n`);
     for (const [reason, count] of Object.entries(unread)) output.write(`left out: ${count} × ${reason}\n`);

@@ -2,9 +2,6 @@ import type { PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
 import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/harness/view';
 
-/** Maximum characters of an input that is shown whole. For a longer input, its beginning and end are shown, and the rest on request. */
-const MAX_INPUT = 2_000;
-
 /** The person who decides. */
 export interface Human {
   show(text: string): void;
@@ -18,7 +15,7 @@ export interface Human {
 export type Preview = (call: PendingCall) => Promise<RenderedCall>;
 
 /** The answers by key. */
-const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', a: 'always', s: 'show all' } as const;
+const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', a: 'always' } as const;
 
 /** Shows each pending tool call, and asks for a decision. Calls without an answer stay pending. */
 export async function askDecisions(
@@ -36,16 +33,11 @@ export async function askDecisions(
 }
 
 async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Promise<Decision | undefined> {
-  const whole = callText(seen);
-  const isLong = whole.length > MAX_INPUT;
   const keys = (Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]).filter(
-    (key) => (key !== 'a' || call.suggestion !== undefined) && (key !== 's' || isLong),
+    (key) => key !== 'a' || call.suggestion !== undefined,
   );
   const choices = keys.map((key) => `${key} ${ANSWERS[key]}`).join(' · ');
-  const shown = isLong
-    ? `${whole.slice(0, MAX_INPUT / 2)}\n… (${whole.length} characters, "s" shows all) …\n${whole.slice(-MAX_INPUT / 2)}`
-    : whole;
-  human.show(describe(call, seen, shown));
+  human.show(describe(call, seen));
   for (;;) {
     const answer = (await human.ask(`Run it? (${choices}) `, keys.join('')))?.trim().toLowerCase();
     if (answer === undefined) return undefined;
@@ -62,19 +54,18 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
         if (reason === undefined) return undefined;
         return { type: 'deny', reason };
       }
-      case 's':
-        human.show(whole);
-        break;
       default:
         human.show('Nothing is decided yet: press one of the keys.');
     }
   }
 }
 
-function describe({ reason, suggestion }: PendingCall, { wants }: RenderedCall, shown: string): string {
+function describe({ reason, suggestion }: PendingCall, seen: RenderedCall): string {
   const rule =
     suggestion && `"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
-  return [`\nIt wants to ${wants}.`, reason && printable(reason), shown, rule].filter(Boolean).join('\n');
+  return [`\nIt wants to ${seen.wants}.`, reason && printable(reason), callText(seen), rule]
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** Returns everything that a call would do, as text. */

@@ -78,7 +78,11 @@ class Chat {
         agent.interrupt(this.#context);
         return true;
       },
-      complete: (line) => complete(line, agent.workspace),
+      complete: async (line) => {
+        const found = await complete(line, agent.workspace);
+        if (found[0].length > 1) this.#printer.note(found[0].join(' '));
+        return found;
+      },
       around: () => ({
         above: this.#queued.map((text) => `queued: ${oneLine(text)}`),
         status: this.#status(),

@@ -42,8 +42,6 @@ export class LineInput {
   readonly #style: Style;
   /** Lines that arrived together, above the line that is being edited. */
   readonly #typed: string[] = [];
-  /** What Tab can complete, while there are several completions. */
-  #choices: readonly string[] = [];
   #isPasting = false;
   /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
@@ -68,9 +66,7 @@ export class LineInput {
       prompt: isTerminal ? '' : PROMPT,
       historySize: 200,
       completer: async (line: string, done: (error: null, found: [string[], string]) => void) => {
-        const found = await listener.complete(line);
-        this.#choices = found[0].length > 1 ? [found[0].join(' ')] : [];
-        done(null, found);
+        done(null, await listener.complete(line));
         this.screen.refresh();
       },
     });
@@ -141,7 +137,6 @@ export class LineInput {
 
   #pressed({ name }: Key): void {
     if (name === 'paste-start' || name === 'paste-end') this.#isPasting = name === 'paste-start';
-    if (name !== 'tab') this.#choices = [];
     if (name === 'escape' && !this.#ended) this.#leave();
     this.#settle();
   }
@@ -209,8 +204,7 @@ export class LineInput {
   }
 
   #footer(columns: number, height: number): Footer {
-    const { above: said, status } = this.#listener.around();
-    const above = [...said, ...this.#choices];
+    const { above, status } = this.#listener.around();
     const { line, cursor } = this.#lines;
     const label = this.#question?.text ?? PROMPT;
     const lines = [...this.#typed, ''].join('\n');

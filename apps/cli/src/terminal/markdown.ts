@@ -1,6 +1,7 @@
 import { Lexer, type Token } from 'marked';
 import { PLAIN, type Style } from './style.js';
 
+/** Formats of parts of a line, by their type. */
 const FORMATS: Readonly<Record<string, Parameters<Style>[0]>> = {
   strong: 'bold',
   em: 'italic',

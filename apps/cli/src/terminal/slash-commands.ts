@@ -60,9 +60,6 @@ async function messageAt(
   return undefined;
 }
 
-/** Maximum characters of a command's output that are shown, and given to the model. */
-const MAX_OUTPUT = 20_000;
-
 const NOTHING_YET = 'This session has no messages yet.';
 
 const commands: Readonly<Record<string, SlashCommand>> = {
@@ -230,16 +227,14 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'runs a command as you, in this folder; the agent reads the output with your next message',
     needs: 'shell',
     async run({ signal }, line) {
-      const { status, output } = await runProgram(
-        { file: 'sh', args: ['-c', line] },
-        {
-          cwd: process.cwd(),
-          timeoutMs: 0,
-          signal,
-          passEnvironment: Object.keys(process.env),
-          maxOutputChars: MAX_OUTPUT,
-        },
-      );
+      const program = { file: 'sh', args: ['-c', line] };
+      const { status, output } = await runProgram(program, {
+        cwd: process.cwd(),
+        timeoutMs: 0,
+        signal,
+        passEnvironment: Object.keys(process.env),
+        maxOutputChars: 20_000,
+      });
       const use = { type: 'tool_use', id: randomUUID(), name: 'execute', input: { command: line } } as const;
       const say = `${status}\n${output}`.trimEnd();
       return { say, ran: [assistantMessage([use]), toolResultMessage(use, say)] };

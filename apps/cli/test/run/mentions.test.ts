@@ -60,7 +60,7 @@ function open() {
 
 describe('a file behind @', () => {
   it('is completed by Tab, with a list of what fits', async () => {
-    const { press, seen, typed, terminal, leave } = open();
+    const { press, seen, typed, leave } = open();
     await seen('>');
     press('Look at @s\t');
     await typed('> Look at @src/');
@@ -68,7 +68,6 @@ describe('a file behind @', () => {
     await seen(/@src\/angle\.ts {2}@src\/answer\.ts/);
     press('s\t');
     await typed('> Look at @src/answer.ts ');
-    expect(terminal.text).not.toContain('angle');
     await leave();
   });
 

@@ -74,11 +74,10 @@ export function renderCall(
   const fields = isFields(input) ? input : {};
   const main = fields[field];
   const change = changeOf(name, fields, before);
-  const drawn = (change && CHANGES[name]) ?? [field];
   // A diff does not name its file, and a title may cut the path.
   const isCut = printable(change?.path ?? '').length > MAX_TITLE;
+  const drawn = (change && CHANGES[name]) ?? [field];
   const rest = Object.entries(fields).filter(([key]) => !drawn.includes(key) || (isCut && key === field));
-  const others = rest.length > 0 ? [Object.fromEntries(rest)] : [];
   const json = (value: JsonValue) => plainLines(JSON.stringify(value, null, 2) ?? '');
   if (typeof main !== 'string') {
     // The name is enough for built-in tools without a main argument.
@@ -88,17 +87,16 @@ export function renderCall(
     return { kind, title, wants: kind === 'other' || field !== '' ? `use ${title}` : verb, lines, rest: [] };
   }
   const more = rest.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(' ');
-  const title = [name, short(main), ...(more === '' ? [] : [short(more)])].join(' ');
+  const title = [name, short(main), short(more)].filter(Boolean).join(' ');
   const act = name === 'write_file' && before !== undefined ? (before === null ? 'create' : 'replace') : verb;
   const isDrawn = change !== undefined || name === 'execute';
-  const own = change ? renderDiff(change.before ?? '', change.after) : plainLines(main);
   return {
     kind,
     title,
     wants: `${act} ${short(main)}`,
     ...(change ? { change } : {}),
-    lines: isDrawn ? own : json(input),
-    rest: isDrawn ? others.flatMap(json) : [],
+    lines: change ? renderDiff(change.before ?? '', change.after) : isDrawn ? plainLines(main) : json(input),
+    rest: isDrawn && rest.length > 0 ? json(Object.fromEntries(rest)) : [],
   };
 }
 

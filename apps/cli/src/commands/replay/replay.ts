@@ -16,15 +16,13 @@ import {
   replayReport,
   replayTable,
 } from '@x/replay';
-import { formats } from '@x/replay/internal';
 import { parse } from 'yaml';
-import { ArgumentError, command, positive, UsageError } from '../../command.js';
+import { command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
-import { readDocument } from '../../read-input.js';
+import { readDocument, readInput } from '../../read-input.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
-import { openPage } from './open-page.js';
 import { readLog } from './read-log.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
@@ -69,12 +67,10 @@ export const replay = command({
     'x replay logs --fail-if "kept<95"   # for the checks of a pull request',
   ],
   async run({ values, positionals, output, errors }) {
-    // Long because it is the order of the command, from its options to what it prints.
     const chosen = {
       ...strategies,
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
     };
-    refuseUnknownFormat(values.format);
     const systemTokens = values['system-tokens'];
     const options = {
       ...(values.window === undefined ? {} : { window: positive('window', values.window) }),
@@ -96,17 +92,11 @@ export const replay = command({
       const comparison = await compareStrategies(recording, tried, {
         ...options,
         ...priced.of(recording),
-        onStrategy: (_name, place) => {
-          if (process.stderr.isTTY)
-            onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`);
-        },
+        onStrategy: (_name, place) =>
+          onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`),
       });
       onTerminal('');
       compared.push(comparison);
-      if (recordings.length > 1) {
-        const { length } = comparison.conversation.messages;
-        errors.write(`${compared.length}/${recordings.length}  ${length} messages\n`);
-      }
     }
     const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
@@ -124,7 +114,6 @@ export const replay = command({
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
     const notes = values.json ? errors : output;
     if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
-    if (page !== undefined && searches && process.stdout.isTTY) openPage(page);
     if (wantsBest) notes.write(`\n${wordsFor(best, comparisons)}\n`);
     if (values.write !== undefined) {
       if (best) await writeSettings(values.write, best.yaml);
@@ -189,7 +178,7 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
   const skipped: string[] = [];
   for (const { path } of logs) {
     try {
-      const read = await readLog(importConversation, path, format);
+      const read = readLog(importConversation, await readInput(path), path, format);
       const recording = { ...read, id: read.id ?? path };
       if (!recording.messages.some(({ role }) => role === 'assistant'))
         throw new UsageError(`${path}: it has no answer of a model, so there is nothing to replay.`);
@@ -281,13 +270,6 @@ function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
   );
   if (isIdle)
     yield `Nothing was due: the largest request would have had ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
-}
-
-/** Checked before the search: if no log is found, the error would not appear. */
-function refuseUnknownFormat(name: string | undefined): void {
-  const known = formats.map(({ format }) => format);
-  if (name === undefined || known.includes(name)) return;
-  throw new ArgumentError(`There is no format ${name}; there are ${known.join(', ')}.`);
 }
 
 /** Writes settings into a file, and keeps its other content. */

@@ -1,8 +1,8 @@
 import { type Command, commandGroup } from '../../command.js';
 import { show } from '../show.js';
-import { adoptSession } from './adopt-session.js';
-import { copySessions, importSession } from './copy-sessions.js';
+import { copySessions } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
+import { importSession } from './import-session.js';
 import { listSessions } from './list-sessions.js';
 import { costSession, explainSession, exportSession } from './read-session.js';
 
@@ -11,7 +11,7 @@ export const sessions: Command = commandGroup({
   ...listSessions,
   name: 'sessions',
   summary:
-    'Lists, shows, explains, exports, imports, adopts, copies and deletes sessions in any store; without a subcommand, lists them.',
+    'Lists, shows, explains, exports, imports, copies and deletes sessions in any store; without a subcommand, lists them.',
   examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
   subcommands: [
     listSessions,
@@ -20,7 +20,6 @@ export const sessions: Command = commandGroup({
     costSession,
     exportSession,
     importSession,
-    adoptSession,
     copySessions,
     deleteSession,
   ],

@@ -10,7 +10,7 @@ let directory: string;
 let endpoint: FakeEndpoint;
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'x-adopt-'));
+  directory = mkdtempSync(join(tmpdir(), 'x-import-'));
   mkdirSync(join(directory, 'files'));
   endpoint = await fakeEndpoint(Array.from({ length: 4 }, () => ({ text: 'Going on.' })));
   writeFileSync(
@@ -140,8 +140,8 @@ it.each([
   async (format, log, tool) => {
     const file = join(directory, 'theirs.jsonl');
     writeFileSync(file, log());
-    const adopted = await x(['sessions', 'adopt', file, '-w', 'files']);
-    expect(adopted.stdout, adopted.stderr).toContain(`Adopted theirs (mine): ${format}, `);
+    const imported = await x(['sessions', 'import', file, '-w', 'files']);
+    expect(imported.stdout, imported.stderr).toContain(`Imported theirs (mine): ${format}, `);
     const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
     expect(stdout, stderr).toBe('Going on.\n');
     const request = JSON.stringify(endpoint.requests.at(-1));
@@ -165,10 +165,10 @@ it.each([
 it('goes on with the session of another agent: compacted, with our tools', async () => {
   const file = join(directory, 'theirs.jsonl');
   writeFileSync(file, jsonl(claudeCode()));
-  const adopted = await x(['sessions', 'adopt', file, '-w', 'files']);
-  expect(adopted).toMatchObject({ status: 0, stderr: '' });
-  expect(adopted.stdout).toMatch(
-    /^Adopted theirs \(mine\): claude-code, 63 messages\.\nGo on with: x run --session theirs$/m,
+  const imported = await x(['sessions', 'import', file, '-w', 'files']);
+  expect(imported).toMatchObject({ status: 0, stderr: '' });
+  expect(imported.stdout).toMatch(
+    /^Imported theirs \(mine\): claude-code, 63 messages\.\nGo on with: x run --session theirs$/m,
   );
 
   const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
@@ -185,7 +185,11 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect(request).toContain('read_file');
   expect(request).not.toContain(directory);
 
-  const again = await x(['sessions', 'adopt', file, '-w', 'files']);
+  // A repeated import changes nothing, and another log takes no session's name.
+  expect((await x(['sessions', 'import', file, '-w', 'files'])).status).toBe(0);
+  expect((await x(['sessions', 'show', 'theirs', '-w', 'files'])).stdout).toContain('And say what you did.');
+  writeFileSync(file, jsonl([...claudeCode(), { type: 'summary', summary: 'Invoices' }]));
+  const again = await x(['sessions', 'import', file, '-w', 'files']);
   expect(again.stderr).toContain('There is a session theirs');
-  expect((await x(['sessions', 'adopt', file, '-w', 'files', '--session', 'other'])).status).toBe(0);
+  expect((await x(['sessions', 'import', file, '-w', 'files', '--session', 'other'])).status).toBe(0);
 });

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { AgentState, type Message, SessionConflictError, SessionKey, type SessionKeyParts } from '@x/core';
+import { operationOf } from '@x/core/internal';
+import { WorkspaceSessionLog } from '@x/core/node';
+import { importConversation } from '@x/replay';
+import { command, UsageError } from '../../command.js';
+import { describeSession } from '../../find-session.js';
+import { identityOptions, openWorkspace } from '../../identity-options.js';
+import { storeOptions, withStore } from '../../open-store.js';
+import { readDocument, readInput } from '../../read-input.js';
+import { readLog } from '../replay/read-log.js';
+import { DEFAULT_AGENT_FILE } from '../run.js';
+import { withOurTools } from './adopted-tools.js';
+
+/** Stores a session from a file that {@link exportSession} wrote, or from the log of another agent. */
+export const importSession = command({
+  name: 'sessions import',
+  takes: 'FILE',
+  options: {
+    session: {
+      type: 'string',
+      value: 'ID',
+      help: 'The name that the session of a log gets here. Default: its name in the log.',
+    },
+    format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
+    ...storeOptions,
+    ...identityOptions,
+  },
+  summary:
+    'Stores the session of an exported file, or of a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run goes on with its work. Calls of tools that have a counterpart here become calls of that one. An existing session stays. - for standard input.',
+  examples: [
+    'x sessions import s-001.jsonl --redis redis://localhost',
+    'x sessions import ~/.claude/projects/my-app/0b9f.jsonl && x run -c',
+  ],
+  async run({ values, positionals: [file = ''], output }) {
+    const text = await readInput(file);
+    const { parts, state, log, about } = exportedIn(text) ?? (await logIn(text, file, values));
+    const key = SessionKey.of(parts);
+    // The operation id derives from the file, so that a repeated import is the same commit.
+    const change = { operation: operationOf(`${key} ${text}`), expected: undefined, keep: 0 };
+    await withStore(values, { readOnly: false, createTables: true }, async (store) => {
+      // The log is written first, as in a call, but not if another session has this key.
+      if (log.length > 0 && (await store.load(key, { last: 0 })) === undefined)
+        await new WorkspaceSessionLog(openWorkspace(values), key).append(log);
+      await store
+        .commit(key, { ...change, head: state.head(), append: state.context })
+        .catch((error: unknown) => {
+          if (!SessionConflictError.isInstance(error)) throw error;
+          throw new UsageError(
+            `There is a session ${describeSession(key.parts)} already. Give that of a log another name: --session ID.`,
+          );
+        });
+    });
+    output.write(
+      `Imported ${describeSession(key.parts).replace('  ', ' ')}${about}.\nGo on with: x run --session ${key.parts.sessionId}\n`,
+    );
+  },
+});
+
+/** Reads what {@link exportSession} wrote; `undefined` for any other text. */
+function exportedIn(text: string) {
+  const [first = '', ...lines] = text.trimEnd().split('\n');
+  const { type, key, state } = parsed(first);
+  if (type !== 'state') return undefined;
+  const log = lines.map((line) => parsed(line).message as Message);
+  return { parts: key as SessionKeyParts, state: AgentState.fromJSON(state), log, about: '' };
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(line));
+  } catch {
+    return {};
+  }
+}
+
+/** Converts the log of another agent to a session. */
+async function logIn(
+  text: string,
+  file: string,
+  values: Partial<Record<'session' | 'format' | 'tenant' | 'user' | 'agent', string | undefined>> & {
+    readonly workspace: string;
+  },
+) {
+  const { id = file, format, messages, unread } = readLog(importConversation, text, file, values.format);
+  const log = withOurTools(messages, values.workspace);
+  const owner = { tenantId: values.tenant, userId: values.user, sessionId: values.session ?? id };
+  const state = AgentState.create(owner);
+  state.contextMutable().push(...log);
+  const left = Object.entries(unread).map(([reason, count]) => `, left out: ${count} × ${reason}`);
+  const about = `: ${format}, ${log.length} messages${left.join('')}`;
+  return { parts: { ...owner, agentId: values.agent ?? (await ownAgent()) }, state, log, about };
+}
+
+/** Returns the name of the agent that `x run` would use. */
+async function ownAgent(): Promise<string> {
+  if (!existsSync(DEFAULT_AGENT_FILE)) return 'agent';
+  const name: unknown = (await readDocument(DEFAULT_AGENT_FILE)).get('name');
+  return typeof name === 'string' ? name : 'agent';
+}
