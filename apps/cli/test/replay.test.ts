@@ -261,6 +261,24 @@ describe('x replay', () => {
     );
   });
 
+  it('says above the table what it left out, and below it what each column means', async () => {
+    const row = (id: string, parentUuid: string | null, role: string) => ({
+      ...{ type: role, uuid: id, parentUuid, sessionId: 's' },
+      message: { role, content: [{ type: 'text', text: `words of ${id}` }] },
+    });
+    const rows = [row('a', null, 'user'), row('b', 'a', 'assistant'), row('d', 'lost', 'user')];
+    const file = join(directory, 'gap.jsonl');
+    const whole = [...rows, row('e', 'd', 'assistant')].map((each) => JSON.stringify(each)).join('\n');
+    writeFileSync(file, whole);
+    const { stdout } = await replay([file, '--window', '20000']);
+    const [above = '', table = '', legend = ''] = stdout.split('\n\n');
+    expect(above).toContain('4 messages');
+    expect(above).toContain('1 × gap in the chain of rows');
+    const [headings = ''] = table.split('\n');
+    for (const heading of headings.trim().split(/ {2,}/).slice(1))
+      expect(legend).toMatch(new RegExp(`(?:^|; )${heading}(?: {2,}|: )\\S`, 'm'));
+  });
+
   it('fails where a condition holds', async () => {
     const args = [log, '--window', '24000', '--fail-if'];
     expect(await replay([...args, 'over>0 kept<10'])).toMatchObject({ status: 0 });

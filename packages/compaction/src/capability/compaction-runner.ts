@@ -266,10 +266,8 @@ export class CompactionRunner {
       try {
         await scope.log.append(before);
       } catch (error) {
-        return refuse(
-          'failed',
-          `the session log could not be written, so nothing was reduced: ${errorLine(error)}`,
-        );
+        const why = `the session log could not be written, so nothing was reduced: ${errorLine(error)}`;
+        return refuse('failed', why);
       }
     }
     const answer = await callBefore(this.#config, scope, {
@@ -312,6 +310,9 @@ export class CompactionRunner {
       this.#rewritten(scope);
       throw error;
     }
+    // If this fails, the next compaction logs the summary.
+    const summary = outcome.messages.filter(({ kind }) => kind === 'summary');
+    if (this.#config.offloadBeforeCompact) await scope.log.append(summary).catch(() => {});
     return outcome;
   }
 

@@ -47,8 +47,8 @@ describe('offloadBeforeCompact', () => {
     };
   };
 
-  it('writes all messages to the log before they are reduced, and names the log; false does neither', async () => {
-    expect(await reduced(true)).toEqual({ status: 'applied', logged: 61, names: true });
+  it('logs all messages before they are reduced, then the summary, and names the log; false does neither', async () => {
+    expect(await reduced(true)).toEqual({ status: 'applied', logged: 62, names: true });
     expect(await reduced(false)).toEqual({ status: 'applied', logged: 0, names: false });
   });
 
@@ -90,10 +90,10 @@ describe('compaction, before a model call', () => {
     const list = scope.state.contextMutable();
     const before = [...list];
     let seen = 0;
-    let whenLogged = 0;
+    const whenLogged: number[] = [];
     const { append } = scope.log;
     scope.log.append = (messages) => {
-      whenLogged = list.length;
+      whenLogged.push(list.length);
       return append(messages);
     };
     await step(compaction(recorded), scope, async () => {
@@ -101,8 +101,8 @@ describe('compaction, before a model call', () => {
       return answer;
     });
 
-    expect(scope.log.messages).toEqual(before);
-    expect(whenLogged).toBe(before.length);
+    expect(scope.log.messages).toEqual([...before, list[1]]);
+    expect(whenLogged).toEqual([before.length, list.length]);
     expect(scope.state.contextMutable()).toBe(list);
     expect(seen).toBeLessThan(before.length);
     expect(list[0]).toBe(before[0]);
