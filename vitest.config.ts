@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: ['packages/*', 'apps/*', 'tooling', 'tooling/test-support', 'vitest.node-sqlite.config.ts'],
-    // By default one worker stays out of use, which on two cores is half of them: most tests wait for other processes.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // More workers than cores, because most tests wait for timers, servers and other processes.
+    maxWorkers: availableParallelism() + 2,
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**'],
