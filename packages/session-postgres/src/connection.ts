@@ -26,11 +26,15 @@ export function judge({ code = '', message }: DriverError): DriverFailure {
 
 const bind = namedValues((position) => `$${position}`);
 
-/** Runs statements with named values on a connection. */
-export function runOn(connection: PoolClient): RunSql {
+/**
+ * Runs statements with named values on a connection.
+ *
+ * @param name Has the server plan the statement once per connection, under this name.
+ */
+export function runOn(connection: PoolClient, name?: string): RunSql {
   return async (statement, named) => {
     const { text, values } = bind(statement, named);
-    const { rows, rowCount } = await connection.query(text, [...values]);
+    const { rows, rowCount } = await connection.query({ name, text, values: [...values] });
     return { rows, changed: rowCount ?? 0 };
   };
 }

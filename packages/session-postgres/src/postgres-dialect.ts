@@ -5,14 +5,20 @@ import { inTransaction, judge, runOn, withConnection } from './connection.js';
 import { schemaOf } from './schema.js';
 import { statementsFor } from './statements.js';
 
+/** Codes of a prepared statement that is missing, or there already. Some poolers pass statements on to any connection. */
+const UNPREPARED = ['26000', '42P05'];
+
 /** The dialect of PostgreSQL. Text is sent as strings. */
 export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
   const statements = statementsFor(table);
   const runner =
-    (isUrgent: boolean): RunSql =>
+    (isUrgent: boolean, name?: string): RunSql =>
     (statement, values) =>
-      withConnection(pool, (connection) => runOn(connection)(statement, values), isUrgent);
+      withConnection(pool, (connection) => runOn(connection, name)(statement, values), isUrgent);
   const run = runner(false);
+  // Planning takes a third of a commit. Another statement has another name, also in another copy of this module.
+  const runPrepared = runner(false, `x_${hash(statements.append).toString('hex', 0, 12)}`);
+  let isPrepared = true;
   return {
     database: 'PostgreSQL',
     owner: '@x/session-postgres',
@@ -57,7 +63,12 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
     async append({ change: { operation, expected, keep, fence }, ...write }) {
       if (expected === undefined) return undefined;
       const values = { ...write, operation, expected, keep, fence };
-      const { rows } = await run(statements.append, values);
+      const commit = (run: RunSql) => run(statements.append, values);
+      const { rows } = await (isPrepared ? commit(runPrepared) : commit(run)).catch((error) => {
+        if (!UNPREPARED.includes(error.code)) throw error;
+        isPrepared = false;
+        return commit(run);
+      });
       return rows[0] && Number(rows[0].version);
     },
     insert: async (run, values) => (await run(statements.insert, values)).rows[0]?.id,

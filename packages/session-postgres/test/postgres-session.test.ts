@@ -99,6 +99,24 @@ describe('PostgresSession', () => {
     });
   });
 
+  it('prepares its commit once, and commits without that behind a pooler that loses prepared statements', async () => {
+    const pool = poolOf({ max: 1 });
+    const store = await fresh(pool);
+    const commit = (version: number) =>
+      commitAt(store, key, {
+        expectedVersion: version,
+        head: {},
+        keep: version,
+        append: [userMessage('Hi')],
+      });
+    const prepared = async () => (await pool.query('SELECT name FROM pg_prepared_statements')).rows.length;
+    for (let version = 0; version < 3; version++) await commit(version);
+    expect(await prepared()).toBe(1);
+    await pool.query('DEALLOCATE ALL');
+    expect([await commit(3), await commit(4), await prepared()]).toEqual([4, 5, 0]);
+    expect((await store.load(key))?.messages).toHaveLength(5);
+  });
+
   it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
     'a commit at whose statement the connection breaks (%s) is made once',
     async (sever) => {

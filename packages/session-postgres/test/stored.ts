@@ -60,9 +60,9 @@ export function storedInPostgres(pool: () => Pool, nextTable: () => string): Sto
 function recording(pool: Pool, statements: string[]): Pool {
   const connect = async () => {
     const connection = await pool.connect();
-    const query = (sql: string, ...rest: [values?: unknown[]]) => {
-      if (!rest[0]?.length) statements.push(sql);
-      return connection.query(sql, ...rest);
+    const query = (sql: string | pg.QueryConfig) => {
+      if (typeof sql === 'object' && !sql.values?.length) statements.push(sql.text);
+      return connection.query(sql);
     };
     return new Proxy(connection, {
       get: (target, name) => (name === 'query' ? query : bound(target, name)),
