@@ -195,6 +195,13 @@ class PromptBuilder {
 
   add(role: PartRole, part: Part): void {
     if (role !== 'tool') this.end();
+    // Many providers reject a conversation that the assistant begins. What a provider compacted itself stays at the beginning.
+    if (
+      role === 'assistant' &&
+      !('providerOptions' in part) &&
+      this.#messages.every(({ role }) => role === 'system')
+    )
+      this.#messages.push({ role: 'user', content: [{ type: 'text', text: '[The conversation begins.]' }] });
     if (this.#open?.role !== role) {
       this.#open = { role, content: [] };
       this.#messages.push(this.#open);

@@ -28,7 +28,7 @@ function prompt(messages: readonly Message[], target = v3, system?: string) {
 }
 
 const contentOf = (blocks: readonly ContentBlock[], target = v3) =>
-  prompt([assistantMessage(blocks)], target)[0]?.content;
+  prompt([userMessage('Hi'), assistantMessage(blocks)], target)[1]?.content;
 
 function outputOf(output: readonly ToolOutputBlock[], target = v3, isError = false) {
   const [message] = prompt([toolResultMessage(call, output, { isError })], target);
@@ -101,11 +101,27 @@ describe('blocks', () => {
       { type: 'text', text: 'And now?' },
     ]);
     const messages = [assistantMessage([call]), toolResultMessage({ id: 'c0', name: 'look' }, 'x'), mixed];
-    expect(prompt(messages).map(({ role, content }) => [role, content.length])).toEqual([
+    expect(
+      prompt([userMessage('Hi'), ...messages]).map(({ role, content }) => [role, content.length]),
+    ).toEqual([
+      ['user', 1],
       ['assistant', 1],
       ['tool', 2],
       ['user', 1],
     ]);
+  });
+
+  it('follow a user’s message where the assistant began, but for what a provider compacted', () => {
+    const rolesOf = (first: Message) =>
+      prompt([first, userMessage('Hi')], v3, 'Be brief.').map(({ role }) => role);
+    expect(rolesOf(assistantMessage('Welcome'))).toEqual(['system', 'user', 'assistant', 'user']);
+    expect(rolesOf(assistantMessage([call]))).toEqual(['system', 'user', 'assistant', 'user']);
+    const compacted = {
+      type: 'thinking',
+      thinking: '',
+      providerMetadata: { openai: { itemId: 'i' } },
+    } as const;
+    expect(rolesOf(assistantMessage([compacted]))).toEqual(['system', 'assistant', 'user']);
   });
 
   it('mark a result as its call was marked', () => {

@@ -18,7 +18,7 @@ import { around } from './around.js';
 import { callModel } from './call-model.js';
 import { withWeight } from './heavy-request.js';
 import { reasonScope } from './reason-scope.js';
-import { RefusedContent } from './refused-content.js';
+import { isWithheld, RefusedContent, WITHHELD_MARK } from './refused-content.js';
 import { RequestView } from './request-view.js';
 import { AUTHOR, DROPPED, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
@@ -34,11 +34,13 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   call.addUsage(usage);
 
   const { content, ...dropped } = withoutSurplus(call, call.answerIds.distinct(response.content));
+  call.finishReason = knownReason(call, response);
   const reminded = (call.reason?.reminders ?? []).filter(quotesStrangers).map(({ id }) => id);
   const metadata = {
     ...authorship(content, call.scope.model),
     ...dropped,
     ...(reminded.length > 0 && { [REMINDED]: reminded }),
+    ...(isWithheld(call.finishReason) && { [WITHHELD_MARK]: true }),
   };
   const message = assistantMessage(content, {
     id: call.draft.messageId,
@@ -49,7 +51,6 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   // An empty answer is not stored: providers reject empty messages in the next request.
   if (content.length > 0) call.add([message]);
   else call.lastAssistant = undefined;
-  call.finishReason = knownReason(call, response);
   if (response.id !== undefined) call.responseIds.push(response.id);
   call.emit({
     type: 'model.completed',
@@ -103,7 +104,11 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
         call.settings.limits,
       )();
       if (leavesOut) leaveOutRefused(call);
-      refused.keep();
+      if (!isWithheld(response.finishReason)) refused.keep();
+      else if (refused.setAsideLeft(response.finishReason)) {
+        call.addUsage(soundUsage(response.usage));
+        continue;
+      } else refused.restore();
       return response;
     } catch (error) {
       leavesOut = !leavesOut && isOfItems(call, error);
@@ -120,13 +125,13 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
   }
 }
 
-/** Tests whether the model may have rejected thoughts or compactions that its provider issued, as after a change of key or address. */
+/**
+ * Tests whether the model may have rejected what only its provider reads, as after a change of key or address: thoughts, signatures, and
+ * items by their ids. Providers say so in too many ways, so one attempt without them is made for every rejection.
+ */
 function isOfItems(call: RunningCall, error: unknown): boolean {
   if (error !== call.modelFailure || !mayRefuseItems(error)) return false;
-  const isSaid = classifyModelError(error) === 'unreadable';
-  return call.scope.state.context.some(({ content }) =>
-    content.some((block) => (isSaid ? isPrivate(block) : block.type === 'opaque')),
-  );
+  return call.scope.state.context.some(({ content }) => content.some(isPrivate));
 }
 
 /** Permanently removes rejected items from the conversation, once a request without them has succeeded. */

@@ -1,4 +1,4 @@
-import { isContextOverflow, type Message } from '@x/core';
+import { type FinishReason, isContextOverflow, type Message } from '@x/core';
 import { describeContent, errorText, isRefused } from '@x/core/internal';
 import { modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
@@ -50,8 +50,16 @@ const LEVELS_OF_LEFT: readonly Level[] = [left, leftAndAnswer];
 /** Levels for a request with too many bytes, most of which are usually in files. */
 const LEVELS_OF_WEIGHT: readonly Level[] = [...LEVELS_OF_LEFT, partsOfNew, newest(0)];
 
-/** HTTP statuses of servers that fail on content or gateways that forbid it. They may also mean an outage or an invalid key. */
-const UNCLEAR_STATUSES: readonly number[] = [403, 500];
+/** HTTP statuses of servers that fail on content or gateways that forbid it. They may also mean an outage, or an invalid key or address. */
+const UNCLEAR_STATUSES: readonly number[] = [403, 404, 406, 451, 500];
+
+/** The key in the metadata of what a model said before its answer was withheld. */
+export const WITHHELD_MARK = 'withheld';
+
+/** Returns whether a provider withheld an answer, or its rest. It does so again while what it refused is in the conversation. */
+export function isWithheld(reason: FinishReason | undefined): boolean {
+  return reason === 'content-filter' || reason === 'refusal';
+}
 
 /** Returns what may be set aside after an error. An unclear refusal counts only if no other model can take over. */
 function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
@@ -79,8 +87,16 @@ export class RefusedContent {
   setAside(error: unknown): boolean {
     const { modelFailure, scope, isLastModel } = this.#call;
     if (error !== modelFailure || scope.signal.aborted) return false;
-    this.#reason ||= errorText(error);
-    const levels = levelsFor(error, isLastModel);
+    return this.#next(levelsFor(error, isLastModel), errorText(error));
+  }
+
+  /** Sets aside what an earlier refused call left behind, because the answer was withheld. Returns whether an attempt is left. */
+  setAsideLeft(reason: FinishReason): boolean {
+    return this.#next(LEVELS_OF_LEFT, `the answer ended with ${reason}.`);
+  }
+
+  #next(levels: readonly Level[], reason: string): boolean {
+    this.#reason ||= reason;
     for (let level = levels[this.#level++]; level !== undefined; level = levels[this.#level++]) {
       if (this.#apply(level)) return true;
     }
@@ -90,7 +106,9 @@ export class RefusedContent {
   #apply(level: Level): boolean {
     const context = this.#call.scope.state.contextMutable();
     const own = new Set(this.#call.messages.map(({ id }) => id));
-    const answered = context.findLastIndex(({ role }) => role === 'assistant');
+    const answered = context.findLastIndex(
+      ({ role, metadata }) => role === 'assistant' && !metadata?.[WITHHELD_MARK],
+    );
     // A call that continues an earlier one has no user message.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
     const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));

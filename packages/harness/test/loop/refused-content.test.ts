@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  assistantMessage,
   defineTool,
   type FileBlock,
   InMemorySession,
@@ -139,14 +140,74 @@ it.each([
   expect(events.some(({ type }) => type === 'message.set_aside')).toBe(true);
 });
 
-it.each([403, 500])('costs the turn of what a server answers with %s, and never the next', async (status) => {
-  const model = strict(status);
-  const { agent, events } = build(model);
-  await agent.call('Hi', context);
-  await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
-  expect((await agent.call('Hello?', context)).text).toBe('ok');
-  expect(events.filter(({ type }) => type === 'message.set_aside')).toHaveLength(1);
-  expect(JSON.stringify(await logged(agent))).toContain(POISON);
+it.each([403, 404, 406, 451, 500])(
+  'costs the turn of what a server answers with %s, and never the next',
+  async (status) => {
+    const model = strict(status);
+    const { agent, events } = build(model);
+    await agent.call('Hi', context);
+    await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
+    expect((await agent.call('Hello?', context)).text).toBe('ok');
+    expect(events.filter(({ type }) => type === 'message.set_aside')).toHaveLength(1);
+    expect(JSON.stringify(await logged(agent))).toContain(POISON);
+  },
+);
+
+it.each([
+  ['content-filter', ''],
+  ['refusal', ''],
+  ['refusal', 'I can'],
+] as const)(
+  'costs the turn whose answer ends with %s after "%s", and never the next',
+  async (finishReason, text) => {
+    const asked: ModelRequest[] = [];
+    const model: Model = {
+      id: 'withholding',
+      async generate(request) {
+        asked.push(request);
+        const usage = { inputTokens: 10, outputTokens: 1 };
+        if (!JSON.stringify(request.messages).includes(POISON))
+          return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop', usage };
+        return { content: text === '' ? [] : [{ type: 'text', text }], finishReason, usage };
+      },
+    };
+    const { agent, events } = build(model);
+    await agent.call('Hi', context);
+    const stopReason = finishReason === 'refusal' ? 'refused' : 'filtered';
+    expect(await agent.call(POISON, context)).toMatchObject({ stopReason, text });
+    expect(asked).toHaveLength(2);
+    expect(await agent.call('Hello?', context)).toMatchObject({ text: 'ok', usage: { inputTokens: 20 } });
+    expect((await agent.call('And now?', context)).text).toBe('ok');
+    expect(asked).toHaveLength(5);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'message.set_aside' }));
+    expect(JSON.stringify(await logged(agent))).toContain(POISON);
+  },
+);
+
+it('asks once more without what only another account can read, and keeps that', async () => {
+  let refusals = 0;
+  const model: Model = {
+    id: 'elsewhere',
+    async generate({ messages }) {
+      if (!JSON.stringify(messages).includes('rs_1'))
+        return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+      refusals++;
+      throw new ModelError("Item with id 'rs_1' not found.", { status: 404 });
+    },
+  };
+  const { agent } = build(model);
+  await agent.updateState(context, (state) => {
+    const thought = {
+      type: 'thinking',
+      thinking: 'Hm',
+      providerMetadata: { openai: { itemId: 'rs_1' } },
+    } as const;
+    const answer = { type: 'text', text: 'Yes.' } as const;
+    state.contextMutable().push(userMessage('Is it?'), assistantMessage([thought, answer]));
+  });
+  for (const text of ['Hello?', 'And now?']) expect((await agent.call(text, context)).text).toBe('ok');
+  expect(refusals).toBe(1);
+  expect((await agent.state(context))?.context.map(textOf)).toContain('Yes.');
 });
 
 it('leaves an outage to the next model, and sets nothing aside for it', async () => {
