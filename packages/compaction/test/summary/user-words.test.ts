@@ -1,0 +1,72 @@
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { keepUserWords } from '../../src/summary/user-words.js';
+import { at, lines, meter } from '../build.js';
+
+const keep = (requests: readonly Message[], messages: readonly Message[], room: number) =>
+  keepUserWords(requests, messages, room, meter).map(({ message }) => message);
+
+describe('the words of the user', () => {
+  it('stay while a page of instructions, which a program put before them, gives way', () => {
+    const first = userMessage('Make the shop ready for the new tax rules.');
+    const rule = 'The store waits for the lease and writes nothing before it has it.\n';
+    const page = userMessage(`# Findings\n\n## Facts\n\n## Open\n\n${rule.repeat(60)}`);
+    const wishes = Array.from({ length: 6 }, (_, index) =>
+      userMessage(
+        Array.from(
+          { length: 12 },
+          (_, at) => `Round the amounts of country ${index}-${at} to five cents.`,
+        ).join(' '),
+      ),
+    );
+    const messages = [
+      first,
+      assistantMessage('ok'),
+      ...wishes.slice(0, 5).flatMap((wish) => [wish, assistantMessage('done')]),
+      page,
+      ...wishes.slice(5),
+      assistantMessage('done'),
+      userMessage('And now?'),
+    ];
+    const requests = [first, ...wishes.slice(0, 5), page, ...wishes.slice(5)];
+    const room = meter.messages([first, ...wishes]) + 120;
+    const kept = keep(requests, messages, room);
+    for (const words of [first, ...wishes]) expect(kept).toContain(words);
+    expect(kept).not.toContain(page);
+    expect(meter.messages(kept)).toBeLessThanOrEqual(room);
+  });
+
+  it('stand once where two requests hold the same template', () => {
+    const template = lines(40, 'Rule of the house number');
+    const requests = ['Fix the login.', 'Fix the logout.'].map((wish) => userMessage(`${template}\n${wish}`));
+    const messages = [
+      ...requests.flatMap((each) => [each, assistantMessage('done')]),
+      userMessage('And now?'),
+    ];
+    const kept = keep(requests, messages, 10_000).map(textOf);
+    expect(kept[0]).toBe(`${template}\nFix the login.`);
+    expect(kept[1]).toBe(`[… ${template.length} characters as in an earlier message …]\nFix the logout.`);
+  });
+
+  it('say after every cut how much of the original is left out', () => {
+    const sentences = Array.from(
+      { length: 300 },
+      (_, index) => `Sentence ${index} asks for feature ${index}.`,
+    );
+    const long = userMessage(sentences.join(' '));
+    const rest = [assistantMessage('ok'), userMessage('And now?')];
+    let request = long;
+    let cuts = 0;
+    for (const room of [1_600, 200]) {
+      const short = at(keep([request], [request, ...rest], room), 0);
+      const [body, note] = textOf(short).split(/\n(?=\[… \d+ of)/);
+      const [, left, whole] = /(\d+) of (\d+) characters left out/.exec(note ?? '') ?? [];
+      expect(Number(whole)).toBe(textOf(long).length);
+      expect(Number(left)).toBe(textOf(long).length - (body ?? '').length);
+      expect(textOf(short).length).toBeLessThan(textOf(request).length);
+      request = short;
+      cuts++;
+    }
+    expect(cuts).toBe(2);
+  });
+});
