@@ -160,6 +160,23 @@ describe(`the state after ${ROUNDS} rounds through a window of ${WINDOW} tokens`
   });
 });
 
+it('the log has summaries and messages in the order of their times', async () => {
+  const calls = Array.from({ length: 3 * ROUNDS }, (_, at) => step('look', { at }));
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([...calls, { text: 'done' }], { contextWindow: WINDOW }))
+    .workspace(scratch())
+    .maxIterations(4 * ROUNDS)
+    .tools(look)
+    .use(compaction({ model: null, keep: { tokens: 1_000 } }))
+    .build();
+  await agent.call('Look at everything', context);
+  const logged = [];
+  for await (const message of agent.log(context).read()) logged.push(message);
+  expect(logged.filter(({ kind }) => kind === 'summary').length).toBeGreaterThanOrEqual(2);
+  const times = logged.map(({ createdAt }) => createdAt);
+  expect(times).toEqual(times.toSorted());
+});
+
 describe('calls that wait for approval', () => {
   it('stay open through a compaction and its undoing, and are run as decided', async () => {
     const session = new InMemorySession();

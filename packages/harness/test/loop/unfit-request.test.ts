@@ -66,6 +66,16 @@ describe('a request that no compaction can make fit', () => {
     await agent.close();
   });
 
+  it('has one size, before the provider refuses it and after', async () => {
+    const sizes: number[] = [];
+    const read = async () => {
+      for await (const event of build({}).stream(words(3_000), context))
+        if (event.type === 'context.compacted') sizes.push(event.tokensBefore);
+    };
+    await expect(read()).rejects.toThrow('context window');
+    expect(new Set(sizes).size).toBe(1);
+  });
+
   it('fails on stream alike', async () => {
     const agent = build({ system: 3_000 });
     const events: unknown[] = [];
