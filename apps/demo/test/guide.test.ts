@@ -59,7 +59,7 @@ const saidBy = async (agent: HarnessAgent) => {
 };
 
 it.each(['How many files has packages/core?', 'hello', 'Where is openSession defined?', 'survey?', 'go on'])(
-  'answers any question in one sentence: what it is, and how to give it a model (%s)',
+  'says of any question that it cannot answer it, what it can do, and how to give it a model (%s)',
   async (question) => {
     const { agent } = guideOver();
     const { text } = await agent.call(question, context);
@@ -91,6 +91,13 @@ it('goes on with a survey that was stopped', async () => {
   expect(text).toMatch(/^The survey is done: 1 areas with 3 lines/);
 });
 
+it('says once what it looks at first', async () => {
+  const guide = guideOver('engine');
+  await surveyed(guide);
+  const said = await saidBy(guide.agent);
+  expect(said.filter((text) => text.startsWith('First an overview'))).toHaveLength(1);
+});
+
 it('quotes names of the repository for the shell', async () => {
   const guide = guideOver("it's$(touch${IFS}pwned)");
   expect((await surveyed(guide)).text).toContain('The survey is done');
@@ -104,6 +111,11 @@ it('asks before it writes a file that the user names', async () => {
   expect(pendingCalls).toMatchObject([
     { name: 'write_file', input: { path: 'ideas.md', content: 'look at the stores first\n' } },
   ]);
+  const decisions = { [pendingCalls[0]?.approvalId ?? '']: { type: 'deny' } as const };
+  // What the model is told of a denial is not for people.
+  expect((await agent.resume(context, { decisions })).text).toBe(
+    'I did not write ideas.md: the call above says why.',
+  );
 });
 
 it('does not begin a finished survey again when its answer was compacted away', () => {

@@ -38,7 +38,7 @@ function writeDown(view: View, path: string, content: string): Decision {
   const input = { path, content: `${content.trim()}\n` };
   const result = view.result('write_file', input);
   if (result === undefined) return act(`I will write that to ${path}.`, { name: 'write_file', input });
-  return say(result.isError ? `I did not write ${path}. ${result.text}` : `Done. ${result.text}`);
+  return say(result.isError ? `I did not write ${path}: the call above says why.` : `Done. ${result.text}`);
 }
 
 interface GuideOptions {

@@ -55,9 +55,10 @@ export function isOurs({ todos }: View): boolean {
 
 function orient(view: View): Decision {
   const missing = unknown(view, [topLevel, name, readme, areas, totals]);
-  const looking =
+  const overview =
     'First an overview: the top level, the manifest, the README, the areas, all files and lines.';
-  if (missing.length > 0) return act(looking, ...missing.slice(0, 2));
+  const isSaid = view.said.some(({ text }) => text.includes(overview));
+  if (missing.length > 0) return act(isSaid ? '' : overview, ...missing.slice(0, 2));
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
   const title = known(view, name) ?? '';
   const rest = found.map((area): Todo => ({ content: `${SURVEY}${area}`, status: 'pending' }));
