@@ -12,7 +12,6 @@ import {
   textOf,
 } from '@x/core';
 import { FINISH_REASONS, mayRefuseItems, quotesStrangers, REMINDED, soundUsage } from '@x/core/internal';
-import { classifyModelError } from '@x/core/messages';
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';

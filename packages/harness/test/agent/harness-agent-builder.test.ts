@@ -86,7 +86,9 @@ describe('build', () => {
       'capabilities[0].aroundTol: unknown key; did you mean aroundTool?',
     ]);
     const [issue] = misspelt({ onEvent: () => {} });
-    expect(issue).toMatch(/^capabilities\[0\]\.onEvent: unknown key here; .*; known keys are name, .*\bobserve\b/);
+    expect(issue).toMatch(
+      /^capabilities\[0\]\.onEvent: unknown key here; .*; known keys are name, .*\bobserve\b/,
+    );
     expect(misspelt({ observe: 'all' })).toEqual(['capabilities[0].observe: must be a function']);
     const instance = new (class {
       readonly name = 'c';
