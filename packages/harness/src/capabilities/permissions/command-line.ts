@@ -9,21 +9,16 @@ const MAX_SIGNS = 10_000;
 const MAX_DOCUMENTS = 64;
 const MAX_WORDS = 4_000;
 
-/** A command in any part of a line. */
-export interface Command {
-  /** Its words without quotes. Expansions are kept as written. */
-  readonly words: readonly string[];
-  readonly effect: Effect;
-}
-
 /** Matches words that mean the same in every shell, in which `$?` may stand for a number. */
 const LITERAL =
-  /^(?:[\w./:@%+,=^#\]-]|!(?=$|=)|\[(?=$|\[$)|(?<=[\w.)^@])~|\{\w*\}|\\[^\n]|'[^']*'|\$[?!#$]|"(?:[^"$`\\]|\\[^\n]|\$[?!#$]|\$(?=["\\ ]))*")+$/;
-const NUMBER = /^(?:[^'\\]|'[^']*'|\\.)*?\$[?!#$]/;
+  /^(?:[\w./:@%+,=^#\]-]|!(?=$|=)|\[(?=$|\[$)|(?<=[\w.)^@])~|\{\w*\}|\\[^\n]|'[^']*'|\$[?!#$]|"(?:[^"$`\\]|\\[^\n]|\$(?:[?!#$]|(?=["\\ ])))*")+$/;
+const NUMBER = /\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*)\1\n\s*\)"$/;
 /** Matches commands that write files which their words name. */
 const WRITES = /^(?:cp|ln|mv|tee|sed (?:-[nEr]+ )*-n?i) /;
+/** Matches files that determine which programs Git starts. */
+const OF_GIT = /(?:^|\/)\.git(?:config|attributes|modules)?(?:\/|$)/i;
 /** Matches builtins, which `PATH` does not change. */
 const FIXED = /^(?:cd|declare|echo|export|set)$/;
 export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
@@ -40,8 +35,8 @@ export function baseName(word: string): string {
 
 /** A parsed command line. */
 export class CommandLine {
-  /** Commands, including those of substitutions and of `sh -c`. */
-  readonly commands: Command[] = [];
+  /** Commands, including those of substitutions and of `sh -c`. Their words have no quotes; expansions are as written. */
+  readonly commands: { readonly words: readonly string[]; readonly effect: Effect }[] = [];
   /** Files that the shell itself opens, and values of variables. */
   readonly targets: string[] = [];
   /** True if the line has only simple commands with literal words, which no program runs. */
@@ -62,7 +57,11 @@ export class CommandLine {
     this.#read(line);
     const effects = this.commands.map(({ effect }) => effect);
     const uses = (git: Effect['git']) => effects.some((each) => each.git === git);
-    if (effects.some(({ doubt }) => doubt) || (uses('adds') && uses('shows'))) this.isKnown = false;
+    const opensGit = [...this.targets, ...this.commands.flatMap(({ words }) => words)].some((word) =>
+      OF_GIT.test(word),
+    );
+    if (opensGit || effects.some(({ doubt }) => doubt) || (uses('adds') && uses('shows')))
+      this.isKnown = false;
     if (effects.some(({ doubt }) => doubt === 'anything')) this.isClear = false;
   }
 
@@ -128,7 +127,7 @@ export class CommandLine {
     const isShell = /^(?:ba|da)?sh$/.test(name) && option === '-c' && given.length === 3 && given[2]?.isKnown;
     const judged = isShell ? {} : effectOf(given.map(({ text, isKnown }) => (isKnown ? text : '$')));
     const effect: Effect = isRenamed && !FIXED.test(name) ? OPAQUE : judged;
-    if (given.some(({ isNumber }) => isNumber) && !effect.isText) this.isClear = false;
+    if (words.some((word) => NUMBER.test(word)) && !effect.isText) this.isClear = false;
     // Any other program may run its input, its first argument, or what the line has written.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isRun =
@@ -155,7 +154,7 @@ export class CommandLine {
       forEachChild(node, (child) => this.#visit(child, 'nothing'));
     }
     const text = before + (document ?? (value.type === 'Word' ? value.value : node.text));
-    return { text, isKnown, isNumber: document === undefined && NUMBER.test(node.text) };
+    return { text, isKnown };
   }
 
   /** Records the files that redirections open. Returns true if the command's input may be code. */
@@ -174,7 +173,7 @@ export class CommandLine {
         continue;
       }
       const target = each.target && this.#word(each.target);
-      if (!target?.isKnown || target.isNumber) this.isClear = false;
+      if (!target?.isKnown || NUMBER.test(target.text)) this.isClear = false;
       if (target === undefined || (/&$/.test(operator) && /^(?:\d+|-)$/.test(target.text))) continue;
       this.targets.push(target.text);
       if (operator.includes('>') && !DEVICE.test(target.text)) this.#written.add(baseName(target.text));

@@ -35,23 +35,13 @@ export interface Surroundings {
   filesBelow(path: string): Promise<readonly string[] | undefined>;
 }
 
-/** Files that a line may open. */
-export interface LinePaths {
-  /** Paths that words name. */
-  readonly named: readonly string[];
-  /** Files that a command finds by walking a directory. */
-  readonly found: readonly string[];
-  /** True if the line cannot open other files: it is literal, and all its programs are known. */
-  readonly isClear: boolean;
-  readonly isKnown: boolean;
-}
-
 /**
  * Finds the paths that a line may open: each word and its parts, relative to every directory that earlier words name,
- * and the files below directories that a command walks. Returns `undefined` if the line leads to too many places; then
+ * and the files below directories that a command walks (`found`). The line cannot open other files if it is literal
+ * (`isClear`) and all its programs are known (`isKnown`). Returns `undefined` if the line leads to too many places; then
  * it may open any file.
  */
-export async function pathsOf(line: string, surroundings: Surroundings): Promise<LinePaths | undefined> {
+export async function pathsOf(line: string, surroundings: Surroundings) {
   const { directory, isDirectory, filesBelow } = surroundings;
   const { commands, targets, isClear, isKnown } = new CommandLine(line);
   const words = [...commands.flatMap((each) => each.words), ...targets];
@@ -103,7 +93,7 @@ function placeIn(directory: string, path: string): string {
  * Returns a word and the parts of it that a command may use as a path: after options, between special characters,
  * without quotes. Returns `undefined` if there are too many.
  */
-function piecesOf(word: string): readonly string[] | undefined {
+export function piecesOf(word: string): readonly string[] | undefined {
   const options = OPTIONS.exec(word)?.[0].length ?? 0;
   if (options > MAX_OPTIONS) return undefined;
   const pieces = new Set([word]);

@@ -1,5 +1,6 @@
 import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 import { baseName, CommandLine } from './command-line.js';
+import { piecesOf } from './command-paths.js';
 import { folded } from './path-pattern.js';
 
 /** Matches a part of a plain line: blanks, a separator, a redirection that writes no file, or a word. */
@@ -34,16 +35,15 @@ function plainCommands(line: string): readonly string[] {
   return commands.map((words) => words.join(' ')).filter((command) => command !== '');
 }
 
+/** Trims blanks. A regular expression for trailing blanks could take quadratic time. */
 function trimmed(line: string): string {
-  return /^[ \t\n]*([\s\S]*[^ \t\n])?/.exec(line)?.[1] ?? '';
+  const text = line.trim();
+  const around = line.split(text, 2).join('');
+  return /^[ \t\n]*$/.test(around) ? text : line;
 }
 
-/**
- * Limits for the options of one command, and for the UTF-16 units of all spellings of a line. Beyond them the result is
- * `perhaps`.
- */
+/** Maximum number of options before the words of a command that are skipped. Beyond it the result is `perhaps`. */
 const MAX_OPTIONS = 256;
-const MAX_UNITS = 4_000_000;
 
 /** Result of a match. `perhaps` means that a line may run more than its words show. */
 export type Fit = 'yes' | 'perhaps' | 'no';
@@ -59,29 +59,19 @@ export function catchesCommand(rule: string, line: string): Fit {
   const read = new CommandLine(line);
   let fit: Fit =
     read.isOpaque || read.commands.some(({ effect }) => effect.doubt === 'anything') ? 'perhaps' : 'no';
-  let units = 0;
   // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
   const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
   const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
   for (const { words, effect } of read.commands) {
-    for (const spelling of spellings(words)) {
-      units += spelling.length;
-      if (units > MAX_UNITS) return 'perhaps';
-      if (matchCommand(pattern, folded(spelling))) return 'yes';
-    }
+    const all = spellings(words);
+    if (all.length > MAX_OPTIONS) return 'perhaps';
+    if (all.some((spelling) => matchCommand(pattern, folded(spelling.join(' '))))) return 'yes';
     // Another program may run its words. The name may be attached to other text: `-crm`, `y=rm`.
-    const isInside = (word: string) => isNamed(word) || piecesOf(word).some(isNamed);
+    const isInside = (word: string) =>
+      piecesOf(word)?.some((piece) => piece.split(/\s/).some(isNamed)) ?? true;
     if (!effect.isKnown && words.slice(1).some(isInside)) fit = 'perhaps';
   }
   return fit;
-}
-
-/** Returns the parts of a word that may be a command's name. */
-function piecesOf(word: string): readonly string[] {
-  const pieces = word.split(/[^\w./+-]+/);
-  const letters = /^-[A-Za-z]{2,}/.exec(word)?.[0].slice(0, MAX_OPTIONS) ?? '';
-  const glued = [...letters].map((_, at) => pieces[0]?.slice(at) ?? '').slice(2);
-  return pieces.length > 1 ? [...pieces, ...glued] : glued;
 }
 
 /** Matches a command against a pattern. `npm test *` also matches `npm test`. */
@@ -91,16 +81,12 @@ function matchCommand(pattern: string, command: string): boolean {
 }
 
 /**
- * Yields a command without its directory, with and without the options after its name: `git -C x push` is also
- * `git push`.
+ * Returns a command without its directory, with and without the options after its name and their values: `git -C x push`
+ * is also `git push`.
  */
-function* spellings([command = '', ...rest]: readonly string[]): Iterable<string> {
-  const name = baseName(command);
-  yield [name, ...rest].join(' ');
-  for (let index = 0; index < rest.length && rest[index]?.startsWith('-'); index++) {
-    yield [name, ...rest.slice(index + 1)].join(' ');
-    if (rest[index + 1]?.startsWith('-')) continue;
-    yield [name, ...rest.slice(index + 2)].join(' ');
-    index++;
-  }
+function spellings([command = '', ...rest]: readonly string[]): readonly (readonly string[])[] {
+  const isOption = (at: number) => rest[at]?.startsWith('-');
+  const end = rest.findIndex((_, at) => !isOption(at) && !isOption(at - 1));
+  const begins = [...rest.keys(), rest.length].slice(0, end < 0 ? undefined : end + 1);
+  return begins.map((begin) => [baseName(command), ...rest.slice(begin)]);
 }

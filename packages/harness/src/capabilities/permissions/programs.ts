@@ -55,7 +55,7 @@ const GIT_SHOWS = `${GIT}(?:blame|grep|log|shortlog|show|stash|${QUIET})${words(
 const GIT_DIFF = `${GIT}diff${words(String.raw`[abmpqsuvwzBCDGMRSU]*\d*%?`)}`;
 const PLAIN = String.raw`[\w./:@%+,=~^-]`;
 /** Words that no program could interpret as code. Only the title of a test may have blanks. */
-const RUN = String.raw`(?!(?:.|\n)*/(?:dev/(?:stdin|fd)|proc/))(?:\n${PLAIN}*(?:(?<=\n(?:-[tkg]|--grep|--testNamePattern)\n${PLAIN}*) [ ${PLAIN.slice(1)}*)?)*`;
+const RUN = String.raw`(?![^]*/(?:dev/(?:stdin|fd)|proc/))(?:\n${PLAIN}*(?: (?<=\n(?:-[tkg]|--grep|--testNamePattern)\n${PLAIN}* )[ ${PLAIN.slice(1)}*)?)*`;
 const NPM = String.raw`(?=\n(?:t|test|run|start|build|check|lint|ci|i|install|add|fmt|vet|ls|audit)(?:\n|$))${RUN}`;
 const NODE = String.raw`(?=(?:\n--(?:test|watch|check))*\n(?:[^-]|--test$|--version$))${RUN}`;
 const PYTHON = String.raw`(?=\n(?:[^-]|-$|--version$|-m\n(?:pytest|unittest|mypy|pip|venv)(?:\n|$)))${RUN}`;
@@ -72,31 +72,30 @@ const PRINTS =
  * decides. Without one, rules about files ask.
  */
 const ROWS: readonly (readonly [names: string, pattern: string, effect: Effect | Reader])[] = [
-  ['true false : echo pwd ls stat mkdir rmdir rm touch chmod which type whoami uname', '(?:.|\n)*', TEXT],
-  ['basename dirname realpath readlink seq tr', '(?:.|\n)*', TEXT],
-  ['printf', '\n[^-](?:.|\n)*', TEXT],
+  ['true false : echo pwd ls stat mkdir rmdir rm touch chmod which type whoami uname', '[^]*', TEXT],
+  ['basename dirname realpath readlink seq tr', '[^]*', TEXT],
+  ['printf', '\n[^-][^]*', TEXT],
   ['exit return sleep kill wait test [', String.raw`(?:\n(?:[\w./:@%+,=~^!<>\]-]|\$[\w?!#]?)+)*`, TEXT],
   ['set', String.raw`(?:\n[-+][eux]*o?|\npipefail|\nerrexit|\nnounset)*`, TEXT],
   ['command', String.raw`\n-[vV]\n.*`, TEXT],
   ['declare typeset local readonly export', String.raw`(?:\n-[aAgrx]+)*(?:\n\w+(?:=${PLAIN}*)?)*`, TEXT],
   ['cd pushd', '\n[^-\n].*', TEXT],
-  ['du date', FILES, TEXT],
   ['cat head tail wc uniq cut nl tac rev fold cmp comm paste join column sort tee', FILES, KNOWN],
-  ['md5sum sha1sum sha256sum base64 od xxd', FILES, KNOWN],
-  ['jq', `(?!(?:.|\n)*;)${FILES}`, KNOWN],
+  ['md5sum sha1sum sha256sum base64 od xxd du date', FILES, KNOWN],
+  ['jq', `(?![^]*;)${FILES}`, KNOWN],
   ['grep', words('[^-rRd\n][^rRd\n]*'), KNOWN],
   ['grep', words(String.raw`[nrRilHhwvscoqxFEPIaABCem\d]+`), search],
   ['rg', words(String.raw`[nilHwvscoqxFSPNaABCemt\d]+`), search],
   ['cp', words('[^-rRad\n][^rRad\n]*'), KNOWN],
   ['cp diff mv ln', FILES, walk],
-  ['prettier biome', `(?!(?:.|\n)*[*?[{!])${FILES}`, (given) => ({ ...KNOWN, below: given, orHere: true })],
+  ['prettier biome', `(?![^]*[*?[{!])${FILES}`, (given) => ({ ...KNOWN, below: given, orHere: true })],
   ['tar', String.raw`\n-?[cxt][zjJv]*f?${words('C')}`, walk],
   ['sed', SED, KNOWN],
   ['awk', AWK, KNOWN],
   ['curl', CURL, KNOWN],
   ['git', `${GIT}(?:add|stage|stash)${words('[aANfqum]*')}`, { ...TEXT, git: 'adds' }],
   ['git', GIT_DIFF, (given) => ({ ...TEXT, git: 'shows', below: given })],
-  ['git', `${GIT}(?:fetch|pull|push)(?!(?:.|\n)*::)${words('[adfnqtu]+')}`, TEXT],
+  ['git', `${GIT}(?:fetch|pull|push)(?![^]*::)${words('[adfnqtu]+')}`, TEXT],
   ['git', GIT_QUIET, TEXT],
   ['git', GIT_SHOWS, { ...TEXT, git: 'shows' }],
   ['find', String.raw`(?:\n[^-\n].*|\n-(?:${TESTS}))*`, TEXT],
@@ -114,12 +113,6 @@ const ROWS: readonly (readonly [names: string, pattern: string, effect: Effect |
   ['sh bash dash', String.raw`(?=\n[^-])${RUN}`, RUNS],
   ['docker', DOCKER, RUNS],
 ];
-/** The rows of each program. */
-const PROGRAMS = new Map<string, { readonly pattern: RegExp; readonly effect: Effect | Reader }[]>();
-for (const [names, pattern, effect] of ROWS)
-  for (const name of names.split(' '))
-    PROGRAMS.set(name, [...(PROGRAMS.get(name) ?? []), { pattern: new RegExp(`^${pattern}$`), effect }]);
-
 /** Matches programs that run the words after their own, and the words that may precede those. */
 const WRAPPER = /^(?:env|timeout|nice|nohup|npx)$/;
 const WRAPPED = /^(?:-[ny]|--yes|\d+s?)$/;
@@ -146,8 +139,9 @@ export function effectOf([first = '', ...given]: readonly string[]): Effect {
   }
   const isScript = name.includes('/') && !/^\/|\.\./.test(name);
   const line = given.map((word) => `\n${word.replaceAll('\n', ' ')}`).join('');
-  for (const { pattern, effect } of PROGRAMS.get(isScript ? '/' : name) ?? []) {
-    const found = pattern.exec(line);
+  for (const [names, pattern, effect] of ROWS) {
+    const isRow = names.split(' ').includes(isScript ? '/' : name);
+    const found = isRow ? new RegExp(`^${pattern}$`).exec(line) : null;
     if (found !== null) return typeof effect === 'function' ? effect(given, found) : effect;
   }
   if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return OPAQUE;

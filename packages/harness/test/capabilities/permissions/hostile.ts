@@ -182,6 +182,11 @@ export const HOSTILE: readonly string[] = [
   'git mv sub k',
   'git update-index --add links/hard/page; git diff --cached',
   'git --work-tree=sub add -A',
+  // Files that determine which programs Git starts.
+  "printf '[core]\\nfsmonitor=./x' >> .git/config; git status",
+  'cp x .git/hooks/pre-commit',
+  'cp x sub/../.gitattributes',
+  'ln -s ../x .git',
   // Variables that hold options or programs.
   'npm_config_script_shell=./x npm test',
   'env npm_config_userconfig=links/hard/page npm test',
