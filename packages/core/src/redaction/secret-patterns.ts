@@ -20,7 +20,7 @@ const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
 const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
 /** Names of settings whose value is another secret. In assignments without quotes, the value must contain a digit. */
 const KEYS =
-  'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private|account)[_-]?key|' +
+  'secret(?:[_-]?(?:access[_-]?)?key(?:[_-]base)?)?|(?:api|access|private|account|encryption|master|signing)[_-]?key|' +
   // A pagination token is not a secret, and pagination fails if it is redacted.
   '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
@@ -101,7 +101,8 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'authorization',
     hints: ['bea', 'sic'],
-    pattern: /\b(?:Bearer|Basic)\s{1,3}(?<secret>[A-Za-z0-9._~+/=-]{16,4096})/g,
+    // In lower case, the scheme may be a word of prose, so the secret needs a digit.
+    pattern: /\b(?:Bearer|Basic|(?:bearer|basic)(?=\s\S{0,500}\d))\s{1,3}(?<secret>[\w.~+/=-]{16,4096})/g,
   },
   {
     // In a header, the scheme may have any name and case.

@@ -33,6 +33,11 @@ describe('redact', () => {
     ['redis://:hunter@cache', 'redis://:[redacted:credentials]@cache'],
     ['postgres://app:a@SECRET@db:5432/x', 'postgres://app:[redacted:credentials]@db:5432/x'],
     ['https://u:p@host/@scope/pkg', 'https://u:[redacted:credentials]@host/@scope/pkg'],
+    ['ENCRYPTION_KEY=a1b2c3', 'ENCRYPTION_KEY=[redacted:secret]'],
+    ['signing-key: a1b2c3', 'signing-key: [redacted:secret]'],
+    ['SECRET_KEY_BASE=a1b2c3', 'SECRET_KEY_BASE=[redacted:secret]'],
+    [`bearer ${many('abc1', 6)}`, 'bearer [redacted:authorization]'],
+    ['basic internationalization', 'basic internationalization'],
     ['tool --password hunter2 -v', 'tool --password [redacted:secret] -v'],
     [
       'tool --api-key "abc" --client-secret def',
