@@ -12,6 +12,8 @@ import {
   InMemorySession,
   type Model,
   ModelError,
+  type ModelResponse,
+  type ModelStreamPart,
   type PendingCall,
   RuntimeContext,
   SessionKey,
@@ -430,5 +432,146 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+type Uses = readonly { readonly id: string; readonly name?: string; readonly input?: string }[];
+
+/** Streams an answer with calls, input in halves. `at` may interfere after the first half of the last call. */
+async function* streamed(
+  uses: Uses,
+  at?: () => unknown,
+  finishReason = 'tool-calls',
+): AsyncGenerator<ModelStreamPart> {
+  for (const [index, { id, name = 'work', input = '{"n":0}' }] of uses.entries()) {
+    yield { type: 'tool-call-delta', id, name, inputDelta: input.slice(0, 3) };
+    if (index === uses.length - 1) await at?.();
+    yield { type: 'tool-call-delta', id, name, inputDelta: input.slice(3) };
+  }
+  const content = uses.map(({ id, name = 'work', input = '{"n":0}' }) => ({
+    type: 'tool_use' as const,
+    ...{ id, name, input: JSON.parse(input) },
+  }));
+  yield { type: 'response', response: { content, finishReason } as ModelResponse };
+}
+
+async function* said(text: string): AsyncGenerator<ModelStreamPart> {
+  yield { type: 'response', response: { content: [{ type: 'text', text }], finishReason: 'stop' } };
+}
+
+const [a, b, c] = [{ id: 'a' }, { id: 'b' }, { id: 'c' }];
+const reset = () => Promise.reject(new ModelError('reset', { retryable: true }));
+const refusedAt = () => Promise.reject(new ModelError('refused', { status: 400 }));
+const forever = () => new Promise<never>(() => {});
+type Builder = ReturnType<typeof HarnessAgent.builder>;
+
+/** What may happen within an answer or a step: the answers of the model, and what else the agent has. */
+const EVENTS: Readonly<
+  Record<
+    string,
+    {
+      readonly answers: readonly (() => AsyncIterable<ModelStreamPart>)[];
+      readonly change?: (builder: Builder, stop: AbortController) => unknown;
+    }
+  >
+> = {
+  'a stream that is reset within an input': { answers: [() => streamed([a, b], reset), () => streamed([c])] },
+  'a stream that always breaks within an input': { answers: Array(4).fill(() => streamed([a], reset)) },
+  'a refusal within an input': { answers: [() => streamed([a, b], refusedAt)] },
+  'a stream that hangs within an input': {
+    answers: Array(4).fill(() => streamed([a], forever)),
+    change: (builder) => builder.settings({ limits: { modelIdleMs: 20, modelMs: 40 } }),
+  },
+  'an input that another model takes over': {
+    answers: [() => streamed([a], refusedAt)],
+    change: (builder) =>
+      builder.model(modelOf([() => streamed([a], refusedAt)]), {
+        fallback: [modelOf([() => streamed([b])])],
+      }),
+  },
+  'more calls than an answer may have': {
+    answers: [() => streamed([a, b, c])],
+    change: (builder) => builder.settings({ limits: { answerCalls: 1 } }),
+  },
+  'two calls with one id': { answers: [() => streamed([a, a, b])] },
+  'one id in two answers': { answers: [() => streamed([a]), () => streamed([a])] },
+  'an answer that is withheld': { answers: [() => streamed([a, b], undefined, 'content-filter')] },
+  'an answer that is cut off': {
+    answers: [() => streamed([a, b], undefined, 'length'), () => streamed([c])],
+  },
+  'an unknown tool and an invalid input': {
+    answers: [
+      () =>
+        streamed([
+          { ...a, name: 'nope' },
+          { ...b, input: '{"n":"x"}' },
+        ]),
+    ],
+  },
+  'a hook that answers in its place': {
+    answers: [() => streamed([a, b])],
+    change: (builder) =>
+      builder.use(
+        hook({
+          async aroundReason(_, next) {
+            await next();
+            return { content: [{ type: 'text', text: 'Mine.' }], finishReason: 'stop' };
+          },
+        }),
+      ),
+  },
+  'a call that does not hear its limit': {
+    answers: [() => streamed([{ ...a, name: 'deaf' }, b])],
+    change: (builder) => builder.settings({ limits: { callMs: 60, closeMs: 50 } }),
+  },
+  'a stop while a deaf call runs beside others': {
+    answers: [() => streamed([{ ...a, name: 'stopping' }, { ...b, name: 'deaf' }, c])],
+  },
+  'a question beside calls that run': {
+    answers: [() => streamed([a, { ...b, name: 'risky' }])],
+    change: (builder) => builder.use(permissions({ allow: ['work'], ask: ['risky'] })),
+  },
+  'a tool that breaks': { answers: [() => streamed([{ ...a, name: 'broken' }, b])] },
+};
+
+function modelOf(answers: readonly (() => AsyncIterable<ModelStreamPart>)[]): Model {
+  let index = 0;
+  return {
+    id: 'm',
+    generate: () => Promise.reject(new ModelError('streams only', {})),
+    stream: () => (answers[index++] ?? (() => said('end')))(),
+  };
+}
+
+describe.each(Object.keys(WAYS))('%s', (name) => {
+  it.each(Object.entries(EVENTS))('leaves no call open after %s', async (_, { answers, change }) => {
+    const stop = new AbortController();
+    const tool = (named: string, execute: () => unknown, readOnly = true) =>
+      defineTool({
+        name: named,
+        description: named,
+        readOnly,
+        input: z.object({ n: z.number() }),
+        execute: async () => (await execute()) as string,
+      });
+    const builder = HarnessAgent.builder()
+      .model(modelOf(answers))
+      .workspace(directory)
+      .onEvent(() => {})
+      .settings({ retryDelayMs: 1, maxRetries: 2, limits: { closeMs: 50 } })
+      .tools(
+        tool('work', () => 'done'),
+        tool('risky', () => 'done', false),
+        tool('deaf', forever),
+        tool('stopping', () => void stop.abort()),
+        tool('broken', () => {
+          throw 'no error';
+        }),
+      );
+    change?.(builder, stop);
+    const agent = builder.build();
+    const text = await (WAYS[name] as Way)(agent, stop.signal);
+    expect([...(OPEN_CALLS[readerOf(name)]?.(text) ?? ['?'])]).toEqual([]);
+    await agent.close({ drainMs: 0 });
   });
 });
