@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { unitWith } from '../../tooling/vitest.js';
+import { together, unitWith } from '../../tooling/vitest.js';
 
-export default defineConfig(unitWith('mariadb'));
+export default defineConfig(together(unitWith('mariadb')));
