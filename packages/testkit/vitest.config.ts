@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { unit } from '../../tooling/vitest.js';
+import { together, unit } from '../../tooling/vitest.js';
 
-export default defineConfig(unit);
+export default defineConfig(together(unit));
