@@ -1,4 +1,4 @@
-import { type AgentEvent, type AgentEventBody, assistantMessage, type JsonObject } from '@x/core';
+import { type AgentEvent, type AgentEventBody, assistantMessage, type JsonObject, XError } from '@x/core';
 import { opaquePart, type Part, toolResultBlock } from '@x/core/messages';
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -236,6 +236,26 @@ it('says which parts a retry made void, and nothing of the server in an error', 
   const worded = await told(failing(), { onError: (error) => `Sorry: ${(error as Error).name}` });
   expect(worded.chunks).toContainEqual({ type: 'error', errorText: 'Sorry: Error' });
 });
+
+it.each(['not_pending', 'nothing_to_resume'])(
+  'tells the code of an error of the client: %s',
+  async (code) => {
+    async function* failing() {
+      yield* eventsOf();
+      throw Object.assign(new XError(code, 'The server says: password=hunter2'), {
+        clientMessage: 'Reload.',
+      });
+    }
+    const { chunks } = await told(failing());
+    expect(chunks).toContainEqual({
+      type: 'data-error',
+      data: { code, message: 'Reload.' },
+      transient: true,
+    });
+    expect(chunks).toContainEqual({ type: 'error', errorText: 'Reload.' });
+    expect(JSON.stringify(chunks)).not.toContain('hunter2');
+  },
+);
 
 it('ends the agent’s call when its reader leaves, and asks for nothing before it is read', async () => {
   let isOver = false;

@@ -54,6 +54,23 @@ describe('a server over stdio', () => {
     await expect(run(toolOf(capability, 'mcp__test__echo'), { text: 1 })).rejects.toThrow(InvalidInputError);
   });
 
+  it('loses the tools without a name or a schema alone', async () => {
+    const lines = `
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method, params } = JSON.parse(line);
+        if (id === undefined) return;
+        const inputSchema = { type: 'object' };
+        const odd = [{ name: '', inputSchema }, { name: 'none' }, null, { inputSchema }, { name: 5, inputSchema }];
+        const results = {
+          initialize: { ...params, capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } },
+          'tools/list': { tools: [{ name: 'fine', inputSchema }, ...odd] },
+        };
+        console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }));
+      });`;
+    const { tools = [] } = await connect({ test: { command: process.execPath, args: ['-e', lines] } });
+    expect(tools.map(({ definition }) => definition.name)).toEqual(['mcp__test__fine']);
+  });
+
   it('believes a server that is not trusted only where that is stricter, and offers only what is asked for', async () => {
     const capability = await connect({
       test: { ...stdioServer, tools: ['echo', 'delete*'] },
