@@ -39,17 +39,6 @@ describe('an event stream', () => {
     expect(again?.type === 'history' && again.events.slice(-kept.length)).toEqual(kept);
   });
 
-  it('may be one of many: no warning of a leak', async () => {
-    const warnings: Error[] = [];
-    const listen = (warning: Error) => warnings.push(warning);
-    process.on('warning', listen);
-    const streams = await Promise.all(Array.from({ length: 20 }, follow));
-    for (const stream of streams) await stream.until('state');
-    await new Promise(setImmediate);
-    process.off('warning', listen);
-    expect(warnings.map(({ name }) => name)).not.toContain('MaxListenersExceededWarning');
-  });
-
   it('is refused for a session that does not exist', async () => {
     const response = await server.ask('/api/sessions/none/events');
     expect(response.status).toBe(404);
