@@ -62,9 +62,19 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   // Costs are estimates. If the text is shorter than estimated, there is room for more.
   if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
-  const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
-  const unused = Math.min(forNames, room - tokens);
-  const names = yield* namesBeside(entries, input, unused, (text) => price(estimateCounter.count(text)));
+  const priceOf = (text: string) => price(estimateCounter.count(text));
+  const write = function* (
+    least: number,
+  ): Work<readonly [entries: readonly Entry[], names: readonly Entry[]]> {
+    const { entries, tokens } = yield* fitted(drafts, choice.chosen, room - least, meter);
+    return [entries, yield* namesBeside(entries, input, Math.min(forNames, room - tokens), priceOf)];
+  };
+  let [entries, names] = yield* write(forNames);
+  const spare = forNames - priceOf(renderEntries(names));
+  if (spare > room * SPARE_SHARE) {
+    yield* choice.take(spare);
+    [entries, names] = yield* write(forNames - spare);
+  }
   return [...entries, ...names];
 }
 

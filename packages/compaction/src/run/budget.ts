@@ -149,7 +149,8 @@ export function budgetFor(
  */
 const RECORD_SHARE = 0.25;
 const MOST_RECORD_SHARE = 0.5;
-const USEFUL_RECORD = 6_000;
+/** Tokens of a record that readers can use in any window. */
+export const USEFUL_RECORD = 5_500;
 
 /** Returns the most tokens of a record. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {

@@ -19,7 +19,7 @@ function lookUp(index: number): readonly Message[] {
 describe('the record in a small window', () => {
   it('has as much room as a reader can use, up to half of the trigger point', () => {
     expect([4_000, 12_000, 20_000, 40_000].map((due) => recordTokens(undefined, due))).toEqual([
-      2_000, 6_000, 6_000, 10_000,
+      2_000, 5_500, 5_500, 10_000,
     ]);
   });
 

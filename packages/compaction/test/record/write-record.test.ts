@@ -1,6 +1,7 @@
 import { userMessage } from '@x/core';
 import { atOnce } from '@x/core/internal';
 import { describe, expect, it } from 'vitest';
+import { renderEntries } from '../../src/record/entry.js';
 import { excerptsOf } from '../../src/record/excerpts.js';
 import { writeRecord } from '../../src/record/write-record.js';
 import { meter, round } from '../build.js';
@@ -19,6 +20,18 @@ describe('the names that nothing else in a record holds', () => {
     const record = atOnce(writeRecord({ ...inputs, earlier: [], covered, room: 6_000 }));
     const named = record.flatMap((entry) => (entry.kind === 'named' ? entry.names.length : []));
     expect(named).toEqual([40]);
+  });
+
+  it('leave their room to excerpts if there are few', () => {
+    const text = Array.from(
+      { length: 400 },
+      (_, at) => `The plain word${'s'.repeat(at % 7)} of a line ${at}.`,
+    ).join('\n');
+    const covered = [userMessage('Go'), ...round({ name: 'list', input: {}, output: text })].map(
+      (message, index) => ({ at: index + 1, excerpts: excerptsOf(message) }),
+    );
+    const record = atOnce(writeRecord({ ...inputs, earlier: [], covered, room: 3_000 }));
+    expect(inputs.meter.text(renderEntries(record))).toBeGreaterThan(1_900);
   });
 
   it('are no halves of names that a call was cut to', () => {
