@@ -174,6 +174,9 @@ interface Piece {
 /** Matches a line or sentence that leads to the next one: it ends in a colon, or is a Markdown heading. */
 const LEADS = /[:：]\**$|^#+ /;
 
+/** Matches an item of a list. */
+const ITEM = /^\s*(?:[-*•+|]|\d+[.)])/;
+
 /** Matches a title: a short line that is neither a sentence nor a list item. */
 const TITLE = /^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
@@ -185,6 +188,7 @@ function sentencesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let before = '';
   let isCode = false;
+  let isLed = false;
   for (const line of text.split('\n')) {
     if (/^\s*(?:```|~~~)/.test(line)) {
       isCode = !isCode;
@@ -195,7 +199,7 @@ function sentencesOf(text: string): readonly Piece[] {
       line.length <= LONGEST ? [line] : line.split(/(?<=[.!?…])\s+|(?<=[。！？])/).flatMap(cutLong);
     for (const [index, part] of sentences.entries()) {
       const last = pieces.at(-1);
-      const isLed = LEADS.test(before);
+      isLed = LEADS.test(before) || (isLed && ITEM.test(part));
       const isOneKind = last?.isCode === isCode && !LEADS.test(part);
       const areShort = before.length <= SHORT_LINE && part.length <= SHORT_LINE;
       const joined = index > 0 || TITLE.test(before) ? LONGEST : areShort ? JOINED : 0;

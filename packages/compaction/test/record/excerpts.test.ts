@@ -28,6 +28,15 @@ describe('the statements of the assistant', () => {
     ).toEqual(['## Refund\nIt goes to the card ending in 8023, and not to the gift card at all.']);
   });
 
+  it('keep a list with the line that announces it', () => {
+    const steps = [
+      'first the order is looked up by its number',
+      'then the item is exchanged for a larger one',
+    ];
+    const list = `I will do this:\n- ${steps[0]}\n- ${steps[1]}\n1. ${'and all of it is told to the customer '.repeat(2).trim()}`;
+    expect(saidBefore(list)).toEqual([list]);
+  });
+
   it('weigh more than code between fences', () => {
     const text = `The lock is taken twice, which is why the second caller waits for ever.\n\`\`\`ts\n${'await lock(this.queue);\n'.repeat(3)}\`\`\``;
     const { parts } = excerptsOf(assistantMessage(text));
