@@ -64,6 +64,24 @@ export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
   return odd.length <= lines * SHARE ? odd.slice(0, MOST) : [];
 }
 
+/** Replaces each run of consecutive lines that `isPart` accepts by the lines that `write` returns. */
+export function mapRuns(
+  text: string,
+  isPart: (line: string, isInRun: boolean) => boolean,
+  write: (run: readonly string[]) => readonly string[],
+): string {
+  const lines: string[] = [];
+  let run: string[] = [];
+  for (const line of text.split('\n')) {
+    if (isPart(line, run.length > 0)) run.push(line);
+    else {
+      lines.push(...write(run), line);
+      run = [];
+    }
+  }
+  return [...lines, ...write(run)].join('\n');
+}
+
 /** Minimum number of consecutive equal lines that are collapsed. */
 const RUN = 3;
 

@@ -1,4 +1,5 @@
 import { type Message, textOf, toolResultsOf } from '@x/core';
+import { mapRuns } from '../conversation/lines.js';
 
 /** Lines count as repeated if at least this many results hold them, and if together they have this many UTF-16 units. */
 const LEAST_RESULTS = 3;
@@ -26,17 +27,6 @@ export function toldOnce(messages: readonly Message[]): (text: string) => string
     const count = Math.min(...lines.map((line) => results.get(line) ?? 0));
     return [...lines, `[… ${count} results hold these ${lines.length} lines …]`];
   };
-  return (text) => {
-    if (text.length > LONGEST) return text;
-    const parts: string[] = [];
-    let run: string[] = [];
-    for (const line of text.split('\n')) {
-      if ((results.get(line) ?? 0) >= LEAST_RESULTS) run.push(line);
-      else {
-        parts.push(...shown(run), line);
-        run = [];
-      }
-    }
-    return [...parts, ...shown(run)].join('\n');
-  };
+  const isRepeated = (line: string) => (results.get(line) ?? 0) >= LEAST_RESULTS;
+  return (text) => (text.length > LONGEST ? text : mapRuns(text, isRepeated, shown));
 }

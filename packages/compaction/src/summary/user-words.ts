@@ -1,5 +1,6 @@
 import { type ContentBlock, type Message, textOf } from '@x/core';
 import type { Work } from '@x/core/internal';
+import { mapRuns } from '../conversation/lines.js';
 import { marksOf, withMarks } from '../conversation/marks.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { distilled, isFramed, isPage } from '../conversation/sentences.js';
@@ -170,28 +171,14 @@ function withoutRepeats(message: Message, seen: Set<string>): Message {
   let isChanged = false;
   const content = message.content.map((block): ContentBlock => {
     if (block.type !== 'text' || block.text.length < BOILERPLATE) return block;
-    const kept: string[] = [];
-    let run: string[] = [];
-    const close = () => {
-      const length = run.join('\n').length;
-      if (length < BOILERPLATE) kept.push(...run);
-      else {
-        isChanged = true;
-        kept.push(STUB_TEXTS.repeated.write(length));
-      }
-      run = [];
-    };
-    const lines = block.text.split('\n');
-    for (const line of lines) {
-      if (seen.has(line) || (line.trim() === '' && run.length > 0)) run.push(line);
-      else {
-        close();
-        kept.push(line);
-      }
-    }
-    close();
-    for (const line of lines) seen.add(line);
-    return isChanged ? { ...block, text: kept.join('\n') } : block;
+    const isRepeated = (line: string, isInRun: boolean) => seen.has(line) || (isInRun && line.trim() === '');
+    const text = mapRuns(block.text, isRepeated, (run) => {
+      const { length } = run.join('\n');
+      return length < BOILERPLATE ? run : [STUB_TEXTS.repeated.write(length)];
+    });
+    for (const line of block.text.split('\n')) seen.add(line);
+    isChanged ||= text !== block.text;
+    return { ...block, text };
   });
   return isChanged ? withMarks({ ...message, content }, { shortened: textOf(message).length }) : message;
 }
