@@ -35,9 +35,8 @@ export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './li
 export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
-export { GrowingList } from './lib/growing-list.js';
 export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-pieces.js';
-export { copyOf, isObject, isPlain, jsonText, parsedJson, sortedJson } from './lib/json.js';
+export { isObject, isPlain, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
 export { notify } from './lib/notify.js';

@@ -18,8 +18,6 @@ const LEAST_SHARE = 0.6;
 interface Ends {
   readonly values: readonly string[];
   readonly shapes: ReadonlySet<string>;
-  /** The shape of each of these lines. */
-  readonly known: ReadonlyMap<string, string>;
   /** The result has more lines than its ends. */
   readonly isLong: boolean;
 }
@@ -27,16 +25,15 @@ interface Ends {
 const ends = new WeakMap<ToolResultBlock, Ends>();
 
 function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
-  const found = ends.get(block);
-  if (found) return found;
+  const known = ends.get(block);
+  if (known) return known;
   const values = use ? passedIn(use) : [];
   const text = resultText(block);
   const first = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
   const last = text.slice(-400).split('\n').slice(-2);
-  const known = new Map([...first, ...last].map((line) => [line, shapeOf(line, values)]));
-  const shapes = new Set(known.values());
+  const shapes = new Set([...first, ...last].map((line) => shapeOf(line, values)));
   shapes.delete('');
-  const made = { values, shapes, known, isLong: first.length === EDGE_LINES || text.length > 600 };
+  const made = { values, shapes, isLong: first.length === EDGE_LINES || text.length > 600 };
   ends.set(block, made);
   return made;
 }
@@ -54,7 +51,7 @@ export function* boilerplateOf(
     tool.results.push(result);
     for (const line of result.shapes) tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
   }
-  const frames = new Map<string, { readonly common: ReadonlySet<string>; readonly isFrame: boolean }>();
+  const known = new Map<string, { readonly common: ReadonlySet<string>; readonly isFrame: boolean }>();
   for (const [name, { results, lines }] of tools) {
     const least = Math.max(LEAST_RESULTS, results.length * LEAST_SHARE);
     const common = new Set([...lines].flatMap(([line, times]) => (times >= least ? line : [])));
@@ -62,20 +59,17 @@ export function* boilerplateOf(
       const own = [...shapes].filter((line) => common.has(line)).length;
       return own > 0 && (isLong || own < shapes.size);
     };
-    if (common.size > 0) frames.set(name, { common, isFrame: results.some(holdsMore) });
+    if (common.size > 0) known.set(name, { common, isFrame: results.some(holdsMore) });
   }
   return {
     strip(result, text) {
-      const tool = frames.get(result.toolName);
+      const tool = known.get(result.toolName);
       if (!tool) return text;
-      const { values = [], known } = ends.get(result) ?? {};
+      const values = ends.get(result)?.values ?? [];
       const isCommon = (line = '') => {
-        const shape = known?.get(line) ?? shapeOf(line, values);
+        const shape = shapeOf(line, values);
         return shape === '' || tool.common.has(shape);
       };
-      // Most parts of a result have nothing to strip.
-      const [first] = text.split('\n', 1);
-      if (!isCommon(first) && !isCommon(text.slice(text.lastIndexOf('\n') + 1))) return text;
       const lines = text.split('\n');
       let start = 0;
       let end = lines.length;

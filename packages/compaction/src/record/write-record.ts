@@ -115,9 +115,7 @@ function* namesBeside(
   }
   const taken = new Map<number, string[]>();
   let left = room;
-  const ranked = yield* rankedNames(mentions);
-  yield;
-  for (const [name, at] of ranked) {
+  for (const [name, at] of yield* rankedNames(mentions)) {
     if (held.has(name)) continue;
     const line = taken.get(at);
     const cost = tokensOf(` ${name}`) + (line ? 0 : FRAME);

@@ -82,16 +82,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const view: View = { messages: Object.freeze(said), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens, isMeasured);
 
-  const whole = meter.messages(messages);
-  const before = { ...view, messages, tokens: frame + whole };
-  const complete = (messages: readonly Message[]) => withPins(messages, pins);
-  const report = reporter(
-    before,
-    startedAt,
-    complete,
-    wanted,
-    (messages) => frame + meter.messages(messages),
-  );
+  const before = { ...view, messages, tokens: frame + meter.messages(messages) };
+  const report = reporter(before, startedAt, (messages) => withPins(messages, pins), wanted, meter);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
   const isOtherwiseDue = budget.forced || isAhead || isDue(config, window, before.tokens, messages.length);
@@ -116,7 +108,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     return report('failed', `no message of the conversation has the id ${JSON.stringify(upTo)} (upTo)`);
   }
   const broken = needsRepair(messages);
-  const leavesOut = meter.messages(complete(messages)) < whole;
+  const leavesOut = meter.messages(withPins(messages, pins)) < meter.messages(messages);
   const conversation = view.tokens - fixedTokens;
   if (
     budget.forced &&
@@ -164,7 +156,7 @@ function reporter(
   startedAt: number,
   complete: (messages: readonly Message[]) => readonly Message[],
   pins: readonly Pin[],
-  tokensOf: (messages: readonly Message[]) => number,
+  meter: Meter,
 ): Report {
   return (status, why, result) => {
     const applied = status === 'applied' ? result : undefined;
@@ -177,7 +169,9 @@ function reporter(
       messages,
       steps: result?.steps ?? [],
       tokensBefore: Math.round(before.tokens),
-      tokensAfter: Math.round(applied ? tokensOf(messages) : before.tokens),
+      tokensAfter: Math.round(
+        applied ? before.tokens - meter.messages(before.messages) + meter.messages(messages) : before.tokens,
+      ),
       messagesBefore: before.messages.length,
       messagesAfter: messages.length,
       durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,

@@ -1,5 +1,5 @@
 import type { ToolUseBlock } from '../messages/content-block.js';
-import { toolResultBlock } from '../messages/message.js';
+import { toolResultBlock, toolResultsOf, toolUsesOf } from '../messages/message.js';
 import type { AgentEvent, AgentEventBody } from './agent-event.js';
 import { isAgentEvent } from './client-event.js';
 
@@ -42,16 +42,12 @@ export class OpenToolCalls {
       case 'tool.result':
         this.#open.delete(event.result.toolUseId);
         return [];
-      case 'message.added': {
-        const results: AgentEventBody[] = [];
-        for (const block of event.message.content) {
-          if (block.type === 'tool_use')
-            this.#open.set(block.id, { ...this.#open.get(block.id), use: block, messageId: undefined });
-          else if (block.type === 'tool_result' && this.#open.delete(block.toolUseId))
-            results.push({ type: 'tool.result', result: block, durationMs: 0 });
-        }
-        return results;
-      }
+      case 'message.added':
+        for (const use of toolUsesOf(event.message))
+          this.#open.set(use.id, { ...this.#open.get(use.id), use, messageId: undefined });
+        return toolResultsOf(event.message)
+          .filter(({ toolUseId }) => this.#open.delete(toolUseId))
+          .map((result) => ({ type: 'tool.result', result, durationMs: 0 }));
       case 'subagent.event':
         return this.#beforeTask(event);
       case 'call.completed':

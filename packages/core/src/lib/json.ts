@@ -49,11 +49,6 @@ export function jsonText(value: JsonValue): string {
   }
 }
 
-/** Copies plain data of any depth. `structuredClone` would fail on deep nesting. */
-export function copyOf<Plain>(plain: Plain): Plain {
-  return JSON.parse(jsonText(plain as JsonValue)) as Plain;
-}
-
 /** Levels whose keys are sorted. Deeper objects keep the order of their keys. */
 const SORTED_DEPTH = 100;
 

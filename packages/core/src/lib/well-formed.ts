@@ -18,8 +18,8 @@ function isWellFormed(value: unknown): boolean {
 
 function mended(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
-  if (Array.isArray(value)) return same(value, value.map(mended));
-  if (!isObject(value) || isWellFormed(value)) return value;
+  if (Array.isArray(value)) return value.map(mended);
+  if (!isObject(value) || !isPlain(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [mended(key), mended(child)]));
 }
 

@@ -109,6 +109,14 @@ export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }
 
+/** How many messages two lists begin with alike. Messages are immutable: the same object is the same message, and pointers are compared in microseconds. */
+export function commonPrefix(left: readonly Message[], right: readonly Message[]): number {
+  const end = Math.min(left.length, right.length);
+  let index = 0;
+  while (index < end && left[index] === right[index]) index++;
+  return index;
+}
+
 function create(role: Role, content: Content, options: MessageOptions = {}): Message {
   if (typeof content !== 'string' && !Array.isArray(content)) {
     throw new InvalidInputError(`${role} message`, [

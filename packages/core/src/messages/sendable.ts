@@ -19,7 +19,7 @@ type Reader = Pick<Model, 'accepts'>;
 const ANYTHING: Reader = {};
 
 /** What a message with a file or with damaged text became for a model. Messages are immutable, so that one look is enough. */
-const made = new WeakMap<Reader, WeakMap<Message, Message>>();
+const known = new WeakMap<Reader, WeakMap<Message, Message>>();
 
 /**
  * The conversation as a model can read it: the same messages, but for what would make the provider refuse the request. Halves of
@@ -34,12 +34,9 @@ export function sendable(
   model: Reader = ANYTHING,
   onReplaced?: (line: string, message: Message) => void,
 ): readonly Message[] {
-  const readable = messages.map((message) => readableMessage(message, model, onReplaced));
   const calls = new DistinctCalls();
-  return same(
-    messages,
-    readable.map((message) => calls.of(message)),
-  );
+  const made = messages.map((message) => calls.of(readableMessage(message, model, onReplaced)));
+  return same(messages, made);
 }
 
 /** Returns a message as a model can read it. The same message gives the same result. */
@@ -50,14 +47,14 @@ export function readableMessage(
 ): Message {
   const { content } = message;
   if (!content.some(holdsFile) && wellFormed(content) === content) return message;
-  const known = made.get(model) ?? new WeakMap<Message, Message>();
-  made.set(model, known);
-  const before = known.get(message);
+  const made = known.get(model) ?? new WeakMap<Message, Message>();
+  known.set(model, made);
+  const before = made.get(message);
   if (before !== undefined) return before;
   const after = readableBy(message, model, (line) => onReplaced?.(line, message));
-  known.set(message, after);
+  made.set(message, after);
   // An adapter is given what the harness has mended: one look is enough for both.
-  known.set(after, after);
+  made.set(after, after);
   return after;
 }
 

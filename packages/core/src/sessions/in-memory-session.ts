@@ -1,5 +1,5 @@
 import { timestamp } from '../lib/clock.js';
-import { copyOf, type JsonObject, jsonText } from '../lib/json.js';
+import { type JsonObject, jsonText } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { asCollection, collectionName, filledCollections } from './collections.js';
@@ -100,7 +100,7 @@ class MemoryRecords implements SessionStore {
     const { version, head, updatedAt } = stored;
     const messages = vouchFor(parsed(lastOf(stored.messages, last)));
     // Return a copy, so that changes by the caller do not reach the store before a commit.
-    return { token: tokenOf(stored), version, updatedAt, head: copyOf(head), messages };
+    return { token: tokenOf(stored), version, updatedAt, head: JSON.parse(jsonText(head)), messages };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -113,7 +113,7 @@ class MemoryRecords implements SessionStore {
     if (applied !== undefined) return applied;
 
     // Store copies, so that later changes by the caller do not reach the store.
-    const head = copyOf(change.head);
+    const head = JSON.parse(jsonText(change.head)) as JsonObject;
     messages.length = change.keep;
     for (const message of change.append) messages.push(jsonText(message as unknown as JsonObject));
     const version = (stored?.version ?? 0) + 1;

@@ -1,5 +1,4 @@
-import { GrowingList } from '../lib/growing-list.js';
-import type { Message } from '../messages/message.js';
+import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
@@ -33,7 +32,7 @@ export interface MeasuredRequest {
 export class ContextMeter {
   readonly #counter: TokenCounter;
   readonly #observe: ((message: Message, index: number) => void) | undefined;
-  readonly #conversation = new GrowingList<Message>();
+  readonly #seen: Message[] = [];
   #totals = EMPTY;
   #system = { text: '', tokens: 0 };
   #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
@@ -75,16 +74,19 @@ export class ContextMeter {
 
   /** Counts the tokens of the conversation alone. */
   conversation(context: readonly Message[]): number {
-    const restart = () => {
+    const seen = this.#seen;
+    if (commonPrefix(seen, context) < seen.length) {
+      seen.length = 0;
       this.#totals = EMPTY;
-    };
-    this.#conversation.follow(context, restart, (message, index) => {
+    }
+    for (const message of context.slice(seen.length)) {
       const source =
         message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
       const tokens = this.#totals[source] + countMessage(this.#counter, message);
       this.#totals = { ...this.#totals, [source]: tokens };
-      this.#observe?.(message, index);
-    });
+      seen.push(message);
+      this.#observe?.(message, seen.length - 1);
+    }
     const { summary, conversation, toolResults } = this.#totals;
     return summary + conversation + toolResults;
   }

@@ -24,15 +24,13 @@ const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
  * provider is sent it. Counted once per message object and then remembered.
  */
 export function countMessage(counter: TokenCounter, message: Message): number {
-  return remembered(messageCounts, counter, message, () =>
-    messageTokens(counter, message, countingAtOnce(counter)),
-  );
+  return remembered(messageCounts, counter, message, () => atOnce(messageWork(counter, message)));
 }
 
-function messageTokens(counter: TokenCounter, message: Message, count: Count): number {
+function* messageWork(counter: TokenCounter, message: Message): Work<number> {
   let total = MESSAGE_OVERHEAD;
   const sent = message.content.slice(Math.max(0, nativeIndex(message)));
-  for (const block of sent) total += blockTokens(counter, block, count);
+  for (const block of sent) total += yield* blockWork(counter, block);
   return total;
 }
 
@@ -41,18 +39,7 @@ export function* countWork(counter: TokenCounter, messages: readonly Message[]):
   for (const message of messages) {
     const table = tableOf(messageCounts, counter);
     if (table.has(message)) continue;
-    const long = new Map<string, number>();
-    const count = (text: string) => {
-      if (text.length <= SLICE) return counter.count(text);
-      const tokens = long.get(text) ?? Number.NaN;
-      long.set(text, tokens);
-      return tokens;
-    };
-    let tokens = messageTokens(counter, message, count);
-    for (const text of long.keys()) long.set(text, yield* textWork(counter, text));
-    // The tokens of long texts are known now.
-    if (long.size > 0) tokens = messageTokens(counter, message, count);
-    table.set(message, tokens);
+    table.set(message, yield* messageWork(counter, message));
     yield;
   }
 }
@@ -98,39 +85,31 @@ export function countRequest(
 
 /** Counts the tokens of one block. */
 export function countBlock(counter: TokenCounter, block: ContentBlock): number {
-  return blockTokens(counter, block, countingAtOnce(counter));
+  return atOnce(blockWork(counter, block));
 }
 
-/** Counts the tokens of a text; NaN if they are not known yet. */
-type Count = (text: string) => number;
-
-/** Counts every text at once. */
-function countingAtOnce(counter: TokenCounter): Count {
-  return (text) => (text.length <= SLICE ? counter.count(text) : atOnce(textWork(counter, text)));
-}
-
-function blockTokens(counter: TokenCounter, block: ContentBlock, count: Count): number {
+function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
   switch (block.type) {
     case 'text':
-      return count(block.text);
+      return block.text.length <= SLICE ? counter.count(block.text) : yield* textWork(counter, block.text);
     case 'thinking':
-      return count(block.thinking);
+      return yield* textWork(counter, block.thinking);
     case 'file':
       return countFile(block);
     case 'tool_use':
-      return BLOCK_OVERHEAD + counter.count(block.name) + count(jsonText(block.input));
+      return BLOCK_OVERHEAD + counter.count(block.name) + (yield* textWork(counter, jsonText(block.input)));
     case 'tool_result': {
       // Whoever decides about a result asks again what the message's count has found.
       const table = tableOf(resultCounts, counter);
       let total = table.get(block) ?? 0;
       if (total > 0) return total;
       total = BLOCK_OVERHEAD;
-      for (const part of block.output) total += blockTokens(counter, part, count);
-      if (total > 0) table.set(block, total);
+      for (const part of block.output) total += yield* blockWork(counter, part);
+      table.set(block, total);
       return total;
     }
     case 'opaque':
-      return block.tokens ?? count(jsonText(block.data));
+      return block.tokens ?? (yield* textWork(counter, jsonText(block.data)));
   }
 }
 

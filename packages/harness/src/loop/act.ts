@@ -18,9 +18,9 @@ import {
 } from '@x/core';
 import {
   confineWorkspace,
-  copyOf,
   Deadline,
   errorText,
+  jsonText,
   type PendingApproval,
   turnTaker,
   UNCONFIRMED,
@@ -239,7 +239,7 @@ async function runOne(
   );
   try {
     // Copied, because a tool may mutate its input. The conversation keeps what the model wrote.
-    const asked = { ...use, input: copyOf((edited ?? use).input) };
+    const asked = { ...use, input: JSON.parse(jsonText((edited ?? use).input)) };
     const message = checkedResult(use, verdict, await run(asked).finally(progress.stop));
     const [result] = message.content;
     call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
