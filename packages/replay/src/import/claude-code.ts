@@ -13,11 +13,19 @@ const usageSchema = z.looseObject({
   cache_creation_input_tokens: z.number().nullish(),
 });
 
-/** A row may be the result of a call itself, without a message around it. */
-const withMessage = (row: unknown) =>
-  isObject(row) && row.type === 'tool_result' && 'tool_use_id' in row
-    ? { ...row, message: { content: [row] } }
-    : row;
+/**
+ * Puts a message around what stands in a row without one: the result of a call, and words that the user typed while the agent
+ * worked, which are an attachment.
+ */
+function withMessage(row: unknown): unknown {
+  if (!isObject(row)) return row;
+  if (row.type === 'tool_result' && 'tool_use_id' in row) return { ...row, message: { content: [row] } };
+  const { attachment } = row;
+  if (!isObject(attachment) || attachment.type !== 'queued_command') return row;
+  const { prompt: content, commandMode = 'prompt', origin } = attachment;
+  const isMeta = commandMode !== 'prompt' || (isObject(origin) && origin.kind !== 'human');
+  return { ...row, type: 'user', isMeta, message: { content } };
+}
 
 const rowSchema = z.looseObject({
   type: z.string(),

@@ -104,21 +104,12 @@ export class ConversationBuilder {
     }
   }
 
-  /** Removes the last requests of the user, with everything after them. */
+  /** Removes the last requests of the user, one or more, with everything after them. */
   rollBack(requests: number): void {
     const starts = this.#turns.flatMap(({ role, isSynthetic }, index) =>
       role === 'user' && !isSynthetic ? [index] : [],
     );
-    this.takeBack(requests < 1 ? this.#turns.length : (starts.at(-requests) ?? 0));
-  }
-
-  /** The index of the next turn, for {@link takeBack}. */
-  get place(): number {
-    return this.#turns.length;
-  }
-
-  /** Removes all turns at or after an index. */
-  takeBack(place: number): void {
+    const place = starts.at(-requests) ?? 0;
     for (const _ of this.#turns.splice(place)) this.unread('message that was taken back');
     for (const [id, { beforeTurn }] of this.#results) if (beforeTurn > place) this.#results.delete(id);
     this.#answerIsOpen = false;

@@ -62,6 +62,26 @@ it('marks what our own harness wrote in the user’s role', () => {
   });
 });
 
+it('reads what the user of Claude Code typed while the agent worked', () => {
+  const queued = (prompt: unknown, more: object = {}) => ({
+    ...{ type: 'attachment', uuid: crypto.randomUUID(), sessionId: 's' },
+    attachment: { type: 'queued_command', prompt, ...more },
+  });
+  const human = { commandMode: 'prompt', origin: { kind: 'human' } };
+  const rows = [
+    claude('fix it'),
+    queued('and the tests', human),
+    queued([text('and the docs')]),
+    queued('A task ended.', { commandMode: 'task-notification' }),
+    queued('Your result?', { commandMode: 'prompt', origin: { kind: 'agent' } }),
+    { ...queued('', human), attachment: { type: 'todo_reminder', content: [] } },
+  ];
+  expect(textsOf(rows)).toEqual({
+    typed: ['fix it', 'and the tests', 'and the docs'],
+    written: ['A task ended.', 'Your result?'],
+  });
+});
+
 it('tells a reminder and the words behind it apart', () => {
   const reminder = '<system-reminder>\nx\n</system-reminder>';
   expect(textsOf([claude(`${reminder}\n\n${reminder}\n\nfix it`)])).toEqual({
