@@ -7,7 +7,7 @@ export { compaction } from './capability/compaction.js';
 export { undoCompaction } from './capability/undo.js';
 export type { CompactionConfig, CompactionSettings } from './config/compaction-config.js';
 export { compactionJsonSchema, evictionJsonSchema, parseCompactionConfig } from './config/compaction-file.js';
-export { compactionFactories, createCompactionFactories } from './config/file-capabilities.js';
+export { createCompactionFactories } from './config/file-capabilities.js';
 
 export { resolveCompactionConfig } from './config/resolve-compaction-config.js';
 export { fallbackModel, resolveSummarizer } from './config/resolve-summarizer.js';

@@ -19,7 +19,7 @@ export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
 export { type MessageOptions, type Role, toolResultBlock } from './messages/message.js';
 export { blockBytes, messageBytes } from './messages/message-bytes.js';
 export { contentBlockSchema } from './messages/message-schemas.js';
-export { type MessageGroup, type Pairing, pairingOf } from './messages/pairing.js';
+export { type MessageGroup, pairingOf } from './messages/pairing.js';
 export {
   madeFrom,
   opaquePart,

@@ -1,7 +1,6 @@
 export { JsonSession } from './sessions/files/json-session.js';
 export { WorkspaceSession } from './sessions/files/workspace-session.js';
 export {
-  type LogLine,
   readLog,
   readLogLines,
   WorkspaceSessionLog,

@@ -9,7 +9,7 @@ import {
 import { clientJson, type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** An event of the AG-UI protocol. */
-export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
+type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
 
 export interface ToAgUiOptions {
   /** The id of the conversation in the page. Default: the session's id. */

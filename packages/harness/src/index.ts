@@ -1,15 +1,14 @@
-export { type AgUiEvent, toAgUi } from './ag-ui.js';
+export { toAgUi } from './ag-ui.js';
 export type { AgentSettings } from './agent/agent-parts.js';
 export type {
   CallInput,
   CallOptions,
   Decision,
   Decisions,
-  OutputReply,
   Reply,
 } from './agent/call-options.js';
 export type { CallStream } from './agent/call-stream.js';
-export { type CapabilityFactory, CapabilityRegistry } from './agent/capability-registry.js';
+export { CapabilityRegistry } from './agent/capability-registry.js';
 export { HarnessAgent } from './agent/harness-agent.js';
 export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
 export type { Limits } from './agent/limits.js';
@@ -21,7 +20,6 @@ export { type EventLog, eventLog } from './capabilities/event-log.js';
 export {
   bubblewrap,
   container,
-  type Execution,
   type Executor,
   findSandbox,
   localExecutor,
@@ -36,7 +34,6 @@ export {
   type ExecuteTask,
   type SubagentTask,
   subagentTasks,
-  type TaskEnd,
   type TaskOrder,
   type TaskRunner,
 } from './capabilities/subagents/tasks.js';
@@ -61,6 +58,6 @@ export { OutputError } from './errors/output-error.js';
 
 export { formatRule } from './lib/permission-rule.js';
 export { pendingCalls } from './loop/approvals.js';
-export type { CallControl, CallProgress, StepControl } from './loop/control.js';
+export type { CallControl } from './loop/control.js';
 
 export { type SentEvent, serverSentEvents } from './server-sent-events.js';

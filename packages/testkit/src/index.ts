@@ -2,8 +2,6 @@ export { ReplayModel } from './replay-model.js';
 export type {
   ScriptEntry,
   ScriptedAnswer,
-  ScriptedMatcher,
-  ScriptedReply,
   ScriptedToolCall,
 } from './script.js';
 export { IncompleteScriptError, UnexpectedModelCallError } from './script-errors.js';

@@ -32,12 +32,10 @@ export interface ScriptedAnswer {
 }
 
 /** An answer, or a function that creates it from the request. */
-export type ScriptedReply =
-  | ScriptedAnswer
-  | ((request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>);
+type ScriptedReply = ScriptedAnswer | ((request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
 /** A reply for the calls that it matches, in any order. */
-export interface ScriptedMatcher {
+interface ScriptedMatcher {
   /**
    * A predicate, or a pattern for the text of the last user or tool message. Messages of kind `synthetic`, which the harness
    * injects, are ignored.

@@ -52,7 +52,3 @@ function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactory
   }
   return compaction({ ...options, ...writer, summaryPrompt: prompt });
 }
-
-/** The factories of {@link createCompactionFactories} for files that name no prompts and no summarizers. */
-export const compactionFactories: Readonly<Record<string, FileCapabilityFactory>> =
-  createCompactionFactories();

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { compactionFactories, createCompactionFactories } from '../../src/index.js';
+import { createCompactionFactories } from '../../src/index.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, said } from '../models.js';
 import { scopeOf } from '../scope.js';
 
-describe('compactionFactories', () => {
+const compactionFactories = createCompactionFactories();
+
+describe('the factories without options', () => {
   it('makes capabilities from what files hold, also from nothing', () => {
-    const names = ['compaction', 'tool_result_eviction'];
+    const names = ['compaction', 'tool_result_eviction'] as const;
     expect(Object.keys(compactionFactories)).toEqual(names);
     for (const name of names) expect(compactionFactories[name]?.(undefined).name).toBe(name);
     expect(compactionFactories.tool_result_eviction?.({ max_result_chars: 9_000 }).name).toBe(names[1]);

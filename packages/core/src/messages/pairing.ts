@@ -11,7 +11,7 @@ export interface MessageGroup {
 }
 
 /** The pairing of a conversation's tool calls and results. */
-export interface Pairing {
+interface Pairing {
   readonly groups: readonly MessageGroup[];
   /** Calls that still wait for their results, in the model's order, by message index. */
   readonly open: ReadonlyMap<number, readonly ToolUseBlock[]>;

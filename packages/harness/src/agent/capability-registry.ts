@@ -15,7 +15,7 @@ export interface CapabilityPlace {
 }
 
 /** Creates a capability. The factory validates the configuration, and may connect to a service first. */
-export type CapabilityFactory = (config: unknown) => Capability | Promise<Capability>;
+type CapabilityFactory = (config: unknown) => Capability | Promise<Capability>;
 
 /** Resolves capabilities by name, so that an agent can be configured without code. */
 export class CapabilityRegistry {

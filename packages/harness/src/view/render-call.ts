@@ -21,7 +21,7 @@ export interface RenderedCall {
 }
 
 /** Information in addition to a call's input. */
-export interface RenderCallOptions {
+interface RenderCallOptions {
   /** Content of the file that `write_file` would replace, or `null` if there is none. Default: unknown. */
   readonly before?: string | null | undefined;
   /** Content of the plan that `plan_exit` asks to approve. */

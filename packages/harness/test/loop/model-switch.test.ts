@@ -1,4 +1,4 @@
-import { type CompactionCapabilityConfig, compaction, compactionFactories } from '@x/compaction';
+import { type CompactionCapabilityConfig, compaction, createCompactionFactories } from '@x/compaction';
 import { defineTool, estimateCounter, RuntimeContext, textOf } from '@x/core';
 import { countRequest } from '@x/core/messages';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
@@ -90,7 +90,8 @@ describe('a switch to a model with a smaller window', () => {
 describe('compaction from a configuration file', () => {
   it('is resolved by its name', async () => {
     const registry = new CapabilityRegistry();
-    for (const [name, factory] of Object.entries(compactionFactories)) registry.register(name, factory);
+    for (const [name, factory] of Object.entries(createCompactionFactories()))
+      registry.register(name, factory);
     const config = { trigger: { messages: 6 }, keep: { messages: 2 }, model: null };
     const rounds = Array.from({ length: 8 }, (_, at) => ({ toolCalls: [{ name: 'look', input: { at } }] }));
     const agent = HarnessAgent.builder()

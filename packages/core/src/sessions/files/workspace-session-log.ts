@@ -168,7 +168,7 @@ interface LineContent {
 }
 
 /** A complete line of a session's log. */
-export interface LogLine extends LineContent {
+interface LogLine extends LineContent {
   /** Byte offset of this line; `end` is that of the next line. */
   readonly start: number;
   readonly end: number;
