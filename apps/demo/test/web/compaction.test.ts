@@ -154,6 +154,18 @@ describe('the commands', () => {
   });
 });
 
+it('the context panel says of a window that is too full what comes next', async () => {
+  v.backend.seed('s', (stage) => chat(stage, 'word '.repeat(30_000)));
+  await v.open('s');
+  const total = v.backend.transcript('s').places.at(-1)?.context.total ?? 0;
+  expect(total).toBeGreaterThan(24_000);
+  await expect
+    .poll(() => textIn(v.page.locator('.gauge-readout')))
+    .toBe('Over the window: the next message compacts first.');
+  const share = Math.round((total / 24_000) * 100);
+  await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);
+});
+
 describe('the context panel', () => {
   beforeEach(async () => {
     v.backend.seed('s', longSession);
