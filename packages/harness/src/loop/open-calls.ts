@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { AgentState, Message, ToolResultBlock, ToolUseBlock } from '@x/core';
+import { type AgentState, type Message, type ToolResultBlock, type ToolUseBlock, toolUsesOf } from '@x/core';
 import { type PendingApproval, sortedJson, timestamp } from '@x/core/internal';
 import { pairingOf, toolResultBlock } from '@x/core/messages';
 
 /** Finds the tool calls at the end of a conversation that have no result yet. Checks only the last step, because it runs in every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {
   const last = context.findLastIndex(({ role }) => role !== 'tool');
-  if (context[last]?.role !== 'assistant') return [];
+  const step = context[last];
+  if (step?.role !== 'assistant') return [];
+  if (last === context.length - 1) return toolUsesOf(step);
   return pairingOf(context.slice(last)).open.get(0) ?? [];
 }
 
