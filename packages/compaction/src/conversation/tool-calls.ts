@@ -140,27 +140,26 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
   return undefined;
 }
 
-/**
- * Words of which the names of common tools that only read consist. A word that is not among them may be a second verb, so the tool may
- * act. Tools with other names say what they do: `readOnly`.
- */
-const READS = new Set(
-  'read view cat list ls glob grep search find fetch get file files folder dir directory path page pages web url code codebase notebook text content contents lines many'.split(
-    ' ',
-  ),
-);
+// All patterns match at the beginnings of words, so that `thread` does not match `read`, and `application` not `cat`.
+const CHANGES =
+  /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
+
+const READS = /^(?:read|view|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
+/** Matches a word that joins two verbs: `fetch_and_book` may act, whatever its second verb is. */
+const JOINS = /^(?:and|or|then)$/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 
 /** Caches the result per tool name. There are few names, and each call looks one up. */
 const known = new Map<string, boolean>();
 const MOST_KNOWN = 1_000;
 
-/** Tests if a tool's name says that it reads, and nothing else. */
+/** Tests if a tool's name says that it reads, and does not say that it may change anything. */
 export function readsByName(tool: string): boolean {
   let reads = known.get(tool);
   if (reads === undefined) {
-    const words = tool.split(WORD_BOUNDARY);
-    reads = words.every((word) => READS.has(word.toLowerCase()));
+    const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
+    reads =
+      words.some((word) => READS.test(word)) && !words.some((word) => CHANGES.test(word) || JOINS.test(word));
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(tool, reads);
   }
