@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { unitWith } from '../../tooling/vitest.js';
+import { together, unitWith } from '../../tooling/vitest.js';
 
-const base = unitWith('chromium', 'redis');
+const base = together(unitWith('chromium', 'redis'));
 const buildPage = fileURLToPath(new URL('test/web/build-page.ts', import.meta.url));
 
 export default defineConfig({
