@@ -54,28 +54,20 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     openRequest?.terms ?? [],
   );
   const forNames = room * NAMES_SHARE * Math.min(1, room / TOKENS_OF_FULL_SHARE);
-  const most = room - forNames;
-  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
-  yield* choice.take(left);
-  yield;
-  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
-  // Costs are estimates. If the text is shorter than estimated, there is room for more.
-  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
-  yield;
-  const priceOf = (text: string) => price(estimateCounter.count(text));
-  const write = function* (
-    least: number,
-  ): Work<readonly [entries: readonly Entry[], names: readonly Entry[]]> {
+  const write = function* (least: number): Work<readonly Entry[]> {
+    yield;
     const { entries, tokens } = yield* fitted(drafts, choice.chosen, room - least, meter);
-    return [entries, yield* namesBeside(entries, input, Math.min(forNames, room - tokens), priceOf)];
+    const most = Math.min(forNames, room - tokens);
+    const names = yield* namesBeside(entries, input, most, (text) => price(estimateCounter.count(text)));
+    return [...entries, ...names];
   };
-  let [entries, names] = yield* write(forNames);
-  const spare = forNames - priceOf(renderEntries(names));
-  if (spare > room * SPARE_SHARE) {
-    yield* choice.take(spare);
-    [entries, names] = yield* write(forNames - spare);
-  }
-  return [...entries, ...names];
+  yield* choice.take(room - forNames - calls.reduce((sum, draft) => sum + draft.cost, 0));
+  const record = yield* write(forNames);
+  const spare = room - meter.text(renderEntries(record));
+  // Costs are estimates, and there may be few names.
+  if (spare <= room * SPARE_SHARE) return record;
+  yield* choice.take(spare);
+  return yield* write(meter.text(renderEntries(record.filter(({ kind }) => kind === 'named'))));
 }
 
 /** Yields the terms that the reader sees in any case, one list at a time so that the caller can pause. */
