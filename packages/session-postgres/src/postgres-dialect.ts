@@ -11,14 +11,8 @@ const UNPREPARED = ['26000', '42P05'];
 /** The dialect of PostgreSQL. Text is sent as strings. */
 export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
   const statements = statementsFor(table);
-  const runner =
-    (isUrgent: boolean, name?: string): RunSql =>
-    (statement, values) =>
-      withConnection(pool, (connection) => runOn(connection, name)(statement, values), isUrgent);
-  const run = runner(false);
-  // Planning takes a third of a commit. Another statement has another name, also in another copy of this module.
-  const runPrepared = runner(false, `x_${hash(statements.append).toString('hex', 0, 12)}`);
-  let isPrepared = true;
+  const run = runnerOf(pool, false);
+  const commit = committer(pool, statements.append);
   return {
     database: 'PostgreSQL',
     owner: '@x/session-postgres',
@@ -38,7 +32,7 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
     token: (token) => token,
     textOf: (json) => json,
     run,
-    beat: runner(true),
+    beat: runnerOf(pool, true),
     transaction: (task) => inTransaction(pool, task),
     createTables: () =>
       inTransaction(pool, async (run) => {
@@ -62,13 +56,7 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
     },
     async append({ change: { operation, expected, keep, fence }, ...write }) {
       if (expected === undefined) return undefined;
-      const values = { ...write, operation, expected, keep, fence };
-      const commit = (run: RunSql) => run(statements.append, values);
-      const { rows } = await (isPrepared ? commit(runPrepared) : commit(run)).catch((error) => {
-        if (!UNPREPARED.includes(error.code)) throw error;
-        isPrepared = false;
-        return commit(run);
-      });
+      const { rows } = await commit({ ...write, operation, expected, keep, fence });
       return rows[0] && Number(rows[0].version);
     },
     insert: async (run, values) => (await run(statements.insert, values)).rows[0]?.id,
@@ -78,6 +66,27 @@ export function postgresDialect(pool: Pool, table: string): SqlDialect<string> {
       const { rows } = await run(statements.delete, { id, token });
       return rows.length > 0;
     },
+  };
+}
+
+function runnerOf(pool: Pool, isUrgent: boolean, name?: string): RunSql {
+  return (statement, values) =>
+    withConnection(pool, (connection) => runOn(connection, name)(statement, values), isUrgent);
+}
+
+/** Returns a function that runs the statement of a commit, prepared once per connection, because planning takes a third of its time. */
+function committer(pool: Pool, statement: string): (values: Parameters<RunSql>[1]) => ReturnType<RunSql> {
+  // Another statement has another name, also in another copy of this module.
+  const runPrepared = runnerOf(pool, false, `x_${hash(statement).toString('hex', 0, 12)}`);
+  const run = runnerOf(pool, false);
+  let isPrepared = true;
+  return async (values) => {
+    if (!isPrepared) return run(statement, values);
+    return runPrepared(statement, values).catch((error) => {
+      if (!UNPREPARED.includes(error.code)) throw error;
+      isPrepared = false;
+      return run(statement, values);
+    });
   };
 }
 
