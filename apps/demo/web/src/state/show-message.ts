@@ -42,10 +42,14 @@ export function showGone(): void {
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
+    // In the first frame, what opens may not be drawn yet.
+    if ((!place || frame === 0) && frame < 60) {
+      goTo(selector, block, frame + 1);
+      return;
+    }
     // The opened part makes the conversation longer, and following would scroll to its end.
     if (place?.closest('.conversation-scroll')) following.value = false;
     place?.scrollIntoView({ block });
     place?.focus({ preventScroll: true });
-    if (!place && frame < 60) goTo(selector, block, frame + 1);
   });
 }
