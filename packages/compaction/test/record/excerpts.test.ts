@@ -2,7 +2,7 @@ import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
 import { excerptsOf } from '../../src/record/excerpts.js';
-import { lines, round } from '../build.js';
+import { lines, round, rounds } from '../build.js';
 
 function saidBefore(text: string): readonly string[] {
   const [message] = round({ say: text });
@@ -63,7 +63,7 @@ describe('the excerpts of results', () => {
 
   async function recordOf(messages: readonly Message[]): Promise<string> {
     const compactor = createCompactor({ model: null, contextWindow: 4_000 });
-    const filler = round({ name: 'list', input: {}, output: lines(4_000) });
+    const filler = rounds(2, () => ({ name: 'list', input: {}, output: lines(4_000) }));
     const { messages: view } = await compactor.compact(
       [userMessage('Whose card is it?'), ...messages, ...filler],
       {
