@@ -1,7 +1,6 @@
 import { type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
-import { recordTokens } from '../../src/run/budget.js';
 import { lines, meter, round } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
@@ -17,12 +16,6 @@ function lookUp(index: number): readonly Message[] {
 }
 
 describe('the record in a small window', () => {
-  it('has as much room as a reader can use, up to half of the trigger point', () => {
-    expect([4_000, 12_000, 20_000, 40_000].map((due) => recordTokens(undefined, due))).toEqual([
-      2_000, 5_500, 5_500, 10_000,
-    ]);
-  });
-
   it('holds what was looked up, beside new results that fill the window', async () => {
     const compactor = createCompactor({ model: null, contextWindow: 4_000 });
     const orders = Array.from({ length: 20 }, (_, index) => lookUp(index)).flat();

@@ -55,13 +55,13 @@ function remedy({ system, tools, reminders, total }: ContextUsage, largest: Larg
     return `Shorten the system prompt and what capabilities add to it, ${alternative}`;
   }
   if (tools >= messages) {
-    return `Offer fewer tools, or keep them in tool groups until they are needed, ${alternative}`;
+    return `Offer fewer tools, or keep them in toolGroups() until they are needed, ${alternative}`;
   }
   if (largest === undefined || largest.tokens * 2 < messages) {
     return `Let compaction keep less, ${alternative}`;
   }
   return largest.isResult
-    ? `Let tool result eviction put large results into files, or the tool return less, ${alternative}`
+    ? `Let toolResultEviction() put large results into files, or the tool return less, ${alternative}`
     : `Say it in smaller parts, or put the text into a file that the agent reads in parts, ${alternative}`;
 }
 

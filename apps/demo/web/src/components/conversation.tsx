@@ -25,7 +25,7 @@ import {
 } from '../state/session.js';
 import { showSavings } from '../state/show-message.js';
 import type { Block } from '../state/transcript.js';
-import { following, goToNew, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import { following, goToNew, holds, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
 import { EarlierCompactions } from './compaction.js';
 import { Composer } from './composer.js';
@@ -123,6 +123,7 @@ function Conversation() {
     const [view, inner] = [scroll.current, content.current];
     if (!view || !inner) return;
     following.value = true;
+    holds.value = false;
     const observer = new ResizeObserver(() => {
       if (following.peek()) view.scrollTop = view.scrollHeight;
     });
@@ -136,19 +137,31 @@ function Conversation() {
     if (!view) return;
     const near = view.scrollHeight - view.scrollTop - view.clientHeight < NEAR;
     // New content may not be scrolled to yet, so only upward scrolling stops following.
-    following.value = near || (following.peek() && view.scrollTop >= top.current);
+    following.value = (near && !holds.peek()) || (following.peek() && view.scrollTop >= top.current);
     top.current = view.scrollTop;
   };
   useSignalEffect(() => {
     if (following.value) scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
   });
+  const release = () => {
+    holds.value = false;
+  };
   // Something that the user opens should stay in place.
   const onClick = (event: MouseEvent) => {
     if ((event.target as Element).closest('[data-fold]')) following.value = false;
   };
 
   return (
-    <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: listens to how the user scrolls.
+    <div
+      class="conversation-scroll scrolls"
+      ref={scroll}
+      onScroll={onScroll}
+      onWheel={release}
+      onTouchMove={release}
+      onPointerDown={release}
+      onKeyDown={release}
+    >
       {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
       <div class="conversation-content" ref={content} onClick={onClick}>
         {drawn.map((block) => (

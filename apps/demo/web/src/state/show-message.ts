@@ -1,6 +1,6 @@
 import { callAnsweredBy } from './blocks.js';
 import { lastApplied, transcript } from './session.js';
-import { following, goToConversation, setOpen, sheetOpen, showPanel } from './view.js';
+import { following, goToConversation, holds, setOpen, sheetOpen, showPanel } from './view.js';
 
 /** Scrolls to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
@@ -48,7 +48,10 @@ function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
       return;
     }
     // The opened part makes the conversation longer, and following would scroll to its end.
-    if (place?.closest('.conversation-scroll')) following.value = false;
+    if (place?.closest('.conversation-scroll')) {
+      following.value = false;
+      holds.value = true;
+    }
     place?.scrollIntoView({ block });
     place?.focus({ preventScroll: true });
   });

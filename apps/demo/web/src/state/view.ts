@@ -116,6 +116,8 @@ export const drawerOpen = signal(false);
 export const keysOpen = signal(false);
 /** Whether the view follows new content at the end. */
 export const following = signal(true);
+/** Whether the view stays at a place that a link led to, until the user scrolls. */
+export const holds = signal(false);
 
 /** Shows or hides the panel or, without room, the sheet. */
 export function togglePanel(): void {
