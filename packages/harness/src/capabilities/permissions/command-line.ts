@@ -15,12 +15,11 @@ const LITERAL =
 const NUMBER = /\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*)\1\n\s*\)"$/;
-/** Matches commands that write files which their words name. */
-const WRITES = /^(?:cp|ln|mv|tee|sed (?:-[nEr]+ )*-n?i) /;
 /** Matches files that determine which programs Git starts. */
 const OF_GIT = /(?:^|\/)\.git(?:config|attributes|modules)?(?:\/|$)/i;
 /** Matches builtins, which `PATH` does not change. */
 const FIXED = /^(?:cd|declare|echo|export|set)$/;
+const ASSIGNS = /^(?:declare|export|local|readonly|typeset)$/;
 export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
 /** Matches nodes that run each of their commands at most once. */
 const ONCE = /^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/;
@@ -43,6 +42,8 @@ export class CommandLine {
   isClear = true;
   /** True if its programs open only files that their words name. */
   isKnown = true;
+  /** True if a command changes files that no word names. */
+  readonly changesAny: boolean;
   /** True if the line may run other commands than those listed. */
   isOpaque = false;
   #line = '';
@@ -60,7 +61,13 @@ export class CommandLine {
     const opensGit = [...this.targets, ...this.commands.flatMap(({ words }) => words)].some((word) =>
       OF_GIT.test(word),
     );
-    if (opensGit || effects.some(({ doubt }) => doubt) || (uses('adds') && uses('shows')))
+    const changes = effects.filter(({ does }) => does === 'changes');
+    this.changesAny = changes.length > 0;
+    // What a command writes, another may run. What a command changes, the words of another may name.
+    const isMoved =
+      (this.#written.size > 0 && effects.some(({ does }) => does === 'runs')) ||
+      changes.some((each) => effects.some((other) => other !== each && !other.isText));
+    if (opensGit || isMoved || effects.some(({ doubt }) => doubt) || (uses('adds') && uses('shows')))
       this.isKnown = false;
     if (effects.some(({ doubt }) => doubt === 'anything')) this.isClear = false;
   }
@@ -133,20 +140,26 @@ export class CommandLine {
     const isRun =
       input !== 'nothing' ||
       given[first]?.isKnown === false ||
-      words.some((word) => this.#written.has(baseName(word)));
+      words.some((word) => !word.startsWith('-') && this.#written.has(baseName(word)));
     const isFed = name === 'xargs' && input !== 'names';
     const isOpaque = !given[0]?.isKnown || (!effect.isKnown && isRun) || isFed;
-    if (!effect.isKnown && this.#written.size > 0) this.isKnown = false;
     this.commands.push({ words, effect: isOpaque ? OPAQUE : effect });
-    if (WRITES.test(words.join(' '))) for (const word of words.slice(1)) this.#written.add(baseName(word));
+    if (effect.does === 'writes') for (const word of words.slice(1)) this.#written.add(baseName(word));
+    if (ASSIGNS.test(name))
+      for (const word of words.slice(1)) this.#assign(word.slice(0, word.indexOf('=') + 1));
     if (isShell) this.#read(line);
+  }
+
+  /** Records an assignment: a name and `=`. */
+  #assign(name: string): void {
+    if (name === 'PATH=') this.#isRenamed = true;
+    else if (name !== '' && !HARMLESS_VARIABLE.test(name)) this.isKnown = false;
   }
 
   #word(node: CommandArgument) {
     const value = node.type === 'Word' ? node : node.value;
     const before = node.type === 'Word' ? '' : `${node.name}=`;
-    if (before === 'PATH=') this.#isRenamed = true;
-    else if (before !== '' && !HARMLESS_VARIABLE.test(before)) this.isKnown = false;
+    this.#assign(before);
     const document = DOCUMENT.exec(node.text)?.[2];
     const isKnown = document !== undefined || LITERAL.test(node.text);
     if (!isKnown) {

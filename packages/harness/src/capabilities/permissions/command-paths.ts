@@ -38,12 +38,12 @@ export interface Surroundings {
 /**
  * Finds the paths that a line may open: each word and its parts, relative to every directory that earlier words name,
  * and the files below directories that a command walks (`found`). The line cannot open other files if it is literal
- * (`isClear`) and all its programs are known (`isKnown`). Returns `undefined` if the line leads to too many places; then
- * it may open any file.
+ * (`isClear`) and all its programs are known (`isKnown`), except to change them (`changesAny`). Returns `undefined` if
+ * the line leads to too many places; then it may open any file.
  */
 export async function pathsOf(line: string, surroundings: Surroundings) {
   const { directory, isDirectory, filesBelow } = surroundings;
-  const { commands, targets, isClear, isKnown } = new CommandLine(line);
+  const { commands, targets, isClear, isKnown, changesAny } = new CommandLine(line);
   const words = [...commands.flatMap((each) => each.words), ...targets];
   const pieces = words.map(piecesOf);
   if (!pieces.every((each) => each !== undefined)) return undefined;
@@ -75,7 +75,7 @@ export async function pathsOf(line: string, surroundings: Surroundings) {
       below.push(...(await Promise.all([...directories].map((begin) => filesIn(begin, effect)))).flat());
     for (const path of below) if (path === undefined || found.push(path) > MAX_PATHS) return undefined;
   }
-  return { named, found, isClear, isKnown };
+  return { named, found, isClear, isKnown, changesAny };
 
   async function filesIn(begin: string, { name = '*' }: Effect) {
     const all = (await filesBelow(begin)) ?? [undefined];

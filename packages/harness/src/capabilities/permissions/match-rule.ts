@@ -18,6 +18,8 @@ export interface JudgedCall {
   readonly words: readonly PlainPath[];
   /** True if a command line may also open files that it does not name. */
   readonly isUnclear: boolean;
+  /** True if a command line may also change files that it does not name. */
+  readonly changesAny: boolean;
   /** Directory of the workspace, if it has one. */
   readonly root: string | undefined;
 }
@@ -91,6 +93,7 @@ export async function judgedCall(
     isUnclear:
       words.includes(undefined) ||
       named.some((each) => !each?.isClear || !(each.isKnown || tool?.keepsFiles)),
+    changesAny: !tool?.keepsFiles && named.some((each) => each?.changesAny),
   };
 }
 
@@ -250,7 +253,10 @@ export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): 
 }
 
 /** Tests if a call uses files that a rule is about. A tool without declared paths may use any path in its input. */
-function usesFile(rule: FileRule, { call, tool, paths, words, isUnclear, root }: JudgedCall): Fit {
+function usesFile(
+  rule: FileRule,
+  { call, tool, paths, words, isUnclear, changesAny, root }: JudgedCall,
+): Fit {
   const { use, match } = rule;
   if (tool?.paths !== undefined) {
     if (Object.keys(tool.paths).some((name) => !paths.has(name))) return 'yes';
@@ -260,7 +266,7 @@ function usesFile(rule: FileRule, { call, tool, paths, words, isUnclear, root }:
   if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return 'no';
   const isNamed =
     concernsFile(rule, words) || stringsIn(call.input).some((text) => isPathOf(match, text, root));
-  return isNamed ? 'yes' : isUnclear ? 'perhaps' : 'no';
+  return isNamed ? 'yes' : isUnclear || (use === 'write' && changesAny) ? 'perhaps' : 'no';
 }
 
 function isPathOf(pattern: string, text: string, root: string | undefined): boolean {

@@ -11,24 +11,34 @@ export interface Effect {
   readonly orHere?: boolean;
   /** Opens only files with a name like this. */
   readonly name?: string | undefined;
+  /** `runs`: code of files. `writes`: files that its words may name. `changes`: files that no word names. */
+  readonly does?: 'runs' | 'writes' | 'changes';
   /** Adds files to Git without printing them, or prints what was added. */
   readonly git?: 'adds' | 'shows';
 }
 
 type Reader = (words: readonly string[], found: RegExpExecArray) => Effect;
 
-const KNOWN: Effect = { isKnown: true };
+/** Writes no code: only prints, or formats, what its words name. */
+const READS: Effect = { isKnown: true };
+const KNOWN: Effect = { isKnown: true, does: 'writes' };
 const TEXT: Effect = { isKnown: true, isText: true };
 /** Runs code of the project, which no rule can judge. */
-const RUNS: Effect = {};
+const RUNS: Effect = { does: 'runs' };
 export const OPAQUE: Effect = { doubt: 'anything' };
 const walk: Reader = (words) => ({ ...KNOWN, below: words });
-/** Reads a recursive search. Its directories follow the pattern, and values of options are no directories. */
-const search: Reader = (words) => {
-  const isValue = (at: number) => /^-\w*[ABCemt]$|^--[^=]*$/.test(words[at - 1] ?? '');
-  const given = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
-  const hasPattern = words.some((word) => /^-\w*e/.test(word));
-  return { ...KNOWN, below: hasPattern ? given : given.slice(1), orHere: true };
+/** Matches options of a search that surely take no other word, and those whose value is the next word. */
+const SEARCH_OPTION = /\n(?:-[nrRilHhwvscoqxFEPIaSN\d]+|-[ABCm]\n?\d+|--[\w-]+=.*|-e\n.*)(?=\n|$)/g;
+/** Reads a recursive search. Behind any other option, every word may be a directory or the search may start here. */
+const search: Reader = (given) => {
+  const left = given
+    .map((word) => `\n${word.replaceAll('\n', ' ')}`)
+    .join('')
+    .replaceAll(SEARCH_OPTION, '');
+  const words = left.split('\n').slice(1);
+  if (words.some((word) => word.startsWith('-'))) return { ...READS, doubt: 'files', below: words };
+  const places = given.includes('-e') ? words : words.slice(1);
+  return { ...READS, below: places.length > 0 ? places : ['.'] };
 };
 
 /** Long options with which no program of the table opens other files or runs a program. */
@@ -47,16 +57,21 @@ const TESTS = String.raw`name|iname|path|type|not|o|a|maxdepth|mindepth|newer|mt
 const TEST = String.raw`(?:\n-type\n\w|\n-not\n-path\n.+|\n-maxdepth\n\d+)*`;
 const EACH = String.raw`((?:\n[^-(!\n].*)*)${TEST}\n-name\n([^[\\\n]*)${TEST}\n-exec\n(?:cat|head|tail|wc|grep)(?:\n-[ncilhoqwEFH\d]+)*(?:\n[^-\n].*)?\n\{\}\n[;+]`;
 const GIT = String.raw`(?:\n-C\n.*|\n-c\n(?:user|color)\..*|\n--no-pager)*\n`;
+/** Git commands that change files of the working tree. */
+const CHANGES = 'checkout|cherry-pick|clean|merge|pull|rebase|reset|restore|revert|rm|stash|switch|worktree';
 /** Git commands that print nothing of what was added before. */
 const QUIET =
-  'branch|checkout|cherry-pick|clean|commit|describe|for-each-ref|ls-files|ls-tree|merge|merge-base|rebase|reflog|reset|restore|rev-list|rev-parse|revert|rm|status|switch|tag|worktree';
-const GIT_QUIET = `${GIT}(?:${QUIET})${words(String.raw`[abcdefhilmnoqrstuwzABCDFMS]*\d*`)}`;
-const GIT_SHOWS = `${GIT}(?:blame|grep|log|shortlog|show|stash|${QUIET})${words(String.raw`[abcdefhilmnpqrstuvwzABCDEFGHLMNPSU]*\d*%?`)}`;
+  'branch|commit|describe|for-each-ref|ls-files|ls-tree|merge-base|reflog|rev-list|rev-parse|status|tag';
+const QUIET_OPTIONS = words(String.raw`[abcdefhilmnoqrstuwzABCDFMS]*\d*`);
+const GIT_CHANGES = `${GIT}(?:${CHANGES})(?![^]*::)${QUIET_OPTIONS}`;
+const GIT_QUIET = `${GIT}(?:${QUIET})${QUIET_OPTIONS}`;
+const GIT_SHOWS = `${GIT}(?:blame|grep|log|shortlog|show|${QUIET})${words(String.raw`[abcdefhilmnpqrstuvwzABCDEFGHLMNPSU]*\d*%?`)}`;
 const GIT_DIFF = `${GIT}diff${words(String.raw`[abmpqsuvwzBCDGMRSU]*\d*%?`)}`;
 const PLAIN = String.raw`[\w./:@%+,=~^-]`;
 /** Words that no program could interpret as code. Only the title of a test may have blanks. */
 const RUN = String.raw`(?![^]*/(?:dev/(?:stdin|fd)|proc/))(?:\n${PLAIN}*(?: (?<=\n(?:-[tkg]|--grep|--testNamePattern)\n${PLAIN}* )[ ${PLAIN.slice(1)}*)?)*`;
-const NPM = String.raw`(?=\n(?:t|test|run|start|build|check|lint|ci|i|install|add|fmt|vet|ls|audit)(?:\n|$))${RUN}`;
+const NPM = String.raw`(?=\n(?:t|test|run|start|build|check|lint|ci|i|install|add|fmt|vet|ls|audit)(?=\n|$)(?:\n(?:[^-\n].*|-[Dsv]|--(?:if-present|release|save-dev|silent)))*(?:\n--\n|$))${RUN}`;
+const MAKE = String.raw`(?=(?:\n(?:-[BCfjkns]\d*|[^-=\n][^=\n]*))*$)${RUN}`;
 const NODE = String.raw`(?=(?:\n--(?:test|watch|check))*\n(?:[^-]|--test$|--version$))${RUN}`;
 const PYTHON = String.raw`(?=\n(?:[^-]|-$|--version$|-m\n(?:pytest|unittest|mypy|pip|venv)(?:\n|$)))${RUN}`;
 const DOCKER = String.raw`(?=\n(?:ps|images|logs|pull|stop|run(?:\n--rm|\n-d|\n-it|\n-p\n[\d.:]+|\n--name\n\w+)*\n\w))${RUN}`;
@@ -72,7 +87,9 @@ const PRINTS =
  * decides. Without one, rules about files ask.
  */
 const ROWS: readonly (readonly [names: string, pattern: string, effect: Effect | Reader])[] = [
-  ['true false : echo pwd ls stat mkdir rmdir rm touch chmod which type whoami uname', '[^]*', TEXT],
+  ['true false : echo pwd ls stat mkdir rmdir touch which type whoami uname', '[^]*', TEXT],
+  ['chmod', String.raw`(?:\n(?!-\w*R|--).*)*`, TEXT],
+  ['rm', '[^]*', (given) => ({ ...TEXT, below: given })],
   ['basename dirname realpath readlink seq tr', '[^]*', TEXT],
   ['printf', '\n[^-][^]*', TEXT],
   ['exit return sleep kill wait test [', String.raw`(?:\n(?:[\w./:@%+,=~^!<>\]-]|\$[\w?!#]?)+)*`, TEXT],
@@ -80,33 +97,40 @@ const ROWS: readonly (readonly [names: string, pattern: string, effect: Effect |
   ['command', String.raw`\n-[vV]\n.*`, TEXT],
   ['declare typeset local readonly export', String.raw`(?:\n-[aAgrx]+)*(?:\n\w+(?:=${PLAIN}*)?)*`, TEXT],
   ['cd pushd', '\n[^-\n].*', TEXT],
-  ['cat head tail wc uniq cut nl tac rev fold cmp comm paste join column sort tee', FILES, KNOWN],
-  ['md5sum sha1sum sha256sum base64 od xxd du date', FILES, KNOWN],
-  ['jq', `(?![^]*;)${FILES}`, KNOWN],
-  ['grep', words('[^-rRd\n][^rRd\n]*'), KNOWN],
+  ['cat head tail wc cut nl tac rev fold cmp comm paste join column base64 od du', FILES, READS],
+  ['uniq sort tee xxd', FILES, KNOWN],
+  ['md5sum sha1sum sha256sum', String.raw`(?:\n(?:-[bt]|[^-\n].*))*`, READS],
+  ['date', String.raw`(?:\n(?:-[uR]|-I\w*|-d\n.*|\+.*))*`, READS],
+  ['jq', `(?![^]*;)${words('[acejnrsCMS]+')}`, READS],
+  ['grep', words('[^-rRd\n][^rRd\n]*'), READS],
   ['grep', words(String.raw`[nrRilHhwvscoqxFEPIaABCem\d]+`), search],
   ['rg', words(String.raw`[nilHwvscoqxFSPNaABCemt\d]+`), search],
   ['cp', words('[^-rRad\n][^rRad\n]*'), KNOWN],
   ['cp diff mv ln', FILES, walk],
-  ['prettier biome', `(?![^]*[*?[{!])${FILES}`, (given) => ({ ...KNOWN, below: given, orHere: true })],
-  ['tar', String.raw`\n-?[cxt][zjJv]*f?${words('C')}`, walk],
+  ['prettier biome', `(?![^]*[*?[{!])${FILES}`, (given) => ({ ...READS, below: given, orHere: true })],
+  ['tar', String.raw`\n-?x[zjJv]*f?${words('C')}`, (given) => ({ ...READS, below: given, does: 'changes' })],
+  ['tar', String.raw`\n-?[ct][zjJv]*f?${words('C')}`, walk],
+  ['sed', String.raw`(?![^]*\n-n?i\n)${SED}`, READS],
   ['sed', SED, KNOWN],
-  ['awk', AWK, KNOWN],
+  ['awk', AWK, READS],
   ['curl', CURL, KNOWN],
-  ['git', `${GIT}(?:add|stage|stash)${words('[aANfqum]*')}`, { ...TEXT, git: 'adds' }],
-  ['git', GIT_DIFF, (given) => ({ ...TEXT, git: 'shows', below: given })],
-  ['git', `${GIT}(?:fetch|pull|push)(?![^]*::)${words('[adfnqtu]+')}`, TEXT],
+  ['git', `${GIT}(?:add|stage)${words('[aANfqum]*')}`, { ...TEXT, git: 'adds' }],
+  ['git', GIT_DIFF, (given) => ({ ...READS, git: 'shows', below: given })],
+  ['git', `${GIT}(?:fetch|push)(?![^]*::)${words('[adfnqtu]+')}`, TEXT],
+  ['git', GIT_CHANGES, { ...TEXT, does: 'changes' }],
   ['git', GIT_QUIET, TEXT],
-  ['git', GIT_SHOWS, { ...TEXT, git: 'shows' }],
+  ['git', GIT_SHOWS, { ...READS, git: 'shows' }],
   ['find', String.raw`(?:\n[^-\n].*|\n-(?:${TESTS}))*`, TEXT],
   [
     'find',
     EACH,
-    (_, [, at = '', name]) => ({ ...KNOWN, below: at.split('\n').slice(1), orHere: true, name }),
+    (_, [, at = '', name]) => ({ ...READS, below: at.split('\n').slice(1), orHere: true, name }),
   ],
-  ['xargs', String.raw`\n-(?:I\{\}|0)(?:\n-r|\n-n\d+)*\nwc(?:\n-[clwmL]+)*(?:\n\{\})?`, TEXT],
-  ['/ vitest tsc eslint jest mocha make pytest ruff mypy tsx', RUN, RUNS],
-  ['npm pnpm yarn cargo go', NPM, RUNS],
+  ['xargs', String.raw`\n-0(?:\n-r|\n-n\d+)*\nwc(?:\n-[clwmL]+)*`, TEXT],
+  ['/ vitest tsc eslint jest mocha pytest ruff mypy tsx', RUN, RUNS],
+  ['make', MAKE, RUNS],
+  ['npm pnpm yarn cargo', NPM, RUNS],
+  ['go', `(?![^]*\n--)${NPM}`, RUNS],
   ['node', NODE, RUNS],
   ['python python3', PYTHON, RUNS],
   ['node python python3', String.raw`\n-[ec]\n${PRINTS.source}`, RUNS],
@@ -118,7 +142,7 @@ const WRAPPER = /^(?:env|timeout|nice|nohup|npx)$/;
 const WRAPPED = /^(?:-[ny]|--yes|\d+s?)$/;
 /** Matches variables that no program takes for options or names of programs. */
 export const HARMLESS_VARIABLE =
-  /^(?:(?!.*(?:path|config))[a-z]\w*|CI|DEBUG|FORCE_COLOR|LANG|LC_ALL|NODE_ENV|NO_COLOR|PORT|TZ)(?==|$)/;
+  /^(?:(?!.*(?:path|config))[a-z][a-z\d_]*|CI|DEBUG|FORCE_COLOR|LANG|LC_ALL|NODE_ENV|NO_COLOR|PORT|TZ)(?==|$)/;
 
 /** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =

@@ -38,7 +38,7 @@ export const VERDICTS: readonly (readonly [line: string, verdict: 'allow' | 'ask
   ["find . -name '*.ts'", 'allow'],
   ["find . -name '*.ts' -not -path './node_modules/*' -exec grep -ln foo {} +", 'ask'],
   ["find . -name '*.ts' -exec grep -n foo {} \\;", 'ask'],
-  ["find . -name '*.ts' | xargs -I{} wc -l {}", 'ask'],
+  ["find . -name '*.ts' -print0 | xargs -0 wc -l", 'allow'],
   ['ls -la # what is here', 'ask'],
   ['cat x > y 2>&1 # done', 'ask'],
   ['echo "#1"', 'allow'],

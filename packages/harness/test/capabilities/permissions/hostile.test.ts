@@ -11,7 +11,7 @@ import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
 import { EVERYDAY, VERDICTS } from './everyday.js';
 import { GENERATED } from './grammar.js';
-import { HOSTILE, RUNS_MORE } from './hostile.js';
+import { HOSTILE, OVERWRITES, RUNS_MORE } from './hostile.js';
 
 const execute = defineTool({
   name: 'execute',
@@ -34,8 +34,13 @@ beforeAll(() => {
   linkSync(join(root, '.env'), join(root, 'links/hard/page'));
 });
 
-async function verdict(command: string, mode: PermissionMode = 'bypass', allow = 'execute') {
-  const deny = [parseRule('read(**/.env*)', 'rule', 'test')];
+async function verdict(
+  command: string,
+  mode: PermissionMode = 'bypass',
+  allow = 'execute',
+  rule = 'read(**/.env*)',
+) {
+  const deny = [parseRule(rule, 'rule', 'test')];
   const call = { type: 'tool_use' as const, id: 'c', name: 'execute', input: { command } };
   const policy = { mode, allow: [parseRule(allow, 'rule', 'test')], deny, ask: [], editTools: [] };
   return judge(policy, await judgedCall(call, execute, files, deny), execute)?.type ?? 'allow';
@@ -44,6 +49,10 @@ async function verdict(command: string, mode: PermissionMode = 'bypass', allow =
 describe('a rule for files beside a shell', () => {
   it.each(HOSTILE)('lets nobody read by %j', async (line) => {
     for (const mode of ['bypass', 'default'] as const) expect(await verdict(line, mode)).not.toBe('allow');
+  });
+
+  it.each(OVERWRITES)('lets nobody change by %j', async (line) => {
+    expect(await verdict(line, 'bypass', 'execute', 'write(**/.env*)')).not.toBe('allow');
   });
 
   it('lets nobody read by any of 500 lines of a grammar', async () => {
@@ -59,7 +68,7 @@ describe('a rule for files beside a shell', () => {
     expect(await verdict('cp -r nowhere x')).toBe('allow');
     expect(await verdict('rg KEY docs')).toBe('allow');
     expect(await verdict('grep -rn KEY a.txt')).toBe('allow');
-    expect(await verdict("find src -name '*.ts' | xargs -I{} wc -l {}")).toBe('allow');
+    expect(await verdict("find src -name '*.ts' -print0 | xargs -0 wc -l")).toBe('allow');
     expect(await verdict('grep -rn -e KEY -C 3 src docs')).toBe('allow');
     expect(await verdict('mv a.txt b.txt')).toBe('allow');
     expect(await verdict('git add -A && git commit -m "x y"')).toBe('allow');
