@@ -30,12 +30,8 @@ const walk: Reader = (words) => ({ ...KNOWN, below: words });
 /** Matches options of a search that surely take no other word, and those whose value is the next word. */
 const SEARCH_OPTION = /\n(?:-[nrRilHhwvscoqxFEPIaSN\d]+|-[ABCm]\n?\d+|--[\w-]+=.*|-e\n.*)(?=\n|$)/g;
 /** Reads a recursive search. Behind any other option, every word may be a directory or the search may start here. */
-const search: Reader = (given) => {
-  const left = given
-    .map((word) => `\n${word.replaceAll('\n', ' ')}`)
-    .join('')
-    .replaceAll(SEARCH_OPTION, '');
-  const words = left.split('\n').slice(1);
+const search: Reader = (given, { input }) => {
+  const words = input.replaceAll(SEARCH_OPTION, '').split('\n').slice(1);
   if (words.some((word) => word.startsWith('-'))) return { ...READS, doubt: 'files', below: words };
   const places = given.includes('-e') ? words : words.slice(1);
   return { ...READS, below: places.length > 0 ? places : ['.'] };
