@@ -25,7 +25,7 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 /**
  * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
  * to the file's path, to its settings, to the contents of the files in its folder that they name, with or without an ending, and to the
- * programs in a folder that they name.
+ * programs in a folder that they name. If what they start has a pattern or an expansion in it, it is bound to all files of the folder.
  *
  * @param trust Default: only files that were trusted before.
  * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
@@ -89,12 +89,16 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
 /** Returns a hash of what would run: the file's path, its settings, and the files of its folder that its entries name. */
 function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
   const hash = createHash('sha256').update(JSON.stringify([file, config]));
-  const wordsOf = (some: readonly Entry[]) => new Set(JSON.stringify(some).split(NO_NAME));
-  const words = wordsOf(entries);
+  const all = textOf(entries);
   // What is started may be named by its folder or without its ending. A permission such as `npm test` names neither.
-  const started = wordsOf(entries.filter(([name]) => !name.startsWith('permissions')));
+  const started = textOf(entries.filter(([name]) => !name.startsWith('permissions')));
+  const words = new Set(started.split(NO_WORD));
+  const isStarted = (name: string) => words.has(name) || (NO_WORD.test(name) && started.includes(name));
+  const isAny = EXPANDED.test(started.replaceAll(WHOLE, ''));
   const isNamed = (name: string) =>
-    started.has(name) || started.has(parse(name).name) || (words.has(name) && name.includes('.'));
+    (isAny && !NOT_EXPANDED.has(name)) ||
+    [name, parse(name).name, name.replaceAll(QUOTES, '')].some(isStarted) ||
+    (name.includes('.') && all.includes(name));
   for (const path of programsIn(dirname(file), isNamed))
     if (path !== file) hash.update(path).update(digestOf(path));
   return hash.digest('hex');
@@ -111,8 +115,26 @@ function digestOf(path: string): Buffer {
   return hash.digest();
 }
 
-/** Separates the names of files in a setting. In JSON, `\n` and `\t` are two characters. */
-const NO_NAME = /\\[nrt]|[^\p{L}\p{N}\p{M}_.+@-]+/u;
+/** Returns all texts of entries, each as it is and as a shell reads it, without quotes. */
+function textOf(entries: readonly Entry[]): string {
+  const texts: string[] = [];
+  JSON.stringify(entries, (key, value: unknown) => {
+    for (const text of [key, value])
+      if (typeof text === 'string') texts.push(text, text.replaceAll(QUOTES, ''));
+    return value;
+  });
+  return texts.join('\n');
+}
+
+const QUOTES = /\\\n|["'\\]/g;
+/** Separates words. A name with one of these characters in it counts wherever it is in a text. */
+const NO_WORD = /[^\p{L}\p{N}\p{M}_@+-]+/u;
+/** Matches what a shell may expand to any name. */
+const EXPANDED = /[*?[{$`]/;
+/** Matches addresses, and variables that are whole words: none of them is a part of a file's name. */
+const WHOLE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/\S+)/g;
+/** Folders that change in each run, and that only their name stands for. */
+const NOT_EXPANDED = new Set(['.git', 'node_modules', STORAGE]);
 /** Matches files that programs run. Of a named folder, all others may change: they may be what the agent works on. */
 const PROGRAM = /\.(?:[cm]?[jt]sx?|py|(?:ba|z)?sh|rb|pl|php|ps1|bat|cmd)$|^(?:Make|Rake|Just)file$/;
 

@@ -11,6 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { requireTrust } from '../../src/agent/trust.js';
 import { x } from '../support/run-command.js';
 import { type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
 
@@ -112,6 +114,44 @@ it.each([
   expect((await ask()).stderr).not.toContain('was not trusted');
   for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'touch more');
   expect((await ask()).stderr).toContain('or has changed');
+});
+
+it.each([
+  ['a name with a blank', 'my hook.sh', 'hooks: { before_compaction: \'sh "./my hook.sh"\' }'],
+  ['an argument with a blank', 'my server.js', 'features: { mcp: { servers: {}, x: ["./my server.js"] } }'],
+  ['a comma', 'a,b.sh', 'hooks: { before_compaction: "sh ./a,b.sh" }'],
+  ['brackets', 'hook(1).sh', 'hooks: { before_compaction: "sh \'./hook(1).sh\'" }'],
+  ['a tilde', 'hook~.sh', 'hooks: { before_compaction: "sh ./hook~.sh" }'],
+  ['an equals sign', 'a=b.sh', 'hooks: { before_compaction: "sh ./a=b.sh" }'],
+  ['quotes in a name', 'hook.sh', 'hooks: { before_compaction: \'sh ./ho""ok.sh\' }'],
+  ['an escape', 'hook.sh', "hooks: { before_compaction: 'sh ./ho\\ok.sh' }"],
+  ['a quote that is escaped', "it's.sh", 'hooks: { before_compaction: "sh ./it\\\\\'s.sh" }'],
+  ['a module', 's/srv.py', 'hooks: { before_compaction: "python3 -m s.srv" }'],
+  ['a pattern for one character', 'c1.sh', 'hooks: { before_compaction: "sh ./c?.sh" }'],
+  ['a pattern', 'c1.sh', 'hooks: { before_compaction: "sh ./*.sh" }'],
+  ['a pattern for text', 'c1', 'hooks: { before_compaction: "sh ./[c]1" }'],
+  ['a pattern for a hidden folder', '.hooks/c.sh', 'hooks: { before_compaction: "sh ./.h*/c.sh" }'],
+  ['a variable in a name', 'hook.sh', 'hooks: { before_compaction: "E=; sh ./ho${E}ok.sh" }'],
+  ['a choice', 'hook.sh', 'hooks: { before_compaction: "sh ./h{o,}ok.sh" }'],
+])('binds trust to a file that a shell may take for what is written: %s', async (_, file, text) => {
+  const config = parse(text) as Record<string, unknown>;
+  vi.stubEnv('HOME', directory);
+  mkdirSync(dirname(join('work', file)), { recursive: true });
+  const agent = join('work', 'agent.yaml');
+  writeFileSync(join('work', file), 'true');
+  (await requireTrust(agent, config, true))();
+  await requireTrust(agent, config);
+  writeFileSync(join('work', file), 'touch more');
+  await expect(requireTrust(agent, config)).rejects.toThrow('or has changed');
+});
+
+it('stays trusted with addresses and variables, whatever the agent works on', async () => {
+  vi.stubEnv('HOME', directory);
+  const config = { hooks: { env: '${TOKEN}', run: 'notify https://example.com/?a=1' } };
+  mkdirSync('work');
+  (await requireTrust('work/agent.yaml', config, true))();
+  writeFileSync('work/notes.md', 'New.');
+  await requireTrust('work/agent.yaml', config);
 });
 
 it('asks again when capabilities are added to a file with a mode', async () => {
