@@ -12,6 +12,8 @@ import { bounded } from './bounded.js';
  */
 const GOODBYE_MS = 2_000;
 const LOOK_MS = 20;
+/** Maximum number of bytes that a server has not read when the next message is sent. */
+const MAX_UNREAD = 8 * 2 ** 20;
 
 /**
  * An MCP server that runs as a program and communicates over standard input and output. It leads its own process group,
@@ -51,8 +53,11 @@ export class ProgramTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#program ?? {};
     if (!stdin?.writable) throw new Error('Not connected');
-    if (!stdin.write(serializeMessage(message)))
-      await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+    if (stdin.writableLength > MAX_UNREAD) {
+      void this.close();
+      throw new Error(`The server has left more than ${MAX_UNREAD} bytes unread.`);
+    }
+    await new Promise<void>((resolve) => stdin.write(serializeMessage(message), () => resolve()));
   }
 
   /** Ends the input, then sends SIGTERM to the process group, then SIGKILL. */

@@ -96,3 +96,23 @@ it.each([
   const capability = await connect({ x: server }, { callTimeoutMs: 0, maxCallMs: 0 });
   await expect(run(toolOf(capability, 'mcp__x__flood'), {})).rejects.toMatchObject({ code: 'mcp_lost' });
 });
+
+it('ends the connection to a server that asks without reading the answers', async () => {
+  const program = `
+    const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    const tools = [{ name: 'flood', inputSchema: { type: 'object' } }];
+    const info = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'f', version: '1' } };
+    const lines = require('readline').createInterface(process.stdin).on('line', (text) => {
+      const { id, method } = JSON.parse(text);
+      if (method === 'initialize') answer(id, info);
+      if (method === 'tools/list') answer(id, { tools });
+      if (method !== 'tools/call') return;
+      lines.pause();
+      for (let at = 0; at < 8; at++)
+        console.log(JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(3 * 2 ** 20) + at, method: 'ping' }));
+      setInterval(() => {}, 1_000);
+    });`;
+  const server = { command: process.execPath, args: ['-e', program] };
+  const capability = await connect({ x: server }, { callTimeoutMs: 0, maxCallMs: 0 });
+  await expect(run(toolOf(capability, 'mcp__x__flood'), {})).rejects.toMatchObject({ code: 'mcp_lost' });
+});
