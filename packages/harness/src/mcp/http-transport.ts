@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
@@ -19,6 +20,8 @@ export class UnknownSessionError extends Error {}
 const UNKNOWN_SESSION = [400, 404, 410];
 /** Timeout in milliseconds for ending the session on the server. */
 const MAX_GOODBYE_MS = 1_000;
+/** Delays in milliseconds before an event stream is opened again. They double while no message comes. */
+const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [100, 30_000];
 
 type Fetch = NonNullable<StreamableHTTPClientTransportOptions['fetch']>;
 
@@ -32,12 +35,15 @@ export class HttpTransport extends StreamableHTTPClientTransport {
    * be resumed (`cut`).
    */
   readonly #open = new Map<RequestId, 'once' | 'resumable' | 'cut'>();
+  /** Delay before the next event stream. The first has none. */
+  #pauseMs = 0;
   #closing: Promise<void> | undefined;
 
   constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
     super(url, { ...options, fetch: (...request) => this.#fetched(...request) });
     // The SDK calls these listeners in addition to its own.
     this.onmessage = (message) => {
+      this.#pauseMs = Math.min(this.#pauseMs, LEAST_PAUSE_MS);
       if ('id' in message && !('method' in message) && message.id !== undefined)
         this.#open.delete(message.id);
     };
@@ -78,6 +84,14 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   async #fetched(...[url, init]: Parameters<Fetch>): Promise<Response> {
+    if (init?.method === 'GET') {
+      const pauseMs = this.#pauseMs;
+      this.#pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, pauseMs * 2), MOST_PAUSE_MS);
+      if (pauseMs > 0)
+        await setTimeout(pauseMs, undefined, { signal: init.signal ?? undefined }).catch(() => {});
+      // The SDK opens no stream again after this status.
+      if (init.signal?.aborted) return new Response(null, { status: 405 });
+    }
     const response = await boundedFetch(url, init);
     // A server without separate event streams cannot resume one.
     if (init?.method === 'GET' && response.status === 405) this.#giveUp();

@@ -1,0 +1,38 @@
+// A server that ends each of its event streams at once has the next one opened after a pause that grows.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { HttpTransport } from '../../src/mcp/http-transport.js';
+
+const { pauses } = vi.hoisted(() => ({ pauses: [] as number[] }));
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<typeof import('node:timers/promises')>()),
+  setTimeout: (ms: number) => Promise.resolve(void pauses.push(ms)),
+}));
+
+it('waits longer for each stream that brings nothing, up to a bound', async () => {
+  let enough = () => {};
+  const isEnough = new Promise<void>((resolve) => {
+    enough = resolve;
+  });
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
+    const note = pauses.length >= 11 ? '{"jsonrpc":"2.0","method":"notifications/x"}' : '';
+    response.end(`retry: 0\nid: 1\ndata:${note}\n\n`);
+    if (pauses.length >= 12) enough();
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const transport = new HttpTransport(url, {});
+  onTestFinished(async () => {
+    await transport.close();
+    server.close();
+  });
+  await transport.start();
+  await transport.resumeStream('1');
+  await isEnough;
+  expect(pauses.slice(0, 12)).toEqual([
+    ...[100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000],
+    ...[100],
+  ]);
+});
