@@ -31,9 +31,9 @@ const VARIABLE = /^[A-Z][A-Z0-9_]*_(?:PASS|AUTH)$/;
 /** Values after such a name that are not secrets: types, placeholders, references. */
 const HARMLESS =
   '(?!string\\b|number\\b|boolean\\b|unknown\\b|null\\b|undefined\\b|none\\b|true\\b|false\\b|\\[redacted:|\\*{3}|process\\.|os\\.|[$<{])';
-const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|[:=])\\s{0,3}';
-/** Matches a whole word, but not an expression that continues with a bracket. */
-const WORD = '[^\\s"\'\\\\,;(){}[\\]]{4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
+const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|:?=|:)\\s{0,3}';
+/** Matches a whole word, but not an expression that continues with a bracket. A comma in a word belongs to it. */
+const WORD = '(?:[^\\s"\'\\\\,;(){}[\\]]|,(?=[^\\s"\'\\\\,;(){}[\\]])){4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
 
 /** Patterns of common secrets, most specific first, because later patterns do not match replaced text. */
 export const SECRET_PATTERNS: readonly HintedPattern[] = [
@@ -41,7 +41,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     kind: 'private-key',
     hints: ['y--', 'k--'],
     pattern:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}[A-Za-z0-9+/=\s\\]{0,16384}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}[A-Za-z0-9+/=\s\\]{0,16384}(?:[^\n]{0,100}?[A-Za-z0-9+/=]{24,200}\s{0,4}){0,400})/g,
   },
   {
     kind: 'jwt',
@@ -171,14 +171,15 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
       'gi',
     ),
   },
-  {
+  // Up to the same quote. Backslashes escape it, and so does another one. In a text that was quoted once, all have a backslash more.
+  ...['', '\\\\'].map((slash) => ({
     kind: 'secret',
     hints: [...PASSWORD_HINTS, ...KEY_HINTS],
     pattern: new RegExp(
-      `(?:${PASSWORDS}|${KEYS})${ASSIGNS}\\\\?["']${HARMLESS}(?<secret>[^"'\\\\\\r\\n]{1,500})`,
+      `(?:${PASSWORDS}|${KEYS})${ASSIGNS}${slash}(?<quote>["'])${HARMLESS}(?<secret>(?:${slash}\\\\${slash}[^\\r\\n]|\\\\${slash}|(?:${slash}\\k<quote>){2}|(?!\\k<quote>)[^\\\\\\r\\n]){1,500})`,
       'gi',
     ),
-  },
+  })),
   {
     kind: 'secret',
     hints: PASSWORD_HINTS,

@@ -57,6 +57,23 @@ describe('redact', () => {
     ['https://x/?key=abcdefgh', 'https://x/?key=[redacted:secret]'],
     ['machine x login ada password hunter2', 'machine x login ada password [redacted:secret]'],
     ['"auth": "YWRhOmh1bnRlcjI="', '"auth": "[redacted:secret]"'],
+    ['{"password":"ab\\"REST","a":"b"}', '{"password":"[redacted:secret]","a":"b"}'],
+    ['{\\"password\\":\\"ab\\\\\\"REST\\",', '{\\"password\\":\\"[redacted:secret]\\",'],
+    ["password: 'it''sREST'", "password: '[redacted:secret]'"],
+    [`DB_PASSWORD="ab'REST"`, 'DB_PASSWORD="[redacted:secret]"'],
+    ['DB_PASSWORD=abcd,REST', 'DB_PASSWORD=[redacted:secret]'],
+    ['password := "x"', 'password := "[redacted:secret]"'],
+    ["password = '''x'''", "password = '[redacted:secret]'"],
+    ['{"password":"","user":"ada"}', '{"password":"","user":"ada"}'],
+    ...['1: ', '> ', '+', 'k.pem:'].flatMap((prefix) => {
+      const begin = `${prefix}-----BEGIN ${'PRIVATE'} KEY-----`;
+      const body = `\n${prefix}${many('MIIa', 16)}`.repeat(2);
+      const end = `\n${prefix}-----END ${'PRIVATE'} KEY-----`;
+      return [
+        [begin + body + end, `${prefix}[redacted:private-key]`],
+        [begin + body, `${prefix}[redacted:private-key]`],
+      ];
+    }),
     ['password: >-\n  correct horse\nuser: ada', 'password: >-\n  [redacted:secret]\nuser: ada'],
     ['token:\n  - abcdef\n', 'token:\n  - [redacted:secret]\n'],
     [`whsec_${many('aB3x', 6)}`, '[redacted:api-key]'],
