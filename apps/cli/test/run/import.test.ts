@@ -186,7 +186,7 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect(request).not.toContain(directory);
 
   // A repeated import changes nothing, and another log takes no session's name.
-  expect((await x(['sessions', 'import', file, '-w', 'files'])).status).toBe(0);
+  expect((await x(['sessions', 'adopt', file, '-w', 'files'])).status).toBe(0);
   expect((await x(['sessions', 'show', 'theirs', '-w', 'files'])).stdout).toContain('And say what you did.');
   writeFileSync(file, jsonl([...claudeCode(), { type: 'summary', summary: 'Invoices' }]));
   const again = await x(['sessions', 'import', file, '-w', 'files']);

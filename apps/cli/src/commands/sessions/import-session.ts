@@ -3,7 +3,7 @@ import { AgentState, type Message, SessionConflictError, SessionKey, type Sessio
 import { operationOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { importConversation } from '@x/replay';
-import { command, UsageError } from '../../command.js';
+import { type Command, command, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, openWorkspace } from '../../identity-options.js';
 import { storeOptions, withStore } from '../../open-store.js';
@@ -56,6 +56,15 @@ export const importSession = command({
     );
   },
 });
+
+/** The same command, by the word that people use for the log of another agent. */
+export const adoptSession: Command = {
+  ...importSession,
+  name: 'sessions adopt',
+  summary:
+    'Does what x sessions import does: takes over the log of another agent, so that x run goes on with its work.',
+  examples: ['x sessions adopt ~/.claude/projects/my-app/0b9f.jsonl && x run -c'],
+};
 
 /** Reads what {@link exportSession} wrote; `undefined` for any other text. */
 function exportedIn(text: string) {

@@ -2,7 +2,7 @@ import { type Command, commandGroup } from '../../command.js';
 import { show } from '../show.js';
 import { copySessions } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
-import { importSession } from './import-session.js';
+import { adoptSession, importSession } from './import-session.js';
 import { listSessions } from './list-sessions.js';
 import { costSession, explainSession, exportSession } from './read-session.js';
 
@@ -20,6 +20,7 @@ export const sessions: Command = commandGroup({
     costSession,
     exportSession,
     importSession,
+    adoptSession,
     copySessions,
     deleteSession,
   ],
