@@ -39,8 +39,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   #pauseMs = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
+  readonly #wait: typeof setTimeout;
+
+  /** @param wait Replaces the timer of the pauses in tests. */
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions, wait = setTimeout) {
     super(url, { ...options, fetch: (...request) => this.#fetched(...request) });
+    this.#wait = wait;
     // The SDK calls these listeners in addition to its own.
     this.onmessage = (message) => {
       this.#pauseMs = Math.min(this.#pauseMs, LEAST_PAUSE_MS);
@@ -88,7 +92,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const pauseMs = this.#pauseMs;
       this.#pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, pauseMs * 2), MOST_PAUSE_MS);
       if (pauseMs > 0)
-        await setTimeout(pauseMs, undefined, { signal: init.signal ?? undefined }).catch(() => {});
+        await this.#wait(pauseMs, undefined, { signal: init.signal ?? undefined }).catch(() => {});
       // The SDK opens no stream again after this status.
       if (init.signal?.aborted) return new Response(null, { status: 405 });
     }

@@ -1,16 +1,13 @@
 // A server that ends each of its event streams at once has the next one opened after a pause that grows.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import type { setTimeout } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
 import { HttpTransport } from '../../src/mcp/http-transport.js';
 
-const { pauses } = vi.hoisted(() => ({ pauses: [] as number[] }));
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<typeof import('node:timers/promises')>()),
-  setTimeout: (ms: number) => Promise.resolve(void pauses.push(ms)),
-}));
-
 it('waits longer for each stream that brings nothing, up to a bound', async () => {
+  const pauses: number[] = [];
+  const wait = (async (ms: number) => void pauses.push(ms)) as typeof setTimeout;
   let enough = () => {};
   const isEnough = new Promise<void>((resolve) => {
     enough = resolve;
@@ -23,7 +20,7 @@ it('waits longer for each stream that brings nothing, up to a bound', async () =
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const transport = new HttpTransport(url, {});
+  const transport = new HttpTransport(url, {}, wait);
   onTestFinished(async () => {
     await transport.close();
     server.close();
