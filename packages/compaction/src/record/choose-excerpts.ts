@@ -11,8 +11,6 @@ export interface Candidate {
   readonly cost: number;
   /** The excerpt is hard to understand without the one before it. */
   readonly leans?: boolean;
-  /** The terms of the message that reacts to the excerpt. */
-  readonly answer?: ReadonlySet<number> | undefined;
 }
 
 /** The terms of one message, from which the weights of terms are computed. */
@@ -39,8 +37,6 @@ const WEIGHT = {
   commonShare: 0.3,
   /** For a term that is already covered. */
   again: 0.15,
-  /** For a term that is already covered, in a result to which the next message reacts with the term. */
-  answered: 0.5,
   /** For a term of the open request, even if it is already covered. */
   wanted: 1,
   /**
@@ -77,8 +73,6 @@ export class Choice<Item extends Candidate> {
   /** The terms of all candidates as vocabulary indices, and the start offset of each candidate. */
   readonly #terms: Uint32Array;
   readonly #starts: Uint32Array;
-  /** By the same places: 1 for a term that the message after the candidate uses. */
-  readonly #answered: Uint8Array;
   readonly #covered: Uint8Array;
   readonly #wanted: Uint8Array;
   readonly #taken = new Map<number | string, number>();
@@ -97,7 +91,6 @@ export class Choice<Item extends Candidate> {
     for (const [index, { terms }] of candidates.entries())
       this.#starts[index + 1] = (this.#starts[index] as number) + terms.length;
     this.#terms = new Uint32Array(this.#starts.at(-1) ?? 0);
-    this.#answered = new Uint8Array(this.#terms.length);
     this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
     this.#gains = new Float64Array(candidates.length);
   }
@@ -134,13 +127,10 @@ export class Choice<Item extends Candidate> {
 
   #weighSome(start: number, end: number): void {
     for (let index = start; index < end; index++) {
-      const { terms, answer } = this.#candidates[index] as Item;
+      const { terms } = this.#candidates[index] as Item;
       const first = this.#starts[index] as number;
-      for (let place = 0; place < terms.length; place++) {
-        const term = terms[place] as number;
-        this.#terms[first + place] = this.#vocabulary.index(term);
-        if (answer?.has(term)) this.#answered[first + place] = 1;
-      }
+      for (let place = 0; place < terms.length; place++)
+        this.#terms[first + place] = this.#vocabulary.index(terms[place] as number);
       this.#gains[index] = this.#gain(index);
     }
   }
@@ -208,10 +198,8 @@ export class Choice<Item extends Candidate> {
     const end = this.#starts[index + 1] as number;
     for (let place = this.#starts[index] as number; place < end; place++) {
       const term = this.#terms[place] as number;
-      const isAnswered = this.#answered[place] === 1;
-      const weight = this.#vocabulary.weight(term, entry.at, isAnswered);
-      if (isAnswered) sum += this.#covered[term] ? weight * WEIGHT.answered : weight;
-      else if (this.#wanted[term]) sum += weight * WEIGHT.wanted;
+      const weight = this.#vocabulary.weight(term, entry.at);
+      if (this.#wanted[term]) sum += weight * WEIGHT.wanted;
       else sum += this.#covered[term] ? weight * WEIGHT.again : weight;
     }
     const gain = (sum * worth) / cost ** COST_EXPONENT;
@@ -282,8 +270,8 @@ class Vocabulary {
     return this.#indices.get(term) ?? 0;
   }
 
-  weight(index: number, at: number, isNew = false): number {
+  weight(index: number, at: number): number {
     const weight = this.#weights[index] as number;
-    return isNew || this.#first[index] === at ? weight : weight * WEIGHT.old;
+    return this.#first[index] === at ? weight : weight * WEIGHT.old;
   }
 }

@@ -49,6 +49,9 @@ const WORTH_OF_REQUEST = 4;
 const WORTH_OF_EARLIER = { said: 3, other: 2 };
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
+/** The maximum bonus of a result excerpt that contains the words of its call, and the minimum number of such words. */
+const WORTH_OF_ANSWER = 1.5;
+const FEWEST_ASKED = 3;
 /** Maximum UTF-16 units of a read-only call's arguments, and of the answer after them if there is room. */
 const MOST_LOOKED = 70;
 const SHORT_ANSWER = 50;
@@ -109,8 +112,6 @@ class Drafts {
   #lastSaid = -1;
   /** Texts of excerpts from results and written content that were already added, to skip duplicates. */
   readonly #quoted = new Set<string>();
-  /** The terms of the assistant's next message, by the number of a message. */
-  #answers: ReadonlyMap<number, ReadonlySet<number>> = new Map();
 
   constructor(input: RecordInput, price: Price) {
     this.#input = input;
@@ -133,7 +134,6 @@ class Drafts {
       SHORT_ANSWER,
       (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED,
     );
-    this.#answers = answersTo(turns, staying);
     for (const turn of turns) {
       if (isTimeToRest()) yield;
       this.#addSaid(turn);
@@ -157,14 +157,16 @@ class Drafts {
 
   #addExcerpt(excerpt: Excerpt, at: number, text = excerpt.text): void {
     const { kind, part, opens, worth } = excerpt;
-    const entry: Quote = { kind, at, text, ...(part ? { part } : {}), ...(opens ? { opens } : {}) };
-    const draft = optional(
-      entry,
-      this.#price,
-      worth,
-      text === excerpt.text ? excerpt : { leans: excerpt.leans },
+    const entry: Quote = {
+      kind,
+      at,
+      text,
+      ...(part ? { part } : {}),
+      ...(opens ? { opens } : {}),
+    };
+    this.#all.push(
+      optional(entry, this.#price, worth, text === excerpt.text ? excerpt : { leans: excerpt.leans }),
     );
-    this.#all.push(kind === 'found' ? { ...draft, answer: this.#answers.get(at) } : draft);
   }
 
   #addSaid({ at, excerpts }: Turn): void {
@@ -221,6 +223,7 @@ class Drafts {
     }
     const isWhole = isTold && text.length <= OUTCOME;
     const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
+    const asked = new Set(termsOf(argumentsText(call)));
     for (const [index, part] of parts.entries()) {
       if (!result) continue;
       const isEnd = part.opens || index === parts.length - 1;
@@ -228,23 +231,20 @@ class Drafts {
       if (this.#quoted.has(found)) continue;
       this.#quoted.add(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;
-      this.#addExcerpt(part, result.numbered.at, found);
+      this.#addExcerpt(
+        { ...part, worth: part.worth * answering(asked, part.terms) },
+        result.numbered.at,
+        found,
+      );
     }
   }
 }
 
-/** Returns the terms of the assistant's message after each covered message, by its number. */
-function answersTo(
-  turns: readonly Turn[],
-  staying: readonly Excerpts[],
-): ReadonlyMap<number, ReadonlySet<number>> {
-  const answers = new Map<number, ReadonlySet<number>>();
-  let next = new Set(staying.find(({ message }) => message.role === 'assistant')?.terms);
-  for (const { at, excerpts } of turns.toReversed()) {
-    answers.set(at, next);
-    if (excerpts.message.role === 'assistant') next = new Set(excerpts.terms);
-  }
-  return answers;
+/** Returns the factor for a result excerpt, which grows with the words that it shares with its call. */
+function answering(asked: ReadonlySet<number>, terms: Terms): number {
+  let held = 0;
+  for (const term of terms) if (asked.has(term)) held++;
+  return 1 + WORTH_OF_ANSWER * Math.min(1, held / Math.max(FEWEST_ASKED, asked.size / 2));
 }
 
 /** Merges calls with the same line and outcome into one entry that has the numbers of all. */

@@ -122,8 +122,9 @@ function extract(message: Message): Excerpts {
       }
       const text = within(short);
       terms.push(termsOf(`${block.name} ${text}`));
-      passed.push(...namesIn(text));
-      for (const content of written) passed.push(...namesIn(within(content)));
+      passed.push(...namesIn(text, true));
+      // Numbers in written content are not names.
+      for (const content of written) passed.push(...namesIn(within(content), false));
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
       printed.push(text);
@@ -136,7 +137,7 @@ function extract(message: Message): Excerpts {
     message,
     parts,
     terms: terms.length === 1 ? (terms[0] as Terms) : sortedOnce(terms),
-    names: namesIn(printed.join('\n')),
+    names: namesIn(printed.join('\n'), false),
     passed: passed.length < 2 ? passed : [...new Set(passed)],
   };
 }
@@ -223,13 +224,10 @@ export function linesOf(text: string): readonly string[] {
   return piecesOf(readable(text)).map((piece) => piece.text);
 }
 
-/** Matches indentation and the padding of columns, which take room and say little. */
-const BLANKS = /[ \t]{2,}|\t/g;
-
 function piecesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let isBehindGap = false;
-  for (const line of atOnce(countedText(text)).replaceAll(BLANKS, ' ').split('\n')) {
+  for (const line of atOnce(countedText(text)).split('\n')) {
     if (!hasWord(line) && line !== GAP) continue;
     if (line === GAP) {
       isBehindGap = true;

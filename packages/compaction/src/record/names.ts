@@ -1,7 +1,7 @@
 import { isTimeToRest, type Work } from '@x/core/internal';
 
 /** Minimum and maximum UTF-16 units of a name. */
-const SHORTEST = 6;
+const SHORTEST = 4;
 const LONGEST = 120;
 
 /** Matches runs of letters, digits and name punctuation that have a feature that plain words lack. */
@@ -16,16 +16,18 @@ const TELLING = /[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z]/;
 const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
 
 /**
- * Returns the distinct names in a text: paths, identifiers and ids, recognized by their form in any language. Plain numbers are not
- * names.
+ * Returns the distinct names in a text: paths, identifiers and ids, recognized by their form in any language.
+ *
+ * @param numbers Whether numbers of more than one digit count. They do in arguments, not in results.
  */
-export function namesIn(text: string): readonly string[] {
+export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names: string[] = [];
   for (const run of text.replaceAll(QUERY, ' ').match(RUN) ?? []) {
     if (run.length > LONGEST) continue;
     const name = run.replaceAll(EDGES, '');
-    const isTelling = name.length >= SHORTEST && /[A-Za-z]/.test(name) && TELLING.test(name);
-    if (isTelling && !TIME.test(name)) names.push(name);
+    if (!/[A-Za-z]/.test(name)) {
+      if (numbers && /\d.*\d/.test(name)) names.push(name);
+    } else if (name.length >= SHORTEST && TELLING.test(name) && !TIME.test(name)) names.push(name);
   }
   return names.length < 2 ? names : [...new Set(names)];
 }
@@ -62,11 +64,7 @@ export function* rankedNames(
   }
   yield;
   return [...known]
-    .map(([name, { at, weight }]) => ({
-      name,
-      at,
-      worth: (weight * (1 + at / newest)) / Math.sqrt(name.length),
-    }))
+    .map(([name, { at, weight }]) => ({ name, at, worth: weight * (1 + at / newest) }))
     .sort((one, other) => other.worth - one.worth)
     .map(({ name, at }) => [name, at]);
 }

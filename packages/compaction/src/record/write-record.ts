@@ -10,9 +10,8 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that occur nowhere else in it. Smaller in a small record, where sentences are worth more. */
-const NAMES_SHARE = 0.14;
-const TOKENS_OF_FULL_SHARE = 6_300;
+/** The share of a record for names that occur nowhere else in it. */
+const NAMES_SHARE = 0.15;
 /** Maximum number of names from one message. The names in a table of a thousand rows mean little without the rows. */
 const MOST_OF_ONE = 40;
 /** Tokens of an entry's markup, without its text. */
@@ -53,21 +52,19 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     termsThatStand(input, calls),
     openRequest?.terms ?? [],
   );
-  const forNames = room * NAMES_SHARE * Math.min(1, room / TOKENS_OF_FULL_SHARE);
-  const write = function* (least: number): Work<readonly Entry[]> {
-    yield;
-    const { entries, tokens } = yield* fitted(drafts, choice.chosen, room - least, meter);
-    const most = Math.min(forNames, room - tokens);
-    const names = yield* namesBeside(entries, input, most, (text) => price(estimateCounter.count(text)));
-    return [...entries, ...names];
-  };
-  yield* choice.take(room - forNames - calls.reduce((sum, draft) => sum + draft.cost, 0));
-  const record = yield* write(forNames);
-  const spare = room - meter.text(renderEntries(record));
-  // Costs are estimates, and there may be few names.
-  if (spare <= room * SPARE_SHARE) return record;
-  yield* choice.take(spare);
-  return yield* write(meter.text(renderEntries(record.filter(({ kind }) => kind === 'named'))));
+  const forNames = room * NAMES_SHARE;
+  const most = room - forNames;
+  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
+  yield* choice.take(left);
+  yield;
+  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
+  // Costs are estimates. If the text is shorter than estimated, there is room for more.
+  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
+  yield;
+  const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
+  const unused = Math.min(forNames, room - tokens);
+  const names = yield* namesBeside(entries, input, unused, (text) => price(estimateCounter.count(text)));
+  return [...entries, ...names];
 }
 
 /** Yields the terms that the reader sees in any case, one list at a time so that the caller can pause. */
@@ -96,9 +93,9 @@ function* namesBeside(
     const { message, names, passed } = excerpts;
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
-  const held = new Set(namesIn(narrative));
+  const held = new Set(namesIn(narrative, true));
   for (const entry of entries) {
-    for (const name of namesIn(renderEntries([entry]))) held.add(name);
+    for (const name of namesIn(renderEntries([entry]), true)) held.add(name);
     if (isTimeToRest()) yield;
   }
   for (const { names, passed } of [...staying, ...standing]) {
@@ -127,7 +124,7 @@ function namesOf(entry: Entry): readonly string[] {
   if (entry.kind === 'named') return entry.names;
   const said = 'text' in entry ? entry.text : renderEntries([entry]);
   const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : said;
-  return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '));
+  return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
 }
 
 function inOrder(drafts: readonly Draft[], chosen: Iterable<Draft>): readonly Entry[] {

@@ -149,8 +149,7 @@ export function budgetFor(
  */
 const RECORD_SHARE = 0.25;
 const MOST_RECORD_SHARE = 0.5;
-/** Tokens of a record that readers can use in any window. */
-export const USEFUL_RECORD = 2_600;
+const USEFUL_RECORD = 2_600;
 
 /** Returns the most tokens of a record. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {

@@ -8,7 +8,7 @@ import { mapStrings } from '../conversation/text.js';
 import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
-import { recordTokens, USEFUL_RECORD } from '../run/budget.js';
+import { recordTokens } from '../run/budget.js';
 import {
   type Fate,
   isByMessages,
@@ -174,13 +174,10 @@ export class Composer {
     const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
     const told = meter.text(written?.text ?? '');
-    // The record gets the tokens that the narrative and the newest messages leave of the target, unless the user set its size. Without a
-    // narrative it gets no more than a reader can use.
+    // Next to a narrative, the record gets the tokens that the narrative and the newest messages leave of the target, unless the user set
+    // its size. Without a narrative it gets its share: readers answered no more questions from a larger one.
     const spare = this.settings.record === undefined ? this.budget.targetTokens - others - told : 0;
-    const wanted =
-      told > 0
-        ? Math.max(maxRecord * BESIDE_NARRATIVE, spare)
-        : Math.max(maxRecord, Math.min(spare, USEFUL_RECORD));
+    const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.budget.mostTokens - others - told) - FRAME;
     // Redact secrets before cutting any text: half a secret would not be recognized.
     const offered = (message: Message) =>

@@ -35,18 +35,6 @@ describe('the choice of excerpts', () => {
     expect(textsOf(choice).sort()).toEqual(rules.map(({ entry }) => ('text' in entry ? entry.text : '')));
   });
 
-  it('takes the line that the next message reacts to, even if its words are known', () => {
-    const answer = new Set(termsOf('The skateboard costs too much'));
-    const known = line(2, 'skateboard costs', { answer });
-    const other = line(2, 'helmet yellow', { answer });
-    const all = [other, known];
-    const talk = Array.from({ length: 9 }, (_, index) => tool(line(index + 9, `talk${index}`)));
-    const utterances = [{ at: 1, terms: known.terms, by: 'user' as const }, ...all.map(tool), ...talk];
-    const choice = atOnce(Choice.among(all, utterances, [known.terms], []));
-    atOnce(choice.take(10));
-    expect(textsOf(choice)).toEqual(['skateboard costs']);
-  });
-
   it('takes the sentence that another one leans on', () => {
     const condition = line(2, 'if a stranger asks', { worth: 0.01 });
     const demand = line(2, 'refuse the order', { leans: true });

@@ -47,13 +47,6 @@ describe('the statements of the assistant', () => {
 });
 
 describe('the excerpts of results', () => {
-  it('spend no room on indentation and padding', () => {
-    const [, result] = round({ name: 'read', input: {}, output: '    if (isOpen)   {\n\t\treturn   queue;' });
-    expect(excerptsOf(result as Message).parts.map(({ text }) => text)).toEqual([
-      ' if (isOpen) {\n return queue;',
-    ]);
-  });
-
   const profile = JSON.stringify({
     user: 'sofia_li',
     cards: ['visa 6791', 'mastercard 8484'],

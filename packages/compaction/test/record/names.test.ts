@@ -14,9 +14,10 @@ describe('the names in a text', () => {
     ['migrations/001_init.sql ran', ['migrations/001_init.sql']],
     ['host 192.168.0.17, version 2.14.1-rc3', ['2.14.1-rc3']],
     ['die Tabelle kunden_2024 und 订单 A-1042', ['kunden_2024', 'A-1042']],
-  ])('%s', (text, names) => expect(namesIn(text)).toEqual(names));
+  ])('%s', (text, names) => expect(namesIn(text, false)).toEqual(names));
 
-  it('are not plain numbers, which say nothing without their context', () => {
-    expect(namesIn('limit 120000, page 7')).toEqual([]);
+  it('are numbers where they were passed to a tool', () => {
+    expect(namesIn('limit 120000, page 7', true)).toEqual(['120000']);
+    expect(namesIn('limit 120000, page 7', false)).toEqual([]);
   });
 });

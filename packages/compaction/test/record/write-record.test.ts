@@ -1,7 +1,6 @@
 import { userMessage } from '@x/core';
 import { atOnce } from '@x/core/internal';
 import { describe, expect, it } from 'vitest';
-import { renderEntries } from '../../src/record/entry.js';
 import { excerptsOf } from '../../src/record/excerpts.js';
 import { writeRecord } from '../../src/record/write-record.js';
 import { meter, round } from '../build.js';
@@ -20,20 +19,6 @@ describe('the names that nothing else in a record holds', () => {
     const record = atOnce(writeRecord({ ...inputs, earlier: [], covered, room: 6_000 }));
     const named = record.flatMap((entry) => (entry.kind === 'named' ? entry.names.length : []));
     expect(named).toEqual([40]);
-  });
-
-  it('leave their room to excerpts if there are few', () => {
-    const word = (at: number) => [...String(at)].map((digit) => 'abcdefghij'.charAt(Number(digit))).join('');
-    const rounds = Array.from({ length: 300 }, (_, at) => {
-      const words = Array.from({ length: 8 + (at % 9) }, (_, place) => word(at * 20 + place));
-      return round({ name: 'list', input: {}, output: words.join(' ') });
-    }).flat();
-    const covered = [userMessage('Go'), ...rounds].map((message, index) => ({
-      at: index + 1,
-      excerpts: excerptsOf(message),
-    }));
-    const record = atOnce(writeRecord({ ...inputs, earlier: [], covered, room: 3_000 }));
-    expect(inputs.meter.text(renderEntries(record))).toBeGreaterThan(0.95 * 3_000);
   });
 
   it('are no halves of names that a call was cut to', () => {
