@@ -156,13 +156,14 @@ class Drafts {
   }
 
   #addExcerpt(excerpt: Excerpt, at: number, text = excerpt.text): void {
-    const { kind, part, opens, worth } = excerpt;
+    const { kind, part, opens, goesOn, worth } = excerpt;
     const entry: Quote = {
       kind,
       at,
       text,
       ...(part ? { part } : {}),
-      ...(opens ? { opens } : {}),
+      ...(opens && { opens }),
+      ...(goesOn && { goesOn }),
     };
     this.#all.push(
       optional(entry, this.#price, worth, text === excerpt.text ? excerpt : { leans: excerpt.leans }),

@@ -6,7 +6,8 @@ const text = z.string();
 
 /**
  * An excerpt of a message: a request of the user, a statement of the assistant, a part of a result, or a part of what a call wrote.
- * `part` numbers the excerpts of a message in order. `opens` marks an excerpt at the beginning of its text.
+ * `part` numbers the excerpts of a message in order. `opens` marks an excerpt at the beginning of its text, `goesOn` one that is not at
+ * its end.
  */
 const quote = z.strictObject({
   kind: z.enum(['asked', 'said', 'found', 'wrote']),
@@ -14,6 +15,7 @@ const quote = z.strictObject({
   text,
   part: z.optional(number),
   opens: z.optional(z.boolean()),
+  goesOn: z.optional(z.boolean()),
 });
 
 /** An argument of a call. The keys `−` and `+` mark the texts before and after a change. */
@@ -81,6 +83,7 @@ const MARKS: Readonly<Record<EntryKind, string>> = {
 /** The prefix of each list item. */
 const ITEM = '  = ';
 const GAP = '… ';
+const GAP_AFTER = ' …';
 
 /** Returns the legend that explains the marks of these entries. */
 export function legendOf(entries: readonly Entry[]): string {
@@ -157,6 +160,7 @@ export function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let before: Entry | undefined;
   for (const entry of entries) {
+    if (before && !(entry.kind === before.kind && entry.at === before.at)) markEnd(before, lines);
     const mark = MARKS[entry.kind];
     switch (entry.kind) {
       case 'did':
@@ -180,7 +184,15 @@ export function renderEntries(entries: readonly Entry[]): string {
     }
     before = entry;
   }
+  if (before) markEnd(before, lines);
   return lines.join('\n');
+}
+
+/** Marks the last line of a quotation whose text goes on. */
+function markEnd(entry: Entry, lines: string[]): void {
+  const last = lines.at(-1);
+  if ('goesOn' in entry && entry.goesOn && last !== undefined && !last.endsWith(GAP_AFTER))
+    lines[lines.length - 1] = last + GAP_AFTER;
 }
 
 function addQuote(entry: Quote, before: Entry | undefined, lines: string[]): void {
@@ -248,13 +260,16 @@ export function parseEntries(text: string): readonly Entry[] {
 function parseQuote(kind: Quote['kind'], at: number, line: string, last: Entry | undefined): Quote {
   const follows = last?.kind === kind && last.at === at;
   const isBehindGap = line.startsWith(GAP);
+  const goesOn = line.endsWith(GAP_AFTER);
+  const text = line.slice(isBehindGap ? GAP.length : 0, goesOn ? -GAP_AFTER.length : undefined);
   const part = (follows ? ((last as Quote).part ?? 0) : -1) + (isBehindGap ? 2 : 1);
   return {
     kind,
     at,
-    text: isBehindGap ? line.slice(GAP.length) : line,
+    text,
     part,
     ...(part === 0 ? { opens: true } : {}),
+    ...(goesOn ? { goesOn } : {}),
   };
 }
 

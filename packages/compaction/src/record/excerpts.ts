@@ -87,12 +87,14 @@ function extract(message: Message): Excerpts {
       const own = termsOf(text);
       terms.push(own);
       const opens = index === 0 && !isBehindGap;
+      const goesOn = index < pieces.length - 1;
       const tokens = estimateCounter.count(text);
       parts.push({
         kind,
         text,
         part: number,
         opens,
+        goesOn,
         leans,
         worth: worthOf(piece, index),
         callId,

@@ -50,6 +50,7 @@ const entries: fc.Arbitrary<readonly Entry[]> = fc.array(
       at: number,
       text,
       part: number,
+      goesOn: fc.boolean(),
     }),
     call,
     fc.record({
@@ -123,7 +124,7 @@ describe('a record', () => {
     );
   });
 
-  it('marks what is left out between excerpts, and in front of the first one', () => {
+  it('marks what is left out between excerpts, before the first and behind the last one', () => {
     const part = (part: number, opens?: boolean): Entry => ({
       kind: 'found',
       at: 4,
@@ -137,6 +138,15 @@ describe('a record', () => {
       '  | … line 3',
     ]);
     expect(renderEntries([part(2), part(3)]).split('\n')).toEqual(['  | r4 … line 2', '  | line 3']);
+    const cut = { ...part(4), goesOn: true } as Entry;
+    const other = { ...part(0, true), at: 6 } as Entry;
+    expect(renderEntries([part(3), cut, other]).split('\n')).toEqual([
+      '  | r4 … line 3',
+      '  | line 4 …',
+      '  | r6 line 0',
+    ]);
+    expect(renderEntries([cut, { ...part(5), goesOn: true } as Entry])).toBe('  | r4 … line 4\n  | line 5 …');
+    expect(renderEntries(parseEntries(renderEntries([cut, other])))).toBe(renderEntries([cut, other]));
     const read = parseEntries(renderEntries([part(0, true), part(1), part(3)]));
     expect(renderEntries(read)).toBe(renderEntries([part(0, true), part(1), part(3)]));
   });

@@ -85,6 +85,12 @@ describe('the excerpts of results', () => {
     expect(excerptsOf(pair).parts.map(({ text }) => text)).toEqual(['null value\nnull value']);
   });
 
+  it('say where a result goes on behind them', () => {
+    const text = Array.from({ length: 6 }, (_, index) => `${'word '.repeat(30)}${index}.`).join('\n');
+    const { parts } = excerptsOf(round({ name: 'read', output: text })[1]);
+    expect(parts.map(({ goesOn }) => goesOn)).toEqual([true, true, true, true, true, false]);
+  });
+
   it('hold the row that is like no other, in a result of any length', async () => {
     for (const count of [400, 3_000, 20_000]) {
       const rows = Array.from({ length: count }, (_, id) => ({
