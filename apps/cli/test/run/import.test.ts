@@ -1,32 +1,29 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { x } from '../support/run-command.js';
-import { type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
+import { inFolder } from './in-folder.js';
 
-const start = process.cwd();
-let directory: string;
-let endpoint: FakeEndpoint;
+const place = inFolder(Array.from({ length: 4 }, () => ({ text: 'Going on.' })));
 
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'x-import-'));
-  mkdirSync(join(directory, 'files'));
-  endpoint = await fakeEndpoint(Array.from({ length: 4 }, () => ({ text: 'Going on.' })));
+beforeEach(() => {
+  mkdirSync('files');
   writeFileSync(
-    join(directory, 'agent.yaml'),
+    'agent.yaml',
     'name: mine\nmodel: { id: compatible:fake, context_window: 8000 }\nworkspace: ./files\ncapabilities: [compaction, workspace_tools]\n',
   );
-  vi.stubEnv('OPENAI_BASE_URL', endpoint.url);
-  vi.stubEnv('OPENAI_API_KEY', 'secret-key');
-  process.chdir(directory);
 });
-afterEach(async () => {
-  await endpoint.close();
-  vi.unstubAllEnvs();
-  process.chdir(start);
-  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
-});
+
+/** Goes on with the imported session, and expects texts in the request to the model. Returns the request. */
+async function requestWith(...kept: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
+  expect(stdout, stderr).toBe('Going on.\n');
+  const request = JSON.stringify(place.endpoint.requests.at(-1));
+  expect(request.length).toBeLessThan(32_000);
+  for (const text of ['Never touch src/legacy/.', OPEN, 'And say what you did.', 'src/part-29.ts', ...kept])
+    expect(request).toContain(text);
+  return request;
+}
 
 type Rows = readonly object[];
 const WISH = 'Find out why the invoices of March are wrong. Never touch src/legacy/.';
@@ -138,23 +135,11 @@ it.each([
 ] as const)(
   'goes on with a session of %s: the open request, the record and the newest messages',
   async (format, log, tool) => {
-    const file = join(directory, 'theirs.jsonl');
+    const file = join(place.directory, 'theirs.jsonl');
     writeFileSync(file, log());
     const imported = await x(['sessions', 'import', file, '-w', 'files']);
     expect(imported.stdout, imported.stderr).toContain(`Imported theirs (mine): ${format}, `);
-    const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
-    expect(stdout, stderr).toBe('Going on.\n');
-    const request = JSON.stringify(endpoint.requests.at(-1));
-    expect(request.length).toBeLessThan(32_000);
-    for (const kept of [
-      'Never touch src/legacy/.',
-      FINDING,
-      OPEN,
-      'And say what you did.',
-      'src/part-29.ts',
-      tool,
-    ])
-      expect(request).toContain(kept);
+    const request = await requestWith(FINDING, tool);
     expect(request).not.toContain('Forget it.');
     // What was compacted away is in the record, in fewer words.
     expect(request).toContain('src/part-3.ts');
@@ -163,7 +148,7 @@ it.each([
 );
 
 it('goes on with the session of another agent: compacted, with our tools', async () => {
-  const file = join(directory, 'theirs.jsonl');
+  const file = join(place.directory, 'theirs.jsonl');
   writeFileSync(file, jsonl(claudeCode()));
   const imported = await x(['sessions', 'import', file, '-w', 'files']);
   expect(imported).toMatchObject({ status: 0, stderr: '' });
@@ -171,19 +156,8 @@ it('goes on with the session of another agent: compacted, with our tools', async
     /^Imported theirs \(mine\): claude-code, 63 messages\.\nGo on with: x run --session theirs$/m,
   );
 
-  const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
-  expect(stdout, stderr).toBe('Going on.\n');
-  const request = JSON.stringify(endpoint.requests.at(-1));
-  expect(request.length).toBeLessThan(32_000);
-  for (const kept of [
-    'Never touch src/legacy/.',
-    'Mend it, then.',
-    'And say what you did.',
-    'src/part-29.ts',
-  ])
-    expect(request).toContain(kept);
-  expect(request).toContain('read_file');
-  expect(request).not.toContain(directory);
+  const request = await requestWith('read_file');
+  expect(request).not.toContain(place.directory);
 
   // A repeated import changes nothing, and another log takes no session's name.
   expect((await x(['sessions', 'adopt', file, '-w', 'files'])).status).toBe(0);

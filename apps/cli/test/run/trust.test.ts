@@ -1,37 +1,12 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { requireTrust } from '../../src/agent/trust.js';
 import { x } from '../support/run-command.js';
-import { type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
+import { inFolder } from './in-folder.js';
 
-let directory: string;
-let endpoint: FakeEndpoint;
-const start = process.cwd();
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'x-trust-'));
-  endpoint = await fakeEndpoint(Array.from({ length: 9 }, () => ({ text: 'Hi.' })));
-  vi.stubEnv('OPENAI_BASE_URL', endpoint.url);
-  vi.stubEnv('OPENAI_API_KEY', 'key');
-  process.chdir(directory);
-});
-afterEach(async () => {
-  await endpoint.close();
-  vi.unstubAllEnvs();
-  process.chdir(start);
-  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
-});
+const place = inFolder(Array.from({ length: 9 }, () => ({ text: 'Hi.' })));
 
 const MODEL = 'model: compatible:fake\n';
 const COMPACTS = 'features: { compaction: { model: null, trigger: { messages: 1 } } }\n';
@@ -66,7 +41,7 @@ it.each([
       expect(command.status).not.toBe(0);
     }
     expect(existsSync('ran')).toBe(false);
-    expect(endpoint.requests).toEqual([]);
+    expect(place.endpoint.requests).toEqual([]);
   },
 );
 
@@ -135,7 +110,7 @@ it.each([
   ['a choice', 'hook.sh', 'hooks: { before_compaction: "sh ./h{o,}ok.sh" }'],
 ])('binds trust to a file that a shell may take for what is written: %s', async (_, file, text) => {
   const config = parse(text) as Record<string, unknown>;
-  vi.stubEnv('HOME', directory);
+  vi.stubEnv('HOME', place.directory);
   mkdirSync(dirname(join('work', file)), { recursive: true });
   const agent = join('work', 'agent.yaml');
   writeFileSync(join('work', file), 'true');
@@ -146,7 +121,7 @@ it.each([
 });
 
 it('stays trusted with addresses and variables, whatever the agent works on', async () => {
-  vi.stubEnv('HOME', directory);
+  vi.stubEnv('HOME', place.directory);
   const config = { hooks: { env: '${TOKEN}', run: 'notify https://example.com/?a=1' } };
   mkdirSync('work');
   (await requireTrust('work/agent.yaml', config, true))();
