@@ -1,7 +1,5 @@
 import { atOnce, hasPlainWords, headOf, type Work } from '@x/core/internal';
 
-export { LINE_BREAK } from '@x/core/internal';
-
 /** Maximum UTF-16 units of a line that are compared and shown. */
 const LONGEST = 200;
 /** Minimum number of lines of a text that can have odd lines. */

@@ -10,9 +10,8 @@ import {
   type ToolOutputBlock,
   userMessage,
 } from '@x/core';
-import { headOf, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
+import { headOf, LINE_BREAK, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
 import * as z from 'zod';
-import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage, redactorFor, redactSchema } from '../conversation/redaction.js';
 import { latestUserRequest } from '../conversation/regions.js';

@@ -1,5 +1,5 @@
+import { LINE_BREAK } from '@x/core/internal';
 import * as z from 'zod/mini';
-import { LINE_BREAK } from '../conversation/lines.js';
 
 const number = z.int();
 const text = z.string();

@@ -7,8 +7,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { isObject } from '@x/core/internal';
-import { LINE_BREAK } from '../conversation/lines.js';
+import { isObject, LINE_BREAK } from '@x/core/internal';
 import { marksOf, stringsIn, wayBack } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
 import { type Entry, entriesSchema, legendOf, parseEntries, renderEntries } from '../record/entry.js';
