@@ -20,11 +20,17 @@ it('puts the properties of alternatives into one object', () => {
   });
   const both = { ...path, oneOf: [{ required: ['path'] }, { required: ['url'] }] };
   expect(sendableTool({ ...tool, inputSchema: both }).inputSchema).toEqual(path);
+  // Its own property wins over that of an alternative.
+  const other = { properties: { path: { type: 'number' } } };
+  const whole = { ...path, anyOf: [other], not: { required: ['url'] }, enum: [{ path: 'a' }] };
+  expect(sendableTool({ ...tool, inputSchema: whole }).inputSchema).toEqual(path);
 });
 
 it('makes the texts of a definition well-formed', () => {
-  const half = { name: 'look', description: 'Looks \ud83d', inputSchema: path };
+  const inputSchema = { ...path, description: 'Input \ud83d' };
+  const half = { name: 'look', description: 'Looks \ud83d', inputSchema };
   expect(sendableTool(half).description).toBe('Looks \ufffd');
+  expect(sendableTool(half).inputSchema.description).toBe('Input \ufffd');
 });
 
 const sent = (inputSchema: JsonObject) => sendableTool({ ...tool, inputSchema });
@@ -40,6 +46,19 @@ it.each<[string, JsonObject, JsonObject]>([
     { prefixItems: [{ type: 'string' }], items: false },
     { items: { anyOf: [{ type: 'string' }] } },
   ],
+  ['tuples without items', { type: 'array', items: [] }, { type: 'array', items: {} }],
+  [
+    'tuples with more items',
+    { items: [{ type: 'string' }], additionalItems: false },
+    { items: { anyOf: [{ type: 'string' }] } },
+  ],
+  ...['patternProperties', '$defs', 'definitions', 'dependentSchemas'].map(
+    (key): [string, JsonObject, JsonObject] => [
+      `schemas in ${key}`,
+      { [key]: { a: true } },
+      { [key]: { a: {} } },
+    ],
+  ),
   ['lists of anything', { type: ['array', 'null'] }, { type: ['array', 'null'], items: {} }],
   [
     'booleans',
@@ -72,6 +91,8 @@ it('tells in the description of inputs whose names providers reject', () => {
     required: ['path', 'filter[name]'],
     additionalProperties: false,
   });
+  const name = 'a'.repeat(65);
+  expect(sent({ properties: { [name]: {} } }).description).toContain(name);
   expect(inputSchema).toEqual(path);
   expect(description).toBe(
     'Looks\nIt also takes these inputs, by exactly these names: {"properties":{"filter[name]":{"type":"string"}},"required":["path","filter[name]"]}',

@@ -94,6 +94,30 @@ describe('files', () => {
     expect(new Set(roles)).toEqual(new Set(['tool']));
     expect(JSON.stringify(result)).toBe(before);
   });
+
+  it('of a system message are judged as those of a user', () => {
+    const system: Message = { ...userMessage([picture('image/png', PNG)]), role: 'system' };
+    const accepts = (_: string, role: FileRole) => role === 'user';
+    expect(sendable([system], { accepts })).toEqual([system]);
+  });
+
+  it('that are texts elsewhere stay, because another program fetches them', () => {
+    const text = {
+      ...picture('text/csv', ''),
+      source: { type: 'url', url: 'https://a.test/a.csv' },
+    } as const;
+    expect(seen(text)).toEqual(text);
+  });
+
+  it('are reported once for each message and model', () => {
+    const messages = [userMessage([picture('image/svg+xml', base64('<svg/>'))])];
+    const told: string[] = [];
+    const once = sendable(messages, reader, (line) => told.push(line));
+    expect(sendable(messages, reader, (line) => told.push(line))).toEqual(once);
+    expect(told).toHaveLength(1);
+    sendable(messages, { ...reader }, (line) => told.push(line));
+    expect(told).toHaveLength(2);
+  });
 });
 
 describe('texts', () => {
@@ -131,6 +155,15 @@ describe('calls of one id', () => {
     );
     expect(new Set(ids).size).toBe(3);
     expect(pairingOf(once).orphanResults.size + pairingOf(once).orphanCalls.size).toBe(0);
+  });
+
+  it('keep a result with the call of its own step, behind a call without a result', () => {
+    const [open] = step('a', '1');
+    const [, second, result] = sendable([open as Message, ...step('b', '2')]);
+    const ids = [second, result].flatMap((message) =>
+      message?.content.map((block) => ('toolUseId' in block ? block.toolUseId : 'id' in block && block.id)),
+    );
+    expect(new Set(ids)).toEqual(new Set([expect.stringMatching(/^c_/)]));
   });
 });
 
