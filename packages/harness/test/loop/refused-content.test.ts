@@ -184,6 +184,57 @@ it.each([
   },
 );
 
+it('brings everything back where each answer is withheld', async () => {
+  let isOpen = true;
+  const model: Model = {
+    id: 'withholding',
+    generate: async () => ({
+      content: [{ type: 'text', text: 'ok' }],
+      finishReason: isOpen ? 'stop' : 'refusal',
+    }),
+  };
+  const { agent, events } = build(model);
+  await agent.call('Hi', context);
+  isOpen = false;
+  for (const text of ['One', 'Two']) expect((await agent.call(text, context)).stopReason).toBe('refused');
+  expect((await agent.state(context))?.context.map(textOf)).toEqual(['Hi', 'ok', 'One', 'ok', 'Two', 'ok']);
+  expect(events.some(({ type }) => type === 'message.set_aside')).toBe(false);
+});
+
+it('does not set a summary aside, and names the first reason', async () => {
+  const asked: (readonly Message[])[] = [];
+  const model: Model = {
+    id: 'strict',
+    async generate({ messages }) {
+      asked.push(messages);
+      if (JSON.stringify(messages).includes(POISON))
+        throw new ModelError(`Refused ${asked.length}.`, { status: 400 });
+      return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+    },
+  };
+  const { agent, events } = build(model);
+  await agent.updateState(context, (state) => {
+    const summary = userMessage('All so far', { kind: 'summary' });
+    const answer = assistantMessage([{ type: 'text', text: 'Yes.' }]);
+    state.contextMutable().push(summary, userMessage(POISON), answer);
+  });
+  expect((await agent.call('Hello?', context)).text).toBe('ok');
+  expect(asked.length).toBeGreaterThan(2);
+  expect(asked.at(-1)?.map(textOf)).toContain('All so far');
+  expect(events.find(({ type }) => type === 'warning')).toMatchObject({
+    message: expect.stringMatching(/which is set aside: Refused 1\.$/),
+  });
+});
+
+it('sets nothing aside of a message whose call is continued', async () => {
+  const { agent, events } = build(strict(500));
+  await agent.call('Hi', context);
+  await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
+  await expect(agent.resume(context)).rejects.toThrow('The provider refuses it.');
+  expect(events.some(({ type }) => type === 'message.set_aside')).toBe(false);
+  expect((await agent.state(context))?.context.map(textOf)).toContain(POISON);
+});
+
 it('asks once more without what only another account can read, and keeps that', async () => {
   let refusals = 0;
   const model: Model = {

@@ -70,6 +70,19 @@ it('gives distinct ids to repeated calls, also after the conversation was rewrit
   expect(of(view, [])).toEqual([]);
 });
 
+it('writes files for the model that reads them, also in reminders and after a change of the model', () => {
+  const view = new RequestView();
+  const file = userMessage([
+    { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } },
+  ]);
+  const blind: Model = { ...model, accepts: () => false };
+  const typesFor = (reader: Model) =>
+    view.of([file], [file], reader, () => {}).flatMap(({ content }) => content.map(({ type }) => type));
+  expect(typesFor(model)).toEqual(['file', 'file']);
+  expect(typesFor(blind)).toEqual(['text', 'text']);
+  expect(typesFor(model)).toEqual(['file', 'file']);
+});
+
 it('refuses an invalid message at its place, in the conversation and in the reminders', () => {
   const view = new RequestView();
   const broken = { role: 'user' } as Message;
