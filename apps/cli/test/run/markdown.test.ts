@@ -15,13 +15,13 @@ it.each([
 });
 
 it('leaves code in fences as it is', () => {
-  const lines = ['```ts', 'const a = `**b**`;', '~~~', '```', '**b**'];
+  const lines = ['```ts', 'const a = `**b**`;', '~~~', '  ```', '**b**'];
   const format = markdownLines(named);
   expect(lines.map((line) => format(line))).toEqual([
     '<cyan>```ts</>',
     '<cyan>const a = `**b**`;</>',
     '<cyan>~~~</>',
-    '<cyan>```</>',
+    '<cyan>  ```</>',
     '<bold>b</>',
   ]);
 });

@@ -187,6 +187,28 @@ it('checks inputs against a slow schema within a limit, once each, and other wor
   expect(new Set(checks.map((each) => each.turns)).size).toBeGreaterThan(checks.length / 2);
 });
 
+it('checks an invalid input once, also with an asynchronous schema', async () => {
+  const checked: string[] = [];
+  const tool = defineTool({ name: 'slow', description: '', input: { type: 'object' }, execute: () => 'ran' });
+  const parse = async (input: JsonValue) => {
+    const { a } = input as { readonly a: string };
+    checked.push(a);
+    if (a.startsWith('bad')) throw new Error(a);
+    return input;
+  };
+  const inputs = ['good', 'bad 1', 'good', 'bad 2'];
+  const toolCalls = inputs.map((a, at) => ({ id: `c${at}`, name: 'slow', input: { a } }));
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([{ toolCalls }, { text: 'ok' }]))
+    .tools({ ...tool, parse })
+    .workspace(scratch())
+    .build();
+  const { messages } = await agent.call('Go', context);
+  const results = messages.flatMap(toolResultsOf).map(({ output }) => textOf(output));
+  expect(results).toEqual(['ran', expect.stringContaining('bad 1'), 'ran', expect.stringContaining('bad 2')]);
+  expect(checked.filter((a) => a.startsWith('bad'))).toEqual(['bad 1', 'bad 2']);
+});
+
 it('takes a reason that nobody knows for an end, with a warning', async () => {
   const answer = {
     content: [{ type: 'text', text: 'Well' }],
