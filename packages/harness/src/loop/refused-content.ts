@@ -137,7 +137,9 @@ export class RefusedContent {
 
   /** Restores everything, because no attempt has succeeded. */
   restore(): void {
-    this.#replace((message) => this.#changed.get(message.id)?.before ?? message);
+    const context = this.#call.scope.state.contextMutable();
+    for (const [index, message] of context.entries())
+      context[index] = this.#changed.get(message.id)?.before ?? message;
     this.#changed.clear();
   }
 
@@ -157,11 +159,6 @@ export class RefusedContent {
     );
     const message = `${id} refused a request, and took it without ${named}, which is set aside: ${this.#reason}`;
     this.#call.emit({ type: 'warning', source: id, message });
-  }
-
-  #replace(change: (message: Message) => Message): void {
-    const context = this.#call.scope.state.contextMutable();
-    for (const [index, message] of context.entries()) context[index] = change(message);
   }
 }
 
