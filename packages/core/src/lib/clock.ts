@@ -37,13 +37,13 @@ export const systemClock: Clock = {
     }),
 };
 
-let told = { at: 0, text: '' };
+let last = { at: 0, text: '' };
 
 /** Returns the current time in ISO format. Formats each millisecond once. */
 export function timestamp(): string {
   const at = Date.now();
-  if (at !== told.at) told = { at, text: new Date(at).toISOString() };
-  return told.text;
+  if (at !== last.at) last = { at, text: new Date(at).toISOString() };
+  return last.text;
 }
 
 /** A monotonic clock for measuring durations. */
