@@ -133,7 +133,7 @@ const NO_WORD = /[^\p{L}\p{N}\p{M}_@+-]+/u;
 const EXPANDED = /[*?[{$`]/;
 /** Matches addresses, and variables that are whole words: none of them is a part of a file's name. */
 const WHOLE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/\S+)/g;
-/** Folders that change in each run, and that only their name stands for. */
+/** Folders that change in each run. Trust is bound to their files only if an entry has the folder's name, not by a pattern. */
 const NOT_EXPANDED = new Set(['.git', 'node_modules', STORAGE]);
 /** Matches files that programs run. Of a named folder, all others may change: they may be what the agent works on. */
 const PROGRAM = /\.(?:[cm]?[jt]sx?|py|(?:ba|z)?sh|rb|pl|php|ps1|bat|cmd)$|^(?:Make|Rake|Just)file$/;
