@@ -53,20 +53,6 @@ function busyAgent(sizes: readonly number[]) {
 }
 
 describe(`${ROUNDS} tool rounds through a window of ${WINDOW} tokens`, () => {
-  it('logs everything in the order of time, summaries too', async () => {
-    const { agent } = busyAgent(Array.from({ length: ROUNDS }, () => 300));
-    await agent.call('Look at everything, sixty times', context);
-    const times: string[] = [];
-    const kinds = new Set<string | undefined>();
-    for await (const { createdAt, kind } of agent.log(context).read()) {
-      times.push(createdAt);
-      kinds.add(kind);
-    }
-    expect(kinds).toContain('summary');
-    expect(times).toEqual(times.toSorted());
-    await agent.close();
-  });
-
   it('never sends a request above it, with every call paired with its result', async () => {
     const { agent, model } = busyAgent(
       Array.from({ length: ROUNDS }, (_, index) => 100 + ((index * 137) % 700)),
