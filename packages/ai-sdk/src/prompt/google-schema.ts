@@ -5,7 +5,8 @@ const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/;
 /** Keywords whose values have names of the user's as keys. */
 const NAMED = ['properties', '$defs', 'definitions'];
 
-const FORMAT = /^(?:date-time|enum|float|double|int32|int64)$/;
+/** Matches a type and a format that Google accepts for it. */
+const FORMAT = /^(?:string (?:date-time|enum)|number (?:float|double)|integer (?:int32|int64))$/;
 
 type Fields = { $ref?: unknown; type?: unknown; enum?: unknown; const?: unknown; format?: unknown };
 
@@ -27,7 +28,7 @@ export function googleSchema(schema: JsonObject): JsonObject {
       if (isObject(target) && !open.has(target)) visit(target);
       else delete fields.$ref;
     }
-    if (!FORMAT.test(String(fields.format))) delete fields.format;
+    if (!FORMAT.test(`${fields.type} ${fields.format}`)) delete fields.format;
     if (!isOfOneType(fields)) {
       delete fields.enum;
       delete fields.const;

@@ -51,12 +51,21 @@ it('leaves out formats and values that Google rejects', () => {
     googleSchema({
       properties: {
         address: { type: 'string', format: 'uri' },
+        large: { type: 'string', format: 'int64' },
+        count: { type: 'integer', format: 'int64' },
         time,
         format: { type: 'string' },
         choice: { type: 'string', enum: ['', 'a'] },
       },
     }),
   ).toEqual({
-    properties: { address: { type: 'string' }, time, format: { type: 'string' }, choice: { type: 'string' } },
+    properties: {
+      address: { type: 'string' },
+      large: { type: 'string' },
+      count: { type: 'integer', format: 'int64' },
+      time,
+      format: { type: 'string' },
+      choice: { type: 'string' },
+    },
   });
 });
