@@ -136,7 +136,88 @@ describe('a pass', () => {
     expect((await scheduler.maintain(scope)).failures).toEqual([]);
     await workspace.write(`${plain}MEMORY.md`, '- copied\n');
     expect((await scheduler.maintain(scope)).failures).toEqual(unread);
-    expect((await scheduler.maintain()).failures).toEqual(unread);
+    expect(await scheduler.maintain()).toMatchObject({ scopes: 1, failures: unread });
+  });
+
+  it('flushes what nobody has used for ten minutes, by any clock, and only once', async () => {
+    const workspace = await testWorkspace();
+    for (const [sessionId, minutes] of [
+      ['used', -9],
+      ['idle', -11],
+      ['ahead', 11],
+    ] as const) {
+      await logSession(workspace, { ...alice, sessionId }, [userMessage('Hi')]);
+      const time = new Date(now + minutes * 60_000);
+      await utimes(join(workspace.root, `${prefix}sessions/${sessionId}.log.jsonl`), time, time);
+    }
+    const { scheduler, model } = setUp(workspace, { model: modelOf(() => 'NO_REPLY') });
+    await scheduler.maintain();
+    expect(model.prompts).toHaveLength(2);
+    await scheduler.maintain();
+    expect(model.prompts).toHaveLength(2);
+  });
+
+  it('deletes an old log once it was read, and keeps no memory of private sessions', async () => {
+    const workspace = await testWorkspace();
+    for (const [place, owner] of [
+      [prefix, alice],
+      ['', {}],
+    ] as const) {
+      await workspace.write(`${place}memory/2026-01-01.md`, '- fact-1\n');
+      await logSession(workspace, { ...owner, sessionId: 'old' }, [userMessage('long ago')]);
+      await utimes(join(workspace.root, `${place}sessions/old.log.jsonl`), new Date(0), new Date(0));
+    }
+    let isDown = true;
+    const model = modelOf((prompt) => {
+      if (isDown) throw new Error('down');
+      return prompt.includes('<transcript>') ? 'NO_REPLY' : 'ADD n1: fact-1';
+    });
+    const { scheduler } = setUp(workspace, { model, withoutUser: 'private' });
+    expect(await scheduler.maintain()).toMatchObject({ scopes: 2, pruned: 1, consolidated: 0 });
+    expect(await workspace.stat('sessions/old.log.jsonl')).toBeUndefined();
+    expect(model.prompts).toHaveLength(2);
+    isDown = false;
+    expect(await scheduler.maintain()).toMatchObject({ pruned: 1, consolidated: 1, failures: [] });
+    expect(await workspace.stat('memory/2026-01-01.md')).toBeDefined();
+  });
+
+  it('asks no model where flushes and merges are off, and deletes an old log unread', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}memory/2026-05-30.md`, '- fact-1\n');
+    await logSession(workspace, { ...alice, sessionId: 'old' }, [userMessage('long ago')]);
+    await utimes(join(workspace.root, `${prefix}sessions/old.log.jsonl`), new Date(0), new Date(0));
+    const { scheduler, model } = setUp(workspace, { flush: 'never', consolidate: false });
+    expect(await scheduler.maintain()).toMatchObject({
+      flushed: 0,
+      consolidated: 0,
+      pruned: 1,
+      failures: [],
+    });
+    expect(model.prompts).toEqual([]);
+  });
+
+  it('begins nothing more once it is closed', async () => {
+    const workspace = await testWorkspace();
+    for (const userId of ['a', 'b']) {
+      await workspace.write(`users/${userId}/memory/2026-05-30.md`, '- fact-1\n');
+      for (const sessionId of ['one', 'two']) {
+        await logSession(workspace, { userId, sessionId }, [userMessage('Hi')]);
+        const log = join(workspace.root, `users/${userId}/sessions/${sessionId}.log.jsonl`);
+        await utimes(log, new Date(now - HOUR), new Date(now - HOUR));
+      }
+    }
+    const model = modelOf(() => {
+      void scheduler.close();
+      return 'NO_REPLY';
+    });
+    const { scheduler } = setUp(workspace, { model });
+    const { scopes, failures } = await scheduler.maintain();
+    expect(model.prompts).toHaveLength(1);
+    expect(scopes).toBe(1);
+    expect(failures).toEqual([
+      expect.stringMatching(/^session "\w+" of users\/a\/: .* aborted/),
+      'it was stopped',
+    ]);
   });
 
   it('leaves a place to another process that is maintaining it', async () => {
