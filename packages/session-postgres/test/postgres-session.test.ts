@@ -117,6 +117,24 @@ describe('PostgresSession', () => {
     expect((await store.load(key))?.messages).toHaveLength(5);
   });
 
+  it('commits to two tables by one connection, and where another client has prepared its statement', async () => {
+    const namesIn = async (pool: Pool) =>
+      (await pool.query('SELECT name FROM pg_prepared_statements')).rows.map(({ name }) => String(name));
+    const change = (version: number) => ({
+      ...{ expectedVersion: version, head: {}, keep: version },
+      append: [userMessage('Hi')],
+    });
+    const pool = poolOf({ max: 1 });
+    for (const store of [await fresh(pool), await fresh(pool)])
+      for (const version of [0, 1]) await commitAt(store, key, change(version));
+    const names = await namesIn(pool);
+    expect(names).toHaveLength(2);
+    const other = poolOf({ max: 1 });
+    for (const name of names) await other.query(`PREPARE "${name}" AS SELECT 1`);
+    expect(await commitAt(new PostgresSession({ pool: other, table }), key, change(2))).toBe(3);
+    expect(await namesIn(other)).toEqual(names);
+  });
+
   it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
     'a commit at whose statement the connection breaks (%s) is made once',
     async (sever) => {
