@@ -26,7 +26,7 @@ export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from
 export { callable, formatPath, fromClient, having, parseWith } from './config/parse.js';
 export { isRefused, mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
 export type { WordError } from './errors/client-error.js';
-export type { Issue } from './errors/invalid-input-error.js';
+export { type Issue, readableIssues } from './errors/invalid-input-error.js';
 export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';
 export type { WorkspaceErrorCode } from './errors/workspace-error.js';

@@ -123,7 +123,10 @@ function convert(value: unknown, schemas: readonly JsonObject[], path: string, i
     if (named.length === 0) return [key, convert(item, open, at, issues)];
     if (key.startsWith('//')) issues.push({ path: '', message: `${COMMENT} Found: ${headOf(key, 60)}` });
     else if (/[A-Z]/.test(key))
-      issues.push({ path: at, message: `unknown key; files write ${toSnakeCase(key)}` });
+      issues.push({
+        path: at,
+        message: `unknown key; files write ${toSnakeCase(key).replaceAll(/\s/g, '_')}`,
+      });
     const camel = toCamel(key);
     const inner = named.flatMap(({ [camel]: schema }) => (isObject(schema) ? [schema] : []));
     return [camel, convert(item, inner, at, issues)];

@@ -1,3 +1,4 @@
+import { headOf, tailOf } from '../lib/text.js';
 import { XError } from './x-error.js';
 
 /** One problem with a value: its path and a message. */
@@ -24,13 +25,35 @@ export class InvalidInputError extends XError {
     issues: readonly Issue[],
     options: { cause?: unknown; remedy?: string | undefined; isFromClient?: boolean | undefined } = {},
   ) {
-    const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message));
+    const shown = readableIssues(issues);
+    const list = shown.map(({ path, message }) => (path ? `${path}: ${message}` : message));
     const remedy = options.remedy ? ` ${options.remedy}` : '';
     const said = list.join('; ').replace(/[.?!]?$/, (end) => end || '.');
     const message = `Invalid ${subject}: ${said}${remedy}`;
     const { cause, isFromClient } = options;
     super('invalid_input', message, { cause, clientMessage: isFromClient ? message : undefined });
     this.subject = subject;
-    this.issues = issues;
+    this.issues = shown;
   }
+}
+
+/** Maximum lengths in UTF-16 units, because both may contain a key or a value of any length. */
+const MOST_PATH = 200;
+const MOST_MESSAGE = 2_000;
+/** Matches control characters and invisible ones, except line breaks and tabs, and the joiners of scripts and emoji. */
+const UNSEEN =
+  /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Shortens the paths and messages of issues, and escapes invisible characters, which could forge or hide text of a log. */
+export function readableIssues(issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, message }) => ({
+    path: readable(path, MOST_PATH).replaceAll(/\s/g, ' '),
+    message: readable(message, MOST_MESSAGE),
+  }));
+}
+
+function readable(text: string, most: number): string {
+  const isLong = text.length > most;
+  const short = isLong ? `${headOf(text, most / 2)} … ${tailOf(text, most / 2)}` : text;
+  return short.replaceAll(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

@@ -67,11 +67,10 @@ export function nearNames(name: string, known: Iterable<string>, beginning = fal
   const most = Math.min(2, Math.floor((wanted.length + 1) / 4));
   return [...known]
     .map((candidate) => {
-      const compared = candidate.toLowerCase();
-      return {
-        candidate,
-        distance: editDistance(wanted, beginning ? compared.slice(0, wanted.length) : compared),
-      };
+      const compared = candidate.toLowerCase().slice(0, beginning ? wanted.length : undefined);
+      // The distance is at least the difference in length, and costs the product of both.
+      const isFar = Math.abs(compared.length - wanted.length) > most;
+      return { candidate, distance: isFar ? Number.POSITIVE_INFINITY : editDistance(wanted, compared) };
     })
     .filter(({ distance }) => distance <= most)
     .sort((left, right) => left.distance - right.distance)

@@ -73,6 +73,31 @@ describe('parseWith', () => {
     ]);
   });
 
+  test.each([
+    ['k'.repeat(1_000_000), /^k{100} … k{100}$/],
+    ['limt\u001b[2J\u202e\nB', /^limt\\u\{1b\}\[2J\\u\{202e\} B$/],
+  ])(
+    'bounds a key, and spells out what is not seen in it',
+    (key, path) => {
+      // Comparing the long key with each of these would take longer than a test may.
+      const keys = Array.from({ length: 500 }, (_, index) => [`setting${index}`, z.string().optional()]);
+      const error = errorOf(() =>
+        parseWith(z.strictObject(Object.fromEntries(keys)), { [key]: 1 }, 'Options'),
+      );
+      expect(InvalidInputError.isInstance(error) && error.issues[0]?.path).toMatch(path);
+      expect(error.message.length).toBeLessThan(1_000);
+    },
+    10_000,
+  );
+
+  test('bounds a value that a message quotes, and keeps its end', () => {
+    const { message } = new InvalidInputError('Options', [
+      { path: '', message: `has ${'v\u0007'.repeat(500_000)}; delete it` },
+    ]);
+    expect(message.length).toBeLessThan(8_000);
+    expect(message).toMatch(/^Invalid Options: has v\\u\{7\}.* … .*; delete it\.$/);
+  });
+
   test('ends with the remedy', () => {
     const error = errorOf(() => parseWith(schema, 5, 'Options', 'See the guide.'));
     expect(error.message).toMatch(/^Invalid Options: Invalid input: expected object.*\. See the guide\.$/);

@@ -1,5 +1,5 @@
 import { InvalidInputError, XError } from '@x/core';
-import { errorText, type Issue } from '@x/core/internal';
+import { errorText, type Issue, readableIssues } from '@x/core/internal';
 
 /**
  * The agent cannot be built: a part is missing or invalid, or parts do not fit together.
@@ -12,11 +12,12 @@ export class HarnessConfigError extends XError {
   readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[], options: { cause?: unknown } = {}) {
-    const list = issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
+    const shown = readableIssues(issues);
+    const list = shown.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     super('invalid_config', `The agent cannot be built: ${list}`, {
       cause: options.cause,
     });
-    this.issues = issues;
+    this.issues = shown;
   }
 }
 
