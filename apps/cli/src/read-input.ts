@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { errorText } from '@x/core/internal';
+import { InvalidInputError } from '@x/core';
+import { errorText, refuseDepth } from '@x/core/internal';
 import { type Document, parseDocument } from 'yaml';
 import { UsageError } from './command.js';
 
@@ -14,9 +15,23 @@ export async function readInput(file: string): Promise<string> {
   }
 }
 
-/** Parses a YAML or JSON file. @throws {UsageError} with the position if it is not valid. */
+/**
+ * Parses a YAML or JSON file.
+ *
+ * @throws {UsageError} with the position if it is not valid.
+ * @throws {InvalidInputError} if its aliases cannot be resolved, are too many, or contain themselves.
+ */
 export async function readYaml(file: string): Promise<unknown> {
-  return (await readDocument(file)).toJS({ maxAliasCount: 100 });
+  const document = await readDocument(file);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (cause) {
+    const message = `is not valid YAML: ${errorText(cause)}`;
+    throw new InvalidInputError(file, [{ path: '', message }], { cause });
+  }
+  refuseDepth(value, file);
+  return value;
 }
 
 /** Parses a YAML or JSON file including its comments, so that it can be written again. */

@@ -22,7 +22,13 @@ export {
 } from './agent/compaction-cost.js';
 export { OpenToolCalls, withoutOpenCalls } from './agent/open-tool-calls.js';
 export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
-export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';
+export {
+  type FileCapability,
+  fileCapability,
+  fileJsonSchema,
+  refuseDepth,
+  toSnakeCase,
+} from './config/file-config.js';
 export { callable, formatPath, fromClient, having, parseWith } from './config/parse.js';
 export { isRefused, mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
 export type { WordError } from './errors/client-error.js';

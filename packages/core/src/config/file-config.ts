@@ -100,10 +100,22 @@ export function toSnakeCase(name: string): string {
  *   alone, so that no key can be there twice.
  */
 function withCamelKeys(value: unknown, schema: JsonObject, subject: string): unknown {
+  refuseDepth(value, subject);
   const issues: Issue[] = [];
   const converted = convert(value, [schema], '', issues);
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
   return converted;
+}
+
+/** Maximum levels of a configuration. Some thousands would overflow the stack of what reads it. */
+const MOST_LEVELS = 1_000;
+
+/** @throws {InvalidInputError} if a value is nested more than 1 000 levels deep, or contains itself. */
+export function refuseDepth(value: unknown, subject: string, levels = MOST_LEVELS): void {
+  if (typeof value !== 'object' || value === null) return;
+  const message = `is nested more than ${MOST_LEVELS} levels deep, or contains itself`;
+  if (levels === 0) throw new InvalidInputError(subject, [{ path: '', message }]);
+  for (const inner of Object.values(value)) refuseDepth(inner, subject, levels - 1);
 }
 
 /** JSON has no comments: read as YAML, one becomes a part of the next key. */

@@ -34,6 +34,14 @@ describe('a configuration file', () => {
     expect(issues.find((issue) => issue.path === path)?.message).toContain(message);
   });
 
+  it.each(['deep', 'cyclic'])('refuses a %s value in place of overflowing the stack', (kind) => {
+    const end: unknown[] = [];
+    const value = Array.from({ length: 20_000 }).reduce<unknown>((inner) => [inner], end);
+    if (kind === 'cyclic') end.push(end, end);
+    const read = () => parseFileConfig(schema, { keep_messages: kind === 'deep' ? value : end }, 'a.yaml');
+    expect(read).toThrow('Invalid a.yaml: is nested more than 1000 levels deep, or contains itself.');
+  });
+
   it('has a JSON Schema with the same keys', () => {
     const json = fileJsonSchema(schema);
     expect(json).toMatchObject({

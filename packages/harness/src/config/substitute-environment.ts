@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@x/core';
-import { formatPath, type Issue } from '@x/core/internal';
+import { formatPath, type Issue, refuseDepth } from '@x/core/internal';
 
 /** Matches `${NAME}`, `${NAME:-default}`, and `$${` for a literal `${`. */
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
@@ -15,6 +15,7 @@ export function substituteEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   subject: string,
 ): unknown {
+  refuseDepth(value, subject);
   const issues: Issue[] = [];
   const substituted = substitute(value, [], environment, issues);
   if (issues.length > 0) throw new InvalidInputError(subject, issues);

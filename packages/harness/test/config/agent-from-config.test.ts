@@ -107,6 +107,13 @@ describe('an agent in a file', () => {
     });
   });
 
+  it.each(['features', 'mcp_servers'])('refuses %s of thousands of levels', (key) => {
+    const deep = Array.from({ length: 20_000 }).reduce<unknown>((a) => ({ a }), 1);
+    expect(() => parseAgentConfig({ model: 'm', [key]: deep })).toThrow(
+      /^Invalid agent configuration: is nested more than/,
+    );
+  });
+
   it('puts permissions outermost', () => {
     const { capabilities } = parseAgentConfig({
       model: 'm',
