@@ -15,18 +15,21 @@ interface HintedPattern extends SecretPattern {
   readonly hints: readonly string[];
 }
 
-/** Names of settings whose value is a password, which may look like any word. */
-const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
-const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
+/** The environment or the age of a secret, after its name. Other words, as in `token_count`, name something else. */
+const OWNER =
+  '(?:[_-](?:prod(?:uction)?|dev(?:elopment)?|stag(?:e|ing)|test(?:ing)?|qa|uat|live|local|old|new|backup))?';
+/** Names of settings whose value is a password, which may look like any word. `tests_pass` counts tests. */
+const PASSWORDS = `(?:pass(?:word|wd|phrase)|pwd|(?<![a-z])(?:db|database|mysql|pg|postgres|redis|smtp|mail|ftp|ssh|ldap|proxy|user|admin|root)[_-]pass)${OWNER}`;
+const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd', '_pa', '-pa'];
 /** Names of settings whose value is another secret. In assignments without quotes, the value must contain a digit. */
 const KEYS =
-  'secret(?:[_-]?(?:access[_-]?)?key(?:[_-]base)?)?|(?:api|access|private|account|encryption|master|signing)[_-]?key|' +
+  '(?:secret(?:[_-]?(?:access[_-]?)?key(?:[_-]base)?)?|(?:api|access|private|account|encryption|master|signing)[_-]?key|' +
   // A pagination token is not a secret, and pagination fails if it is redacted.
-  '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
+  `(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?)${OWNER}`;
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
-const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');
-/** Names that count only in upper case with underscores, because `tests_pass` counts tests. */
-const VARIABLE = /^[A-Z][A-Z0-9_]*_(?:PASS|AUTH)$/;
+/** Names that count only in upper case with underscores. */
+const VARIABLES = `(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)${OWNER.toUpperCase()}`;
+const [NAMED, VARIABLE] = [new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i'), new RegExp(`^${VARIABLES}$`)];
 
 /** Values after such a name that are not secrets: types, placeholders, references. */
 const HARMLESS =
@@ -40,8 +43,9 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'private-key',
     hints: ['y--', 'k--'],
+    // Without an end, lines of any length that repeat what precedes the beginning, such as `> `, or that are numbered.
     pattern:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}[A-Za-z0-9+/=\s\\]{0,16384}(?:[^\n]{0,100}?[A-Za-z0-9+/=]{24,200}\s{0,4}){0,400})/g,
+      /-----BEGIN(?:(?<=^(?<prefix>[^\n]{0,100})-----BEGIN)|) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}(?:\r?\n(?:\k<prefix>|[^A-Za-z\n]{0,40})[A-Za-z0-9+/=]{1,200}[ \t\r]{0,4}(?=\n|$)){0,400}[A-Za-z0-9+/=\s\\]{0,16384}(?:[^\n]{0,100}?[A-Za-z0-9+/=]{24,200}\s{0,4}){0,400})/gm,
   },
   {
     kind: 'jwt',
@@ -124,12 +128,12 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'secret',
     hints: ['_pa', '_au'],
-    pattern: /(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)=["']?(?<secret>[^\s"'[$]{3,500})/g,
+    pattern: new RegExp(`${VARIABLES}=["']?(?<secret>[^\\s"'[$]{3,500})`, 'g'),
   },
   {
     // Long options of any program.
     kind: 'secret',
-    hints: [...PASSWORD_HINTS, ...KEY_HINTS, '-pa', '-au'],
+    hints: [...PASSWORD_HINTS, ...KEY_HINTS, '-au'],
     pattern: new RegExp(
       `(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:${PASSWORDS}|pass|${KEYS}|auth)[ \\t]{1,3}(?!-)["']?(?<secret>[^\\s"'[]{3,500})`,
       'gi',
@@ -156,7 +160,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
   {
     kind: 'secret',
-    hints: ['rd>', 'wd>', 'et>', 'ey>', 'en>', 'se>'],
+    hints: [...PASSWORD_HINTS, ...KEY_HINTS],
     pattern: new RegExp(
       `<(?:[\\w.-]{0,40}:)?(?:${PASSWORDS}|${KEYS})>(?!\\[redacted:)(?<secret>[^<]{1,500})<`,
       'gi',
