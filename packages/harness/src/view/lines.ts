@@ -35,7 +35,8 @@ export function plainLines(text: string): readonly RenderedLine[] {
 }
 
 /**
- * Compares two texts line by line. Shows two unchanged lines before and after each change.
+ * Compares two texts line by line. Shows two unchanged lines before and after each change. Where the texts differ in their line ends,
+ * `\u{d}` is a carriage return at the end of a line, and `\u{a}` the line break at the end of only one text.
  *
  * @example
  * ```ts
@@ -45,7 +46,8 @@ export function plainLines(text: string): readonly RenderedLine[] {
  * ```
  */
 export function renderDiff(before: string, after: string): readonly RenderedLine[] {
-  const all = changes(linesOf(before), linesOf(after));
+  const [old = [], now = []] = withLineEnds([before, after]).map(linesOf);
+  const all = changes(old, now);
   const near = new Set<number>();
   for (const [index, { mark }] of all.entries())
     if (mark !== '') for (let at = index - AROUND; at <= index + AROUND; at++) near.add(at);
@@ -66,6 +68,16 @@ export function renderDiff(before: string, after: string): readonly RenderedLine
   }
   close();
   return lines;
+}
+
+/** Spells out the line ends in which texts differ, so that a change of them is a change of a line. */
+function withLineEnds(texts: readonly string[]): readonly string[] {
+  const ends = new Set(texts.flatMap((text) => text.match(/\r?\n/g) ?? []));
+  const isEnded = new Set(texts.filter(Boolean).map((text) => text.endsWith('\n')));
+  return texts.map((text) => {
+    const spelled = isEnded.size > 1 ? text.replace(/\n$/, '\\u{a}') : text;
+    return ends.size > 1 ? spelled.replaceAll('\r\n', '\\u{d}\n') : spelled;
+  });
 }
 
 /** Marks each line of two texts as removed, added or kept, in order. */

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RenderedLine, renderDiff, renderResult } from '../../src/view/index.js';
 
-const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 60 }).map((lines) => lines.join('\n'));
+const text = fc
+  .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 60 })
+  .map((lines) => lines.map((line) => `${line}\n`).join(''));
 const linesOf = (whole: string) => (whole === '' ? [] : whole.replace(/\n$/, '').split('\n'));
 const of = (lines: readonly RenderedLine[], mark: string) =>
   lines.filter((line) => line.mark === mark).map((line) => line.text);
@@ -56,6 +58,30 @@ describe('a diff', () => {
       { mark: '+', text: 'a' },
       { mark: '+', text: '\\u{202e}b' },
     ]);
+  });
+
+  it.each([
+    ['a\r\n', 'a\n', ['a\\u{d}'], ['a']],
+    ['a\n', 'a', ['a\\u{a}'], ['a']],
+    ['a', 'a\nb\n', [], ['b\\u{a}']],
+    ['a\nb\r\n', 'a\nc\r\n', ['b\\u{d}'], ['c\\u{d}']],
+    ['a\r\nb\r\n', 'a\r\nc\r\n', ['b'], ['c']],
+    ['', 'a\r\n', [], ['a']],
+    ['a', 'b', ['a'], ['b']],
+  ])('spells out line ends in which %j and %j differ', (before, after, removed, added) => {
+    const lines = renderDiff(before, after);
+    expect([of(lines, '-'), of(lines, '+')]).toEqual([removed, added]);
+  });
+
+  it('shows a change of every two texts that differ', () => {
+    const any = fc.array(fc.constantFrom('a', 'b', '\n', '\r\n', '\r')).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(any, any, (before, after) => {
+        const changed = renderDiff(before, after).some(({ mark }) => mark === '+' || mark === '-');
+        expect(changed).toBe(before !== after);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   it('shows 8 removed lines of a long file, and all that stands there then', () => {
