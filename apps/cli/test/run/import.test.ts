@@ -167,3 +167,18 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect(again.stderr).toContain('There is a session theirs');
   expect((await x(['sessions', 'import', file, '-w', 'files', '--session', 'other'])).status).toBe(0);
 });
+
+it('takes no permissions over from a file, and says so', async () => {
+  const permissionContext = { mode: 'bypass', allow: [{ tool: 'write_file' }] };
+  const state = { schemaVersion: 1, sessionId: 'theirs', permissionContext, context: [] };
+  const file = join(place.directory, 'theirs.jsonl');
+  writeFileSync(file, jsonl([{ type: 'state', key: { sessionId: 'theirs', agentId: 'mine' }, state }]));
+  const imported = await x(['sessions', 'import', file, '-w', 'files']);
+  expect(imported.stdout, imported.stderr).toContain('Imported theirs (mine), without its permissions.');
+  const exported = await x(['sessions', 'export', 'theirs', '-w', 'files', '-a', 'mine']);
+  expect(JSON.parse(exported.stdout.split('\n')[0] ?? '').state.permissionContext).toEqual({
+    allow: [],
+    deny: [],
+    ask: [],
+  });
+});

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { AgentState, type Message, SessionConflictError, SessionKey, type SessionKeyParts } from '@x/core';
 import { operationOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
@@ -27,7 +28,7 @@ export const importSession = command({
     ...identityOptions,
   },
   summary:
-    'Stores the session of an exported file, or of a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run goes on with its work. Calls of tools that have a counterpart here become calls of that one. An existing session stays. - for standard input.',
+    'Stores the session of an exported file, or of a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run goes on with its work. Calls of tools that have a counterpart here become calls of that one. An existing session stays. Permissions of an exported file are not taken over. - for standard input.',
   examples: [
     'x sessions import s-001.jsonl --redis redis://localhost',
     'x sessions import ~/.claude/projects/my-app/0b9f.jsonl && x run -c',
@@ -72,7 +73,11 @@ function exportedIn(text: string) {
   const { type, key, state } = parsed(first);
   if (type !== 'state') return undefined;
   const log = lines.map((line) => parsed(line).message as Message);
-  return { parts: key as SessionKeyParts, state: AgentState.fromJSON(state), log, about: '' };
+  const { permissionContext, ...rest } = Object(state);
+  // Anybody can write such a file, and its mode and rules would let tools run without a question.
+  const own = AgentState.fromJSON(rest);
+  const isNew = isDeepStrictEqual(permissionContext ?? own.permissionContext, own.permissionContext);
+  return { parts: key as SessionKeyParts, state: own, log, about: isNew ? '' : ', without its permissions' };
 }
 
 function parsed(line: string): Readonly<Record<string, unknown>> {
