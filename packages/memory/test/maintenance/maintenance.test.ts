@@ -1,6 +1,6 @@
 import { utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { userMessage } from '@x/core';
+import { userMessage, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MemoryIndex, MemoryService } from '../../src/index.js';
 import type { MemoryServiceOptions } from '../../src/settings.js';
@@ -106,6 +106,30 @@ describe('a pass', () => {
       'fact-2',
       'fact-3',
     ]);
+  });
+
+  it('keeps a note to which something is added while it is archived', async () => {
+    const workspace = await testWorkspace();
+    const old = `${prefix}memory/2026-01-01.md`;
+    const { append } = workspace;
+    await workspace.write(old, '- fact-1\n');
+    const added = vi.spyOn(workspace, 'append').mockImplementation(async (path, text) => {
+      await append.call(workspace, path, text);
+      if (path.includes('/archive/')) await append.call(workspace, old, '- fact-2\n');
+    });
+    const { scheduler } = setUp(workspace);
+    await scheduler.maintain(alice);
+    expect(await read(workspace, old)).toBe('- fact-1\n- fact-2\n');
+    added.mockRestore();
+  });
+
+  it('fails where a place cannot be read', async () => {
+    const workspace = await testWorkspace();
+    const { scheduler } = setUp(workspace);
+    vi.spyOn(workspace, 'list').mockImplementation(() => {
+      throw new WorkspaceError('workspace_io', prefix, 'out of order');
+    });
+    await expect(scheduler.maintain(alice)).rejects.toThrow('out of order');
   });
 
   it('does for the others what fails for one, and leaves what is switched off', async () => {
