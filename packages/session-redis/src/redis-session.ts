@@ -54,7 +54,7 @@ import { addNameScript, deleteScript, loadScript, namesScript, outdatedScript } 
 import { asStoreError } from './store-error.js';
 
 const optionsSchema = backendSchema.extend({
-  /** Seconds after its last commit at which a session expires. Default 0: never. */
+  /** Sessions expire this many seconds after their last commit. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
 });
 
@@ -67,19 +67,20 @@ const FIELDS = ['state', 'head', 'format'];
 const LISTED = ['format', 'state', 'createdAt', 'description'];
 
 /**
- * Stores sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
+ * Stores sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only new messages.
  *
  * @example
  * ```ts
  * const store = new RedisSession({ client: new Redis('redis://localhost'), ttlSeconds: 30 * 86_400 });
  * ```
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export class RedisSession implements SessionStore {
+  /** Processes on all machines can use this store. */
   readonly reach = 'cluster';
   /**
-   * The leases of sessions. The fence grows with every lease of the session, even after a deletion. The fence is stored in a separate
-   * key, which is removed with the session by `delete`, or expires after `ttlSeconds`.
+   * The leases of sessions. Each lease has a fencing token (`fence`) that is larger than all earlier ones of the session. It is stored in a
+   * separate key, which `delete` removes with the session, or which expires after `ttlSeconds`.
    */
   readonly leases: SessionLeases;
   readonly #client: RedisClient;
@@ -104,7 +105,7 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) {
-        // Messages without a session are damage, even if no messages were requested.
+        // If messages exist without a session, the data is corrupt. Check this even if `last` is 0.
         const isNothing = last !== 0 || (await this.load(key, { last: 1 })) === undefined;
         return isNothing ? undefined : this.load(key, options);
       }
@@ -143,7 +144,7 @@ export class RedisSession implements SessionStore {
     // Clients can be configured to return numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
     if (outcome === 'format') checkStored(key, number);
-    if (outcome !== 'done') throw refusal(key, change, outcome, Number(number));
+    if (outcome !== 'done') throw errorOf(key, change, outcome, Number(number));
     return Number(number);
   }
 
@@ -156,8 +157,8 @@ export class RedisSession implements SessionStore {
   }
 
   /**
-   * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
-   * end.
+   * Lists the sessions within a scope, newest first. If a session is committed before it was listed, it moves to the front and is
+   * returned last.
    */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);
@@ -172,7 +173,7 @@ export class RedisSession implements SessionStore {
         const page: (ListedSession | UnreadableSession)[] = [];
         last = undefined;
         while (page.length < count) {
-          const found = await take(entries, count - page.length, scope);
+          const found = await takeEntries(entries, count - page.length, scope);
           if (found.length === 0) break;
           const described = await Promise.all(found.map((entry) => this.#describe(entry)));
           for (const [index, session] of described.entries()) {
@@ -232,7 +233,7 @@ export class RedisSession implements SessionStore {
   ): Promise<[fields: unknown[], messages: unknown[]]> {
     // To read no messages, use an empty range.
     const [from, to] = last === 0 ? [1, 0] : [last === undefined ? 0 : -last, -1];
-    // While a slot moves, commands may be redirected separately, so that they run out of order.
+    // While a slot moves, commands of one pipeline may be redirected one by one and run out of order.
     if (this.#client.isCluster !== false) {
       const reply = await this.#run(loadScript, [session, messages], [String(from), String(to), ...FIELDS]);
       return reply as [unknown[], unknown[]];
@@ -267,7 +268,7 @@ export class RedisSession implements SessionStore {
           const reply = await this.#run(outdatedScript, [session, list, ...indexes], [id, String(time)]);
           if (String(reply) === 'outdated') return undefined;
           if (String(reply) === 'sound') return this.#describe(entry);
-          throw sessionDamaged(key, 'Redis', 'a part of it is missing, or its time is not that of an index');
+          throw sessionDamaged(key, 'Redis', 'it is incomplete, or its timestamp differs from the index');
         }
         const row = { id, key: id, version, messages, bytes, description, updatedAt: time };
         return listedSession({ ...row, createdAt: Number(createdAt) } as ListedRow);
@@ -306,7 +307,7 @@ class RedisCollection extends RedisSession {
   }
 }
 
-/** Rejects a session with another format. `null` is the format of a session without that field. */
+/** Rejects a session with another format. Without the field `format`, the format is `null`, which counts as 0. */
 function checkStored(key: SessionKey, format: unknown): void {
   const number = Number(format);
   if (!Number.isInteger(number))
@@ -317,12 +318,12 @@ function checkStored(key: SessionKey, format: unknown): void {
 /**
  * Parses the fields that every commit changes, as the commit script writes them.
  *
- * @throws {SessionStoreError} `session_corrupt` when the value has another form.
+ * @throws {SessionStoreError} `session_corrupt` if the value is missing or invalid.
  */
 function partsOf(key: SessionKey, state: unknown): readonly string[] {
   const [, ...parts] = /^(\d+) (\d+) (\d+) (\d+) (\S*) (\S*)$/.exec(String(state ?? '')) ?? [];
   if (parts.length > 0) return parts;
-  throw sessionDamaged(key, 'Redis', 'what its last commit has noted is missing or is something else');
+  throw sessionDamaged(key, 'Redis', 'its field "state" is missing or invalid');
 }
 
 /** Parses the session key of an index entry; `undefined` if it is invalid. */
@@ -335,7 +336,7 @@ function parsedKey(id: string): SessionKey | undefined {
 }
 
 /** Takes the next `count` entries of a scope. */
-async function take(
+async function takeEntries(
   entries: AsyncGenerator<ListPosition, void, undefined>,
   count: number,
   scope: SessionScope,
@@ -351,7 +352,7 @@ async function take(
 }
 
 /** Returns the error for a commit that wrote nothing. */
-function refusal(key: SessionKey, change: SessionChange, outcome: string | undefined, number: number): Error {
+function errorOf(key: SessionKey, change: SessionChange, outcome: string | undefined, number: number): Error {
   switch (outcome) {
     case 'conflict':
       return conflict(key, change.expected, number);
@@ -360,6 +361,6 @@ function refusal(key: SessionKey, change: SessionChange, outcome: string | undef
     case 'lost':
       return leaseLost(key);
     default:
-      return sessionDamaged(key, 'Redis', 'its messages are not those that its version has');
+      return sessionDamaged(key, 'Redis', 'its number of messages does not match its field "state"');
   }
 }

@@ -56,20 +56,32 @@ describe('list', () => {
   });
 
   it.each([
-    ['another format', 'session_newer', 'hset', ['format', '2']],
-    ['a state that is none', 'session_corrupt', 'hset', ['state', 'garbage']],
-    ['a state of another time', 'session_corrupt', 'hset', ['state', '1 1 1 5 o ']],
-    ['no state', 'session_corrupt', 'hdel', ['state']],
-    ['no hash', 'session_corrupt', 'del', []],
-    ['a hash of another type', 'session_corrupt', 'set', ['text']],
-  ] as const)('reports a session with %s after all others', async (_, code, command, values) => {
+    ['another format', 'session_newer', 'hset', ['format', '2'], 'format'],
+    [
+      'a state that is none',
+      'session_corrupt',
+      'hset',
+      ['state', 'garbage'],
+      'its field "state" is missing or invalid',
+    ],
+    [
+      'a state of another time',
+      'session_corrupt',
+      'hset',
+      ['state', '1 1 1 5 o '],
+      'its timestamp differs from the index',
+    ],
+    ['no state', 'session_corrupt', 'hdel', ['state'], 'it is incomplete'],
+    ['no hash', 'session_corrupt', 'del', [], 'it is incomplete'],
+    ['a hash of another type', 'session_corrupt', 'set', ['text'], 'Redis'],
+  ] as const)('reports a session with %s after all others', async (_, code, command, values, text) => {
     const { client, keyPrefix, store } = testStore();
     const keys = ['a', 'b', 'c'].map((sessionId) => SessionKey.of({ ...alice, sessionId }));
     for (const key of keys) await commitAt(store, key, add);
     const [first, damaged, last] = keys as [SessionKey, SessionKey, SessionKey];
     await client.call(command, keysOf(keyPrefix, damaged).session, ...values);
     const { found, error } = await listed(store);
-    expect(error).toMatchObject({ code, sessionKey: `${damaged}` });
+    expect(error).toMatchObject({ code, sessionKey: `${damaged}`, message: expect.stringContaining(text) });
     expect(found).toEqual([`${last}`, `${first}`]);
     const directory = mkdtempSync(join(tmpdir(), 'x-listing-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -62,6 +62,22 @@ describe('RedisSession', () => {
     } satisfies Partial<SessionStoreError>);
   });
 
+  it.each([
+    ['a load', 'its field "state" is missing or invalid', ['hset', 'session', 'state', 'garbage']],
+    ['a commit', 'its number of messages does not match its field "state"', ['rpush', 'messages', '{}']],
+  ] as const)(
+    'says what is wrong with a damaged session: %s',
+    async (name, text, [command, part, ...values]) => {
+      const { client, keyPrefix, store } = testStore();
+      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+      await client.call(command, keysOf(keyPrefix, key)[part], ...values);
+      const again = { expectedVersion: 1, head, keep: 1, append: messages(1) };
+      await expect(name === 'a load' ? store.load(key) : commitAt(store, key, again)).rejects.toThrow(
+        `Session ${key} is damaged in Redis: ${text}. Nothing was changed`,
+      );
+    },
+  );
+
   it('takes a session without a head for no empty one, also where no message is asked for', async () => {
     const { client, keyPrefix, store } = testStore();
     expect(await store.load(key, { last: 0 })).toBeUndefined();
