@@ -19,7 +19,7 @@ export interface IsolationSuiteOptions {
   readonly name: string;
   /**
    * Opens your agent with this model, on an empty store and workspace. Allow every tool call; otherwise the permissions stop the attacks.
-   * With the capability `model.direct`, most calls need no step of the model. `close` of the agent must close everything else that you
+   * With the capability `model.direct`, most calls need no model step. The agent's `close` must also close everything else that you
    * opened.
    */
   open(model: Attacker): Promise<{
@@ -39,7 +39,7 @@ export interface IsolationSuiteOptions {
    * erasing a user leaves nothing.
    */
   readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
-  /** Sequences of tool calls, over all attackers. Default: the environment variable `X_ATTACKS`, otherwise 20. */
+  /** Number of random call sequences, divided among all attackers. Default: the environment variable `X_ATTACKS`, otherwise 20. */
   readonly sequences?: number | undefined;
 }
 
@@ -59,7 +59,7 @@ const ALIKE = [
 ];
 /** A caller without a user. It shares its files with all others without a user, but not its session. */
 const ANONYMOUS = { tenantId: 'acme', sessionId: 'of-nobody' };
-/** Attackers by name. If possible, each call is a new attacker, because searching one attacker's growing files would take too long. */
+/** Attackers by name. If possible, each call has a new user id, because searching the growing files of one user would take too long. */
 const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
   'another user': (call) => ({
     tenantId: 'acme',
@@ -76,13 +76,13 @@ const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> 
 /** Part of every planted text. Searches for it must find nothing. */
 const WORD = 'canarybird';
 const LONG = 60_000;
-/** Number of other users' files that one session swaps for its own. */
+/** Number of the victim's files that the symlink attack swaps in. */
 const SWAPPED = 6;
 
 /**
- * Registers tests, with Vitest, that no user of your agent can access another user's data. Calls of one user plant text wherever the
+ * Registers Vitest tests which check that no user of your agent can access another user's data. One user plants a text wherever the
  * agent's tools store text. Then other users, other tenants and calls without a user make random tool calls with every path, id and word
- * that could lead there. No request to the model and no reply may contain the planted text.
+ * that could lead to the text. It must not appear in a request to the model or in a reply.
  *
  * @example
  * ```ts
@@ -126,14 +126,14 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       expect(found, `files that match ${area} and contain planted text`).not.toEqual([]);
     });
 
-    test('its owner reads it', async () => {
+    test('the owner can read the planted text', async () => {
       attacker.plan(() => []);
       await agent.call('And now?', RuntimeContext.of(VICTIM));
       expect(attacker.seen).toContain(planted);
     });
 
     test.each(Object.entries(ATTACKERS))(
-      'random calls never reach it: %s',
+      'random calls never reach the planted text: %s',
       { timeout: 0 },
       async (who, identify) => {
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
@@ -156,7 +156,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       },
     );
 
-    test('files that one session swaps lead another session nowhere', { timeout: 0 }, async ({ skip }) => {
+    test('files that one session swaps give another session no access', { timeout: 0 }, async ({ skip }) => {
       const files = (await filesWith(storage, planted)).slice(-SWAPPED);
       const { command, paths } = swapping(storage, files);
       const user = { tenantId: 'acme', userId: 'mallory' };
@@ -209,7 +209,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
     });
 
     if (leftAfterErasing === undefined) return;
-    test('erasing the owner leaves no byte of it', async () => {
+    test('erasing the owner deletes all planted text', async () => {
       const { sessionId: _, ...victim } = VICTIM;
       expect(await leftAfterErasing(victim, planted)).toEqual([]);
     });

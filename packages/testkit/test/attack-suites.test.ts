@@ -14,7 +14,7 @@ describe('isolationSuite', () => {
     const found = statuses(`Isolation: ${name}`);
     expect(found.get('planted text is stored: logs')).toBe('passed');
     for (const attacker of through)
-      expect(found.get(`random calls never reach it: ${attacker}`)).toBe('failed');
+      expect(found.get(`random calls never reach the planted text: ${attacker}`)).toBe('failed');
     if (through.length === 0) expect([...found.values()]).not.toContain('failed');
   });
 });

@@ -20,7 +20,7 @@ import {
 export interface StrictAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
-  /** Files, where the protocol has them in answers: that of Google. */
+  /** Files in the answer. Only Google's protocol has them. */
   readonly files?: readonly { readonly mimeType: string; readonly data: string }[];
 }
 
@@ -33,7 +33,8 @@ export interface Format {
   answer(answer: StrictAnswer): object;
   /** Returns the stream events of the same answer. */
   events(answer: StrictAnswer): readonly object[];
-  refusal(message: string, status: number): object;
+  /** Returns the body of an error response. */
+  errorBody(message: string, status: number): object;
 }
 
 const MB = 1_048_576;
@@ -43,7 +44,7 @@ const openaiError = (message: string, status: number) => ({
   error: { message, type: status === 400 ? 'invalid_request_error' : 'server_error', code: null },
 });
 const usage = { input_tokens: 10, output_tokens: 5 };
-/** Cuts a text in two, as streams do: without regard to characters. */
+/** Splits a text in the middle, even inside a character, as streams do. */
 const halves = (text: string) => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
 
 const anthropic: Format = {
@@ -124,7 +125,7 @@ const anthropic: Format = {
       { type: 'message_stop' },
     ];
   },
-  refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+  errorBody: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
 
 /** The chat completions protocol of OpenAI and compatible providers. */
@@ -141,9 +142,8 @@ const openaiChat: Format = {
           : checkFile(dataUrl(url, place), place, pictures);
       }
       if (type === 'file' && isObject(file)) return checkFile(dataUrl(file.file_data, place), place, pdf);
-      return refuse(
-        `${place}: unknown part ${type} ${input_audio === undefined ? '' : 'for a model that does not hear'}`,
-      );
+      const what = input_audio === undefined ? `unknown part ${type}` : 'this model does not accept audio';
+      return refuse(`${place}: ${what}`);
     };
     for (const [at, message] of listOf(body.messages, 'messages').entries()) {
       const place = `messages.${at}`;
@@ -193,7 +193,7 @@ const openaiChat: Format = {
       });
     });
   },
-  refusal: openaiError,
+  errorBody: openaiError,
 };
 
 function functionCall({ id, name, input }: NonNullable<StrictAnswer['calls']>[number]) {
@@ -261,7 +261,7 @@ const openaiResponses: Format = {
       { type: 'response.completed', response },
     ];
   },
-  refusal: openaiError,
+  errorBody: openaiError,
 };
 
 function responseItems({ text, calls = [] }: StrictAnswer): readonly Json[] {
@@ -346,7 +346,7 @@ const google: Format = {
   events({ text = '', ...rest }) {
     return [...halves(text).map((half) => this.answer({ text: half })), this.answer(rest)];
   },
-  refusal: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
+  errorBody: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
 };
 
 function inlineFile(value: unknown, place: string): void {

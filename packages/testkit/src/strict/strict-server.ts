@@ -34,7 +34,7 @@ export async function strictServer(format: WireFormat): Promise<StrictServer> {
         refused.push(String(error));
         const [message, status] =
           error instanceof Refusal ? [error.message, error.status] : [String(error), 500];
-        sendJson(response, status, FORMATS[format].refusal(message, status));
+        sendJson(response, status, FORMATS[format].errorBody(message, status));
       },
     );
   });

@@ -43,8 +43,8 @@ export const brokenPromises: readonly (readonly [
 ])[] = [
   ['Whole', undefined, {}],
   ['StoresNothing', 'planted text is stored: logs', {}, { area: /nowhere/ }],
-  ['Forgets', 'its owner reads it', { forgets: true }],
-  ['FollowsSwaps', 'files that one session swaps lead another session nowhere', { followsSwaps: true }],
+  ['Forgets', 'the owner can read the planted text', { forgets: true }],
+  ['FollowsSwaps', 'files that one session swaps give another session no access', { followsSwaps: true }],
   [
     'TakesNoLease',
     'erasing a user during their first call reports the call or leaves nothing',
@@ -52,7 +52,7 @@ export const brokenPromises: readonly (readonly [
   ],
   [
     'ErasesNothing',
-    'erasing the owner leaves no byte of it',
+    'erasing the owner deletes all planted text',
     {},
     { leftAfterErasing: async () => ['log-shared-name.json'] },
   ],
