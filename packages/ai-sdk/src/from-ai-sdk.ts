@@ -35,13 +35,13 @@ const fromAiSdkOptionsSchema = z.strictObject({
   /** Default `<provider>:<modelId>`. */
   id: z.string().min(1).optional(),
   /**
-   * Tokens that a request and its answer may hold together. The AI SDK does not know it, and without it neither a
-   * budget in per cent nor a silent overflow can be seen.
+   * The model's context window in tokens. The AI SDK does not report it. Without it, compaction assumes 128 000 tokens, and a request
+   * that the provider shortens silently is not detected.
    */
   contextWindow: z.int().positive().optional(),
   /**
-   * The provider keeps answers to a JSON Schema, also in requests that have tools: then that is how an agent asks for
-   * `output`, and otherwise by a tool. Mind what the provider's strict mode refuses, such as optional fields. Default false.
+   * Set `true` if the provider can enforce a JSON Schema together with tools. An agent then uses it for `output`; otherwise it uses a
+   * tool. A provider's strict mode may reject optional fields. Default false.
    */
   structuredOutput: z.boolean().optional(),
   maxOutputTokens: z.int().positive().optional(),
@@ -52,49 +52,49 @@ const fromAiSdkOptionsSchema = z.strictObject({
   frequencyPenalty: z.number().optional(),
   seed: z.int().optional(),
   stopSequences: z.array(z.string()).readonly().optional(),
-  /** How much the model thinks, for models of version 4: `'none'` to `'max'`. Before, it is a provider option. */
+  /** Reasoning effort, `'none'` to `'max'`, for models of AI SDK specification 4. For older ones, use `providerOptions`. */
   reasoning: z.string().optional(),
   /** By provider, as in the AI SDK; for example `{ anthropic: { cacheControl: { type: 'ephemeral' } } }`. */
   providerOptions: z
     .custom<ProviderData>(
       (value) => isObject(value) && Object.values(value).every(isObject),
-      'must hold an object for each provider',
+      'must have an object for each provider',
     )
     .optional(),
   headers: z.record(z.string(), z.string()).optional(),
-  /** Tools that the provider runs, as its package describes them to a model: `{ type: 'provider', id, name, args }`. */
+  /** Tools that the provider runs: `{ type: 'provider', id, name, args }`. */
   providerTools: z.array(z.custom<JsonObject>(isObject, 'must be an object')).readonly().optional(),
-  /** The provider's own compaction: `openaiCompaction` or `anthropicCompaction`. Default: the model offers none. */
+  /** The provider's own compaction: `openaiCompaction` or `anthropicCompaction`. Default: none. */
   compact: z.optional(having<ProviderCompaction>('compact', 'openaiCompaction() or anthropicCompaction()')),
-  /** Fetches files that the model cannot: those of the workspace, of other providers, and URLs it does not fetch. */
+  /** Loads files that the provider cannot load: those in the workspace, of other providers, and URLs that it does not fetch. */
   resolveFile: z.optional(callable<ResolveFile>()),
   /**
-   * Tests whether the model reads files of a media type, of a user, of its own or in a tool's result, and of a size. Others become a line
-   * that names them. Default: what the provider's documentation says; of unknown providers PNG, JPEG, GIF and WebP.
+   * Returns whether the model reads a file, by media type, role (of a user, of the model, in a tool's result) and size in bytes. Other files
+   * are replaced by a line with their name. Default: as documented by the provider; for unknown providers PNG, JPEG, GIF and WebP.
    */
   accepts: z.optional(callable<(mediaType: string, role: FileRole, bytes?: number) => boolean>()),
   /** Receives the provider's warnings, for example about an unsupported setting. Default: warnings are ignored. */
   onWarning: z.optional(callable<(warning: unknown) => void>()),
 });
 
-/** How an AI SDK model is used. What a request says itself (`maxOutputTokens`, `temperature`) comes before this. */
+/** Options of {@link fromAiSdk}. A request's own settings, such as `maxOutputTokens`, override them. */
 export type FromAiSdkOptions = Readonly<z.input<typeof fromAiSdkOptionsSchema>>;
 
 const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
 
 /**
- * An AI SDK language model (specification 2, 3 or 4) as a `Model`, streaming included. What a provider attaches to its
- * answer — signatures, encrypted reasoning, item ids — goes back to it byte for byte with the next request.
+ * Makes a `Model` from an AI SDK language model (specification 2, 3 or 4), with streaming. Provider metadata of an answer (signatures,
+ * encrypted reasoning, item ids) is sent back unchanged with the next request.
  *
- * Calls throw `ContextOverflowError` when the request does not fit, and `ModelError` with `retryable` and `retryAfterMs`
- * when the provider fails. A file that cannot be sent becomes a line that names it, and a warning.
+ * Calls throw `ContextOverflowError` if the request is too large, and `ModelError` with `retryable` and `retryAfterMs` if the provider
+ * fails. A file that cannot be sent is replaced by a line with its name, and `onWarning` is called.
  *
  * @example
  * ```ts
  * const model = fromAiSdk(openai('gpt-5'), { contextWindow: 400_000 });
  * ```
  * @throws {InvalidInputError} for invalid options.
- * @throws {InvalidInputError} if `model` is not such a model, for example a model's name.
+ * @throws {InvalidInputError} if `model` is not an AI SDK model, for example a string.
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
@@ -112,7 +112,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     accepts = (mediaType, role, bytes) => isAccepted(target.rules, mediaType, role, bytes),
     ...callSettings
   } = settings;
-  refuseMisfit(model, compact);
+  requireSupported(model, compact);
   const { provider } = model;
   const id = givenId ?? `${provider}:${model.modelId}`;
   const described = { id, provider, contextWindow };
@@ -179,17 +179,17 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   return self;
 }
 
-/** @throws {CapabilityError} for a model of another version, or one that does not have the compaction. */
-function refuseMisfit(model: AiSdkLanguageModel, compact: ProviderCompaction | undefined): void {
+/** @throws {CapabilityError} if the model has another version of the specification, or does not support the compaction. */
+function requireSupported(model: AiSdkLanguageModel, compact: ProviderCompaction | undefined): void {
   if (!VERSIONS.includes(model.specificationVersion)) {
     throw new CapabilityError(
       `AI SDK specification ${model.specificationVersion}`,
       `${model.provider} ${model.modelId} implements version ${model.specificationVersion} of the AI SDK's ` +
-        `specification; @x/ai-sdk knows ${VERSIONS.join(', ')}. Install a matching version of either package.`,
+        `specification; @x/ai-sdk supports ${VERSIONS.join(', ')}. Install a matching version of either package.`,
     );
   }
   if (compact !== undefined && !compact.supports(model)) {
-    throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
+    throw new CapabilityError('compaction', `${compact.name} does not support models of ${model.provider}.`);
   }
 }
 
@@ -263,14 +263,14 @@ function toolChoiceOf({ toolChoice, tools }: ModelRequest): Pick<CallOptions, 't
   return { toolChoice: { type: 'tool', toolName: toolChoice.tool } };
 }
 
-/** The key of a provider's options, and the option in it that says how much a model thinks, by the provider's family. */
+/** The provider options that set the reasoning effort, by the provider's family. */
 const EFFORT: Readonly<Record<string, (effort: string) => ProviderData>> = {
   anthropic: (effort) => ({ anthropic: { effort } }),
   azure: (reasoningEffort) => ({ openai: { reasoningEffort } }),
   google: (thinkingLevel) => ({ google: { thinkingConfig: { thinkingLevel } } }),
 };
 
-/** Merges the options of the request over those of the model. Since version 4, the reasoning effort is not one of them. */
+/** Merges the options of the request over those of the model. From specification 4 on, reasoning effort is a separate call option. */
 function providerOptionsOf(
   { providerOptions = {}, reasoningEffort }: ModelRequest,
   own: ProviderData = {},

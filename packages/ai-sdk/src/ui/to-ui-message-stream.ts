@@ -17,13 +17,13 @@ import { readableOf } from '../readable-of.js';
 import type { Metadata, UIChunk, UIFinishReason } from './ui-chunk.js';
 
 export interface ToUIMessageStreamOptions {
-  /** The id of the answer's message. Default: the client makes one. */
+  /** The id of the answer's message. Default: the client creates one. */
   readonly messageId?: string | undefined;
   /** Returns the error message for the user. Default: the error's `clientMessage`, or "An error occurred.". */
   readonly onError?: WordError | undefined;
   /**
-   * The version of the SDK on the page. Version 5 knows no requests for approval: there they are `data-approval` parts with
-   * `approvalId` and `toolCallId`, and the page sends what a person decided in a form of its own. Default 6, or later.
+   * The major version of the AI SDK on the page. Version 5 has no approval requests. For it, they are sent as `data-approval` parts with
+   * `approvalId` and `toolCallId`, and the page must send the decision itself. Default: 6, also for later versions.
    */
   readonly version?: 5 | 6 | undefined;
 }
@@ -38,11 +38,15 @@ const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
 };
 
 /**
- * An agent's events as the stream that `useChat` reads: give it to `createUIMessageStreamResponse`. Each step is a step,
- * tools are dynamic ones with their input as it is written and their progress as preliminary output, a call that waits for a human is an approval request. Tools that the provider ran, sources and files come when the model has
- * answered, and the end of a thought then, too, with the provider's metadata.
- * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. An error is a transient part `data-error`, with
- * `{ code, message }`, and then `error` with the message. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
+ * Converts an agent's events to the stream that `useChat` reads. Pass it to `createUIMessageStreamResponse`.
+ *
+ * - One model call is one step. Tools are sent as dynamic tools: their input is streamed, and their progress is preliminary output. A call
+ *   that needs approval is an approval request.
+ * - Provider-run tools, sources and files are sent after the answer is complete. So is `reasoning-end`, because it has the provider's
+ *   metadata.
+ * - `context.compacted` and retries are sent as transient data parts. For a discarded draft, such a part lists the ids of the parts to remove.
+ * - An error is sent as a transient part `data-error` with `{ code, message }`, then as `error` with the message.
+ * - The stream always ends with `finish`, also after an error. If the reader cancels the stream, the agent's call is interrupted.
  *
  * @example
  * ```ts
@@ -60,7 +64,7 @@ export function toUIMessageStream(
 ): ReadableStream<UIChunk> {
   const source = events[Symbol.asyncIterator]();
   const chunks = chunksOf({ [Symbol.asyncIterator]: () => source }, options);
-  // The chunks wait for the next event, and would end behind it.
+  // If only the generator were cancelled, it would end after the next event. So cancel the source directly.
   return readableOf(chunks, () => source.return?.());
 }
 
@@ -70,7 +74,7 @@ async function* chunksOf(
 ): AsyncGenerator<UIChunk, void, void> {
   const step = new Step(version);
   let finish: UIChunk = { type: 'finish', finishReason: 'error' };
-  let isToldFailed = false;
+  let hasReportedFailure = false;
   yield { type: 'start', ...(messageId === undefined ? {} : { messageId }) };
   try {
     for await (const event of withoutOpenCalls(events)) {
@@ -84,18 +88,18 @@ async function* chunksOf(
       } else if (event.type === 'call.failed') {
         yield* step.end();
         yield* failureOf(event.error, onError);
-        isToldFailed = true;
+        hasReportedFailure = true;
       } else yield* step.add(toClientEvent(event, onError));
     }
     yield* step.end();
   } catch (error) {
     yield* step.end();
-    if (!isToldFailed) yield* failureOf(error, onError);
+    if (!hasReportedFailure) yield* failureOf(error, onError);
   }
   yield finish;
 }
 
-/** A page tells errors apart by the code. */
+/** The page can distinguish errors by `code`. */
 function* failureOf(error: unknown, onError: WordError | undefined): Generator<UIChunk> {
   const data = toClientError(error, onError);
   yield { type: 'data-error', data, transient: true };
@@ -107,14 +111,14 @@ class Step {
   #isOpen = false;
   #text: { readonly type: 'text' | 'reasoning'; readonly id: string } | undefined;
   #texts = 0;
-  /** Texts since the model began. */
+  /** Ids of the text parts of the current model call. */
   #fresh: string[] = [];
-  /** Thoughts since then, whose metadata come with the whole answer. */
+  /** Reasoning parts of the current model call. They are still open, because their metadata arrives with the whole answer. */
   #thoughts: { readonly id: string; text: string }[] = [];
   /** Ids of the calls that the page shows. */
   readonly #calls = new Set<string>();
   /** Calls that the provider runs and that have no result yet. */
-  readonly #provided = new Set<string>();
+  readonly #openProviderCalls = new Set<string>();
   /** Names of tools whose input is being streamed, by the id of the call. */
   readonly #inputs = new Map<string, string>();
 
@@ -125,7 +129,7 @@ class Step {
   }
 
   *add(event: ClientEvent): Generator<UIChunk> {
-    // Long because it says for each type of event which chunks a page gets.
+    // Long because it maps each type of event to its chunks.
     switch (event.type) {
       case 'model.started':
         yield* this.#endStep();
@@ -161,8 +165,8 @@ class Step {
         return;
       case 'model.completed': {
         const { content } = event.message;
-        const isTold = this.#fresh.length > 0;
-        for (const block of content) yield* this.#block(block, isTold);
+        const wasStreamed = this.#fresh.length > 0;
+        for (const block of content) yield* this.#block(block, wasStreamed);
         yield* this.#endTexts(content.filter((block) => block.type === 'thinking' && block.thinking !== ''));
         return;
       }
@@ -189,7 +193,7 @@ class Step {
         return;
       case 'permission.decided': {
         const { call, decision } = event;
-        // A page shows no result of a subagent's call. Without an output, it would answer the question again.
+        // The page never gets the result of a subagent's call. Without an output, `useChat` would send the decision again.
         if (!call.agentId || decision === 'superseded') return;
         const toolCallId = shownId(call);
         yield* this.#call(toolCallId, call.name, call.input);
@@ -209,7 +213,7 @@ class Step {
 
   *end(): Generator<UIChunk> {
     const errorText = 'No result: the stream ended before this call did.';
-    for (const toolCallId of this.#provided)
+    for (const toolCallId of this.#openProviderCalls)
       yield { type: 'tool-output-error', toolCallId, errorText, providerExecuted: true, dynamic: true };
     yield* this.#endStep();
   }
@@ -239,7 +243,7 @@ class Step {
     this.#text = undefined;
   }
 
-  /** Ends thoughts too, with what the blocks of the whole answer tell of them. */
+  /** Also closes reasoning parts, with the metadata from the whole answer. */
   *#endTexts(blocks: readonly ContentBlock[] = []): Generator<UIChunk> {
     yield* this.#endText();
     for (const [at, { id, text }] of this.#thoughts.entries()) {
@@ -262,16 +266,16 @@ class Step {
     this.#inputs.clear();
   }
 
-  /** A block of a whole answer; of one whose texts were streamed what else there is. */
-  *#block(block: ContentBlock, isTold: boolean): Generator<UIChunk> {
+  /** Emits a block of a whole answer. Skips texts that were already streamed. */
+  *#block(block: ContentBlock, wasStreamed: boolean): Generator<UIChunk> {
     if (block.type === 'text' || block.type === 'thinking') {
       const [type, text] =
         block.type === 'text' ? (['text', block.text] as const) : (['reasoning', block.thinking] as const);
-      if (!isTold && text !== '') yield* this.#delta(type, text);
+      if (!wasStreamed && text !== '') yield* this.#delta(type, text);
       return;
     }
     yield* this.#endText();
-    if (block.type === 'opaque') yield* this.#ofProvider(block);
+    if (block.type === 'opaque') yield* this.#providerBlock(block);
     if (block.type !== 'file') return;
     const { mediaType, source, providerMetadata } = block;
     const metadata = metadataOf(providerMetadata);
@@ -280,8 +284,8 @@ class Step {
       yield { type: 'file', url: `data:${mediaType};base64,${source.data}`, mediaType, ...metadata };
   }
 
-  /** A source, or a half of a call that the provider ran itself, in the words of the SDK's models. */
-  *#ofProvider({ data, callId, half }: OpaqueBlock): Generator<UIChunk> {
+  /** Emits a source, a provider-run tool call, or its result. `data` is in the format of the SDK's models. */
+  *#providerBlock({ data, callId, half }: OpaqueBlock): Generator<UIChunk> {
     if (!isObject(data)) return;
     const { type, toolName, input, result, isError, sourceType, id, url, mediaType, title, filename } =
       data as Readonly<Record<string, string | undefined>>;
@@ -302,11 +306,11 @@ class Step {
     }
     if (callId === undefined || toolName === undefined) return;
     if (type === 'tool-call') {
-      this.#provided.add(callId);
+      this.#openProviderCalls.add(callId);
       yield* this.#call(callId, toolName, parseInput(input), { ...run, ...metadata });
     }
     if (half !== 'result') return;
-    this.#provided.delete(callId);
+    this.#openProviderCalls.delete(callId);
     // The call may be in an earlier answer.
     yield* this.#call(callId, toolName, {}, run);
     if (isError)
@@ -335,7 +339,7 @@ class Step {
   }
 }
 
-/** Calls of a subagent may have the id of another call, so that a page knows them by the id of their approval. */
+/** A subagent's call may have the same id as another call, so the page gets the id of its approval instead. */
 function shownId({ id, approvalId, agentId }: PendingCall): string {
   return agentId ? approvalId : id;
 }
