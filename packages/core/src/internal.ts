@@ -2,15 +2,11 @@
 export type { AgentActivityBody } from './agent/agent-activity.js';
 export type { DraftReference } from './agent/agent-event.js';
 export {
-  type ActiveCall,
   AGENT_STATE_VERSION,
   PERMISSION_MODES,
   type PendingApproval,
   type PermissionContext,
-  type PlanModeContext,
   renderTodos,
-  type TasksContext,
-  type ToolGroupContext,
 } from './agent/agent-state.js';
 export { clientJson, type ForClient } from './agent/client-event.js';
 export {
@@ -21,7 +17,7 @@ export {
   sumOfCounters,
 } from './agent/compaction-cost.js';
 export { OpenToolCalls, withoutOpenCalls } from './agent/open-tool-calls.js';
-export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
+export type { RuntimeIdentity } from './agent/runtime-context.js';
 export {
   type FileCapability,
   fileCapability,
@@ -35,7 +31,6 @@ export type { WordError } from './errors/client-error.js';
 export { type Issue, readableIssues } from './errors/invalid-input-error.js';
 export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';
-export type { WorkspaceErrorCode } from './errors/workspace-error.js';
 export { type Clock, systemClock, timestamp } from './lib/clock.js';
 export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './lib/deadline.js';
 export { digest, digestWork, randomHex } from './lib/digest.js';
@@ -61,63 +56,49 @@ export { errorText, escapeTags, headOf, LINE_BREAK, nearNames, tailOf } from './
 export { turnTaker } from './lib/turn-taker.js';
 export { warn } from './lib/warn.js';
 export { same, wellFormed } from './lib/well-formed.js';
-export { readMessages } from './messages/check-messages.js';
 export { type CommandEnd, endIn, withEnd } from './messages/command-end.js';
 export { describeFile } from './messages/media.js';
-export { type MessageKind, nativeIndex } from './messages/message.js';
-export type { RepeatedPair } from './messages/pairing.js';
+export { nativeIndex } from './messages/message.js';
 export { DistinctCalls, distinctId, fileLine, readableMessage } from './messages/sendable.js';
 export { sendableTool } from './messages/sendable-tool.js';
 export { describeContent } from './messages/set-aside.js';
 export { isOfUser, quotesStrangers, REMINDED, strangersIn, UNCONFIRMED } from './messages/strangers.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
-export { type CompiledSchema, type StandardResult, schemaFault } from './model/compile-schema.js';
-export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';
-export type { ApprovalDecision, ExecuteContext, PathRole, ToolReturn } from './model/tool.js';
-export type { RetryOptions } from './model/with-retries.js';
+export { schemaFault } from './model/compile-schema.js';
+export { FINISH_REASONS, soundUsage } from './model/model.js';
+export type { ApprovalDecision, PathRole, ToolReturn } from './model/tool.js';
 export { rememberSecrets } from './redaction/known-secrets.js';
 export { type Redact, redactJson, redactSecrets, secretRedactor } from './redaction/redact-secrets.js';
-export { namesSecret, type SecretPattern } from './redaction/secret-patterns.js';
+export { namesSecret } from './redaction/secret-patterns.js';
 export { contentTermsOf, SearchQuery } from './search/query.js';
 export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
 export { hasPlainWords, Tokenizer, wordsIn } from './search/tokenizer.js';
-export { collectionOf, type RecordPlace, recordName } from './sessions/collections.js';
-export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
+export { collectionOf, recordName } from './sessions/collections.js';
 export type { DriverFailure } from './sessions/database-attempts.js';
-export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
-export type { RetentionOptions } from './sessions/delete-older-than.js';
+export { decodeSession, sessionDamaged } from './sessions/decode-session.js';
 export type { LogNote } from './sessions/files/workspace-session-log.js';
 export { deleteUnlessLeased, findHolder, isSessionHeld } from './sessions/held-sessions.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
 export { describeHead, type ListedRow, listedSession } from './sessions/listing.js';
 export { heartOf, PROCESS_TTL_MS, type ProcessHeart } from './sessions/process-heart.js';
-export type { OpenSessionOptions } from './sessions/session.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
 export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
-export { listRows, type SqlListing } from './sessions/sql/sql-listing.js';
 export {
   type LoadedRows,
   type RunSql,
   SQL_FORMAT,
   type SqlDialect,
-  type SqlId,
   type SqlResult,
   type SqlRow,
   SqlSession,
   type SqlWrite,
 } from './sessions/sql/sql-session.js';
-export {
-  checkFormat,
-  keepRefused,
-  operationOf,
-  storeUnavailable,
-} from './sessions/store-rules.js';
+export { checkFormat, keepRefused, operationOf, storeUnavailable } from './sessions/store-rules.js';
 export type { StreamLogOptions } from './sessions/stream-log.js';
-export type { ErasedUser, UserPlaces, UserRecord, UserScope } from './sessions/user-data.js';
+export type { ErasedUser, UserRecord, UserScope } from './sessions/user-data.js';
 export type { StoreOperation } from './sessions/wrappers/observe-store.js';
-export type { StoreWrapper } from './sessions/wrappers/wrap-store.js';
-export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
+export { ContextMeter } from './tokens/context-meter.js';
 export { countSystem, countUpTo, countWork } from './tokens/count-tokens.js';
 export { agentFiles, ISOLATIONS } from './workspace/agent-files.js';
 export { allOf, confineWorkspace, keepingKinds } from './workspace/confine-workspace.js';
