@@ -1,4 +1,5 @@
-import type { CallScope, CompactionOutcome, Message } from '@x/core';
+import type { CallScope, CompactionOutcome } from '@x/core';
+import { callable } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { configSchema, type Grouped } from '../config/compaction-config.js';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
@@ -39,14 +40,11 @@ type BeforeCompactionHook =
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined>)
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<void>);
 
-const callback = <Callback>() =>
-  z.optional(z.custom<Callback>((value) => typeof value === 'function', 'must be a function'));
-
 /** Keys of an agent's compaction that files can hold too. */
 export const agentShape = {
   /** Writes all messages to the log before a compaction. */
   offloadBeforeCompact: z._default(z.boolean(), true),
-  /** Passes the messages that a compaction is about to remove to `flush`, and to each capability with `beforeReduction`. */
+  /** Passes the messages that a compaction is about to remove to each capability with `beforeReduction`. */
   flushBeforeCompact: z._default(z.boolean(), true),
   /** Offers the tool `recall`, and adds matching passages to new messages of the user. */
   recall: z._default(z.boolean(), true),
@@ -56,10 +54,8 @@ export const agentShape = {
 
 const codeShape = {
   ...agentShape,
-  /** Saves messages that are about to be removed, for example to a memory. Excludes earlier summaries and injected messages. */
-  flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
-  beforeCompaction: callback<BeforeCompactionHook>(),
-  afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),
+  beforeCompaction: z.optional(callable<BeforeCompactionHook>()),
+  afterCompaction: z.optional(callable<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>()),
 };
 
 /** The configuration of the `compaction` capability: that of a compactor, and what an agent adds. */

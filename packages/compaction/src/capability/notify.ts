@@ -44,9 +44,9 @@ export async function callAfter(
   );
 }
 
-/** Passes the messages about to be removed to `flush`, and to each capability with `beforeReduction`. */
+/** Passes the messages about to be removed to each capability with `beforeReduction`. */
 export async function flushRemoved(
-  { flush, flushBeforeCompact }: ResolvedCapabilityConfig,
+  { flushBeforeCompact }: ResolvedCapabilityConfig,
   scope: ReasonScope,
   before: readonly Message[],
   outcome: CompactionOutcome,
@@ -55,7 +55,6 @@ export async function flushRemoved(
   const staying = new Set(outcome.messages.map((message) => message.id));
   const removed = before.filter((message) => message.kind === undefined && !staying.has(message.id));
   if (removed.length === 0) return;
-  await guarded(scope, 'flush', () => flush?.(removed, scope));
   await guarded(scope, 'beforeReduction', () => scope.beforeReduction?.(removed));
 }
 

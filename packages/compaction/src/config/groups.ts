@@ -1,4 +1,5 @@
 import type { Model, TokenCounter } from '@x/core';
+import { having } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { redactSchema } from '../conversation/redaction.js';
 import { targetSchema, triggerSchema } from '../run/budget.js';
@@ -62,27 +63,12 @@ export const codeShape = {
      * Stages in order, by name or your own, instead of `cut_unseen`, `native`, `summarize`, `drop_oldest`. `native` without `summarize`
      * adds a record that needs no model.
      */
-    stages: stagesOf(
-      z.union([
-        stageSchema,
-        z.custom<Stage>((value) => typeof (value as Stage | null)?.reduce === 'function', 'must be a Stage'),
-      ]),
-    ),
+    stages: stagesOf(z.union([stageSchema, having<Stage>('reduce', 'a Stage')])),
   },
   common: {
     /** Writes the summaries; `null`: no model does. The default depends on where the configuration is used. */
-    model: z.nullish(
-      z.custom<Model>(
-        (value) => typeof (value as Model | null)?.generate === 'function',
-        'must be a Model: an object with id and generate(request)',
-      ),
-    ),
-    counter: z.optional(
-      z.custom<TokenCounter>(
-        (value) => typeof (value as TokenCounter | null)?.count === 'function',
-        'must be a TokenCounter',
-      ),
-    ),
+    model: z.nullish(having<Model>('generate', 'a Model: an object with id and generate(request)')),
+    counter: z.optional(having<TokenCounter>('count', 'a TokenCounter')),
   },
 };
 

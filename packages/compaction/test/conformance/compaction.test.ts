@@ -37,18 +37,12 @@ describe('a summary of before', () => {
   it('is updated by the summarizer, and neither flushed nor kept beside the new one', async () => {
     const flushed: Message[] = [];
     const model = modelOf((_, index) => GOOD_SUMMARY.replace('Fix the login', `Intent ${index}`));
-    const config = {
-      model,
-      flush: (messages: readonly Message[]) => {
-        flushed.push(...messages);
-      },
-    };
-    const scope = scopeOf(long());
-    await step(scope, config);
+    const scope = scopeOf(long(), { beforeReduction: async (removed) => void flushed.push(...removed) });
+    await step(scope, { model });
     const first = scope.state.summary ?? '';
     expect(first).toContain('Intent 0');
     scope.state.contextMutable().push(...more());
-    await step(scope, config);
+    await step(scope, { model });
 
     const prompt = promptOf(at(model.requests, -1));
     expect(prompt).toContain('Intent 0');
@@ -95,18 +89,15 @@ describe('flushing before a compaction', () => {
   it('can be switched off: then nobody is told', async () => {
     const told: unknown[] = [];
     const scope = scopeOf(long(), { beforeReduction: async (removed) => void told.push(removed) });
-    await step(scope, {
-      model: null,
-      flushBeforeCompact: false,
-      flush: (removed) => void told.push(removed),
-    });
+    await step(scope, { model: null, flushBeforeCompact: false });
     expect(outcomes(scope)).toMatchObject([{ status: 'applied' }]);
     expect(told).toEqual([]);
   });
 
   it('that fails is told, and does not keep the conversation from being reduced', async () => {
-    const scope = scopeOf(long());
-    await step(scope, { model: null, flush: () => Promise.reject(new Error('memory is down')) });
+    const beforeReduction = () => Promise.reject(new Error('memory is down'));
+    const scope = scopeOf(long(), { beforeReduction });
+    await step(scope, { model: null });
     expect(outcomes(scope)).toMatchObject([{ status: 'applied' }]);
     expect(scope.events).toContainEqual(
       expect.objectContaining({ type: 'warning', message: expect.stringContaining('memory is down') }),
@@ -118,7 +109,10 @@ describe('flushing before a compaction', () => {
     async (where) => {
       const abort = new AbortController();
       const stop = () => abort.abort(new Error('the user stops'));
-      const scope = scopeOf(long(), { signal: abort.signal });
+      const scope = scopeOf(long(), {
+        signal: abort.signal,
+        ...(where === 'flush' ? { beforeReduction: async () => stop() } : {}),
+      });
       const before = [...scope.state.context];
       if (where === 'log') scope.log.append = async () => stop();
       const model = modelOf(() => {
@@ -127,7 +121,6 @@ describe('flushing before a compaction', () => {
       });
       await step(scope, {
         model,
-        ...(where === 'flush' ? { flush: stop } : {}),
         ...(where === 'beforeCompaction' ? { beforeCompaction: stop } : {}),
       });
       expect(scope.state.context).toEqual(before);

@@ -148,12 +148,12 @@ describe('a session that is compacted', { timeout: 300_000 }, () => {
           },
         };
         const checkpoint = async () => arrive();
+        const beforeReduction = async () => arrive();
         const outcome = await compaction({
           ...small,
           beforeCompaction: () => void arrive(),
-          flush: () => void arrive(),
           afterCompaction: () => void arrive(),
-        }).compact?.({ ...scope, log: noisy, checkpoint }, {});
+        }).compact?.({ ...scope, log: noisy, checkpoint, beforeReduction }, {});
         expect(outcome?.status).toBe('applied');
         const arrived = scope.state.context.filter((message) => late.includes(message));
         expect(arrived).toEqual(awaits > moment ? late : []);
