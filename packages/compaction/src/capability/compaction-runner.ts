@@ -28,8 +28,7 @@ import { carriedState } from './carried-state.js';
 import { addPin } from './keep-pins.js';
 import { nativeIsMissing, nativeIsUnused } from './native-notice.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
-import { RETRY_GROWTH, SessionMemories, type SessionMemory } from './session-memory.js';
-import { SessionTracker } from './session-tracker.js';
+import { RETRY_GROWTH, SessionMemories, type SessionMemory, SessionTracker } from './session-memory.js';
 import {
   calibrationOf,
   changeNotes,
@@ -44,8 +43,8 @@ import { type Emit, WindowKnowledge, warnOnce } from './window-knowledge.js';
 
 /** Share of a trigger at which messages are read ahead. Most conversations end before it. */
 const NEAR = 0.5;
-/** Share of the trigger point below which no narrative is begun ahead of time, however fast the conversation grows. */
-const AHEAD_SHARE = 0.7;
+/** Share of a trigger at which the next narrative is begun: by default, what is added later stays word for word. */
+const AHEAD = 0.85;
 
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
@@ -133,7 +132,6 @@ export class CompactionRunner {
     const window = this.windows.of(scope);
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
     this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
-    const expected = memory.grow(tokens, context.length);
     // An undone compaction is not repeated, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(scope.state), window.tokens)) return;
     if (isDue(this.#config, window, tokens, context.length, messageBytes(context))) {
@@ -143,10 +141,8 @@ export class CompactionRunner {
     }
     const isNear = isDue(this.#config, window, tokens / NEAR, context.length / NEAR);
     if (isNear) memory.readAhead(context, this.#observe);
-    if (isDue(this.#config, window, expected.tokens, expected.messages)) {
-      const isFar = !isDue(this.#config, window, tokens / AHEAD_SHARE, context.length / AHEAD_SHARE);
-      if (!isFar) await this.#prepare(scope, memory);
-    }
+    if (isDue(this.#config, window, tokens / AHEAD, context.length / AHEAD))
+      await this.#prepare(scope, memory);
     if (!this.#stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
     // First reduce without changing the state, so that a reduction without effect is not announced.
     const before = [...context];
@@ -330,9 +326,7 @@ export class CompactionRunner {
     if (!desk.isEmpty || isWriting(state)) return;
     await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
     const begun = desk.find(state.context);
-    if (begun === undefined) return;
-    memory.begun(begun);
-    noteWriting(state, begun.writing.to);
+    if (begun !== undefined) noteWriting(state, begun.writing.to);
   }
 
   #reduce(

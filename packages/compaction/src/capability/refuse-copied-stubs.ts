@@ -11,16 +11,15 @@ const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
  * Rejects a call whose arguments contain a placeholder instead of the text that it replaced: models imitate what they see, and would write
  * it into a file. Allows calls that only read, and words that a user or a tool has said. Allows everything in a conversation without
  * placeholders.
- *
- * @param truncations Texts that mark cut arguments of calls in this conversation. Elsewhere a user may choose the same words.
  */
-export function refuseCopiedStubs(
-  call: ToolUseBlock,
-  context: readonly Message[],
-  truncations: ReadonlySet<string>,
-): Objection | undefined {
+export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[]): Objection | undefined {
   if (readsByName(call.name)) return undefined;
-  const found = stubIn(call.input, truncations);
+  // The text in place of cut arguments is configured by the user.
+  const truncations = new Set(context.map((message) => marksOf(message).truncated));
+  const found = stubIn(
+    call.input,
+    [...truncations].filter((text) => typeof text === 'string'),
+  );
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;
   if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
@@ -32,7 +31,7 @@ export function refuseCopiedStubs(
   };
 }
 
-function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | undefined {
+function stubIn(input: JsonValue, truncations: readonly string[]): string | undefined {
   let found: string | undefined;
   mapStrings(input, (text) => {
     for (const truncation of truncations) found ??= text.includes(truncation) ? truncation : undefined;

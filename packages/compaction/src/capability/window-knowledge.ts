@@ -3,7 +3,7 @@ import { mayBeOverflow, overflowFigures } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import { type ContextWindow, contextWindowOf } from '../run/budget.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
-import type { SessionTracker } from './session-tracker.js';
+import type { SessionTracker } from './session-memory.js';
 import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from './stored-state.js';
 
 /** A refusal for an unknown reason may be an overflow if the request fills at least this share of the window. */
