@@ -18,12 +18,16 @@ const LONGEST = 200_000;
 /** Most compactions that can be undone, one after the other. */
 const DEEPEST = 10;
 
+/** The source of messages that stayed. */
+const STAYED = -1;
+
 /** Places of messages of the list before a compaction. */
 const entrySchema = z.union([
-  /** `[start, count]` in the list that the compaction made: messages that stayed. */
-  z.strictObject({ kept: z.tuple([countSchema, countSchema]) }),
-  /** `[summary index, start, count]`: messages in the log, under ids that this summary covers. */
-  z.strictObject({ covered: z.tuple([countSchema, countSchema, countSchema]) }),
+  /**
+   * `[source, start, count]`: messages that stayed, in the list that the compaction made, if the source is `STAYED`. Otherwise messages in
+   * the log, under ids that the summary with this index covers.
+   */
+  z.strictObject({ run: z.tuple([z.int(), countSchema, countSchema]) }),
   /** In the log, under this id. */
   z.strictObject({ logged: z.string() }),
   /** A copy, because the message was changed after it was logged. */
@@ -75,13 +79,14 @@ export async function undoRecordOf(
       yield;
       const index = position.get(message);
       const place = covering.get(message.id);
-      if (index !== undefined) entries.push({ kept: [index, 1] });
+      if (index !== undefined) addRun(entries, STAYED, index);
       else if (!isSame(logged.get(message.id), message)) entries.push({ copy: message });
-      else entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
+      else if (place) addRun(entries, ...place);
+      else entries.push({ logged: message.id });
     }
   };
   await inPieces(compare());
-  const record = { before: joined(entries), length: after.length, digest: digestOf(after), minor };
+  const record = { before: entries, length: after.length, digest: digestOf(after), minor };
   return JSON.stringify(record).length <= LONGEST ? record : undefined;
 }
 
@@ -125,56 +130,30 @@ export function withRecord(state: AgentState, record: UndoRecord | undefined): J
   return records as unknown as JsonValue;
 }
 
-/** Joins adjacent entries of the same list. */
-function joined(entries: readonly Entry[]): Entry[] {
-  const result: Entry[] = [];
-  for (const entry of entries) {
-    const last = result.at(-1);
-    if (last && 'kept' in last && 'kept' in entry && entry.kept[0] === last.kept[0] + last.kept[1]) {
-      last.kept[1]++;
-    } else if (last && 'covered' in last && 'covered' in entry && follows(last.covered, entry.covered)) {
-      last.covered[2]++;
-    } else result.push(entry);
-  }
-  return result;
-}
-
-function follows([place, start, length]: readonly number[], [nextPlace, next]: readonly number[]): boolean {
-  return nextPlace === place && next === (start ?? 0) + (length ?? 0);
+/** Adds one message of a source, to the last entry if it is the next message of the same source. */
+function addRun(entries: Entry[], source: number, index: number): void {
+  const last = entries.at(-1);
+  if (last && 'run' in last && last.run[0] === source && last.run[1] + last.run[2] === index) last.run[2]++;
+  else entries.push({ run: [source, index, 1] });
 }
 
 /** Returns the messages of an entry, or their ids in the log. */
 function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message | string | undefined)[] {
   if ('copy' in entry) return [entry.copy];
   if ('logged' in entry) return [entry.logged];
-  if ('kept' in entry) {
-    const [start, length] = entry.kept;
-    return Array.from({ length }, (_, index) => after[start + index]);
-  }
-  const [place, start, length] = entry.covered;
-  const summary = after[place];
-  const ids = summary ? coveredBy(summary) : [];
-  return Array.from({ length }, (_, index) => ids[start + index]);
+  const [source, start, count] = entry.run;
+  const summary = after[source];
+  const places = source === STAYED ? after : summary ? coveredBy(summary) : [];
+  return Array.from({ length: count }, (_, index) => places[start + index]);
 }
 
 function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map(({ id }) => id));
 }
 
-/** Nesting depth up to which values are compared key by key. */
-const COMPARED_DEPTH = 100;
-
-/** Tests if two values are equal, whatever the order of keys, which some databases change. Compares long texts as they are. */
-export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
-  if (logged === message) return true;
-  if (!isNode(logged) || !isNode(message) || Array.isArray(logged) !== Array.isArray(message)) return false;
-  if (depth > COMPARED_DEPTH) return sortedJson(logged) === sortedJson(message);
-  const keys = new Set([...Object.keys(logged), ...Object.keys(message)]);
-  return [...keys].every((key) => isSame(logged[key], message[key], depth + 1));
-}
-
-function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+/** Tests if two messages are equal, whatever the order of keys, which some databases change. */
+export function isSame(one: Message | undefined, other: Message | undefined): boolean {
+  return one === other || sortedJson(one) === sortedJson(other);
 }
 
 /** Removes pin boards: pins survive an undo, and their board is made again. */
