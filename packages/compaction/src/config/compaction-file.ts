@@ -62,29 +62,24 @@ function withRemedy(issue: Issue): Issue {
 /** Separates the names, which only a table can resolve, from the options of a file. */
 function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
   const data = written as WithoutNames<FileOutput>;
-  switch (data.preset) {
-    case 'everruns': {
-      const { model: named, ...summarization } = data.summarization;
-      return {
-        options: { ...data, summarization },
-        model: model === undefined ? (named ?? undefined) : model,
-      };
-    }
-    case 'aura': {
-      const { prompt, agent, ...options } = data as typeof data & { agent?: string | null };
-      // Aura's own files write "" for unset values.
-      if (model !== undefined || prompt) return { options, prompt: prompt || undefined, model };
-      return { options, model, ...(agent ? { agent } : {}) };
-    }
-    case 'agentscope':
-      return { options: data, model };
-    default: {
-      const { prompt, ...summary } = data.summary;
-      // A prompt of one word is a name; a longer one is the text.
-      const isName = prompt !== undefined && /^\S+$/.test(prompt);
-      return { options: isName ? { ...data, summary } : data, prompt: isName ? prompt : undefined, model };
-    }
+  if (data.preset === 'agentscope') return { options: data, model };
+  if (data.preset === 'everruns') {
+    const { model: named, ...summarization } = data.summarization;
+    return {
+      options: { ...data, summarization },
+      model: model === undefined ? (named ?? undefined) : model,
+    };
   }
+  if (data.preset === 'aura') {
+    const { prompt, agent, ...options } = data as typeof data & { agent?: string | null };
+    // Aura's own files write "" for unset values.
+    const isNamed = model !== undefined || prompt;
+    return { options, model, prompt: prompt || undefined, agent: isNamed ? undefined : agent || undefined };
+  }
+  const { prompt, ...summary } = data.summary;
+  // A prompt of one word is a name; a longer one is the text.
+  const isName = prompt !== undefined && /^\S+$/.test(prompt);
+  return { options: isName ? { ...data, summary } : data, prompt: isName ? prompt : undefined, model };
 }
 
 /** Keys that only one preset has, in snake_case. */

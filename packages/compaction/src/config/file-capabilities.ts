@@ -45,10 +45,9 @@ export function createCompactionFactories(sources: CompactionFactoryOptions = { 
 function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {
   const { options } = parsed;
   const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
-  const writer = { ...(model === undefined ? {} : { model }), ...sources.hooks };
-  if (prompt === undefined) return compaction({ ...options, ...writer });
-  if (options.preset === undefined) {
-    return compaction({ ...options, ...writer, summary: { ...options.summary, prompt } });
-  }
-  return compaction({ ...options, ...writer, summaryPrompt: prompt });
+  const written = { ...options, ...(model === undefined ? {} : { model }), ...sources.hooks };
+  if (prompt === undefined) return compaction(written);
+  return written.preset === undefined
+    ? compaction({ ...written, summary: { ...written.summary, prompt } })
+    : compaction({ ...written, summaryPrompt: prompt });
 }

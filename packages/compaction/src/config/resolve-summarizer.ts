@@ -46,47 +46,42 @@ export function resolveSummarizer(
   { prompts = {}, agents = {}, models, folder, defaultModel, onWarning }: SummarizerSources,
   preset?: string,
 ): ResolvedSummarizer {
-  if (config.model === null) return { model: null };
-  const { agent } = config;
-  const key = config.model === undefined && agent !== undefined ? 'agent' : 'model';
-  const isShipped = (name: string | undefined) => preset === 'aura' && name === AURA_DEFAULT;
-  const isOwnPrompt = config.prompt !== undefined && Object.hasOwn(prompts, config.prompt);
-  const isDefaultPrompt = isShipped(config.prompt) && !isOwnPrompt;
-  const prompt =
-    config.prompt === undefined || isDefaultPrompt
-      ? undefined
-      : named(prompts, config.prompt, 'prompt', folder);
-  const summarizer = (name: string): SummarizerAgent | undefined => {
+  const { model, agent } = config;
+  if (model === null) return { model: null };
+  const isShipped = (name: string) => preset === 'aura' && name === AURA_DEFAULT;
+  const summarizer = (name: string, key: string): SummarizerAgent | undefined => {
     if (Object.hasOwn(agents, name)) return agents[name];
     // Everruns has two keys for a model, and which one was set is unknown here.
-    const model = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
-    return model && { model };
+    const found = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
+    return found && { model: found };
   };
-  // A prompt without a model is for the agent's own model.
-  const own = agent !== undefined && Object.hasOwn(prompts, agent) ? prompts[agent] : undefined;
-  if (own !== undefined && config.model === undefined && summarizer(agent as string) === undefined) {
-    return own === '' ? {} : { prompt: own };
+  const fallback = defaultModel === 'own' ? {} : { model: defaultModel ?? null };
+  const { prompt: name } = config;
+  const isDefault = name !== undefined && isShipped(name) && !Object.hasOwn(prompts, name);
+  const prompt = name === undefined || isDefault ? undefined : named(prompts, name, 'prompt', folder);
+  if (model !== undefined) {
+    const find = (each: string) => summarizer(each, 'model') ?? named(agents, each, 'model', folder);
+    const found = [model].flat().map(find);
+    const writer = fallbackModel(...(found.map((each) => each.model) as [Model, ...Model[]]));
+    return { model: writer, ...promptOf(prompt ?? found[0]?.summaryPrompt) };
   }
-  const isMissing =
-    agent !== undefined && (onWarning !== undefined || isShipped(agent)) && summarizer(agent) === undefined;
-  if (isMissing && !isShipped(agent)) {
-    notify(
-      'onWarning',
-      onWarning,
-      `agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`,
-    );
+  if (agent !== undefined) {
+    const found = summarizer(agent, 'agent');
+    if (found) return { model: found.model, ...promptOf(found.summaryPrompt) };
+    // A prompt without a model is for the agent's own model.
+    if (Object.hasOwn(prompts, agent)) return promptOf(prompts[agent] || undefined);
+    if (isShipped(agent)) return fallback;
+    if (onWarning === undefined) named(agents, agent, 'model', folder);
+    const problem = missing(agents, agent, 'model', folder);
+    notify('onWarning', onWarning, `agent: ${problem}; the default summarizer takes over`);
+    return fallback;
   }
-  const names = config.model ?? (isMissing ? undefined : agent);
-  if (names !== undefined) {
-    const found = [names].flat().map((name) => summarizer(name) ?? named(agents, name, 'model', folder));
-    const text = prompt ?? found[0]?.summaryPrompt;
-    const model = fallbackModel(...(found.map((each) => each.model) as [Model, ...Model[]]));
-    return { model, ...(text === undefined ? {} : { prompt: text }) };
-  }
-  if (prompt !== undefined) return { prompt };
   // A prompt is for the agent's own model. This includes the built-in prompt.
-  if (isDefaultPrompt) return {};
-  return defaultModel === 'own' ? {} : { model: defaultModel ?? null };
+  return isDefault ? {} : prompt === undefined ? fallback : { prompt };
+}
+
+function promptOf(prompt: string | undefined): Pick<ResolvedSummarizer, 'prompt'> {
+  return prompt === undefined ? {} : { prompt };
 }
 
 /**
