@@ -10,20 +10,6 @@ import { type KeptRequest, keepUserWords } from './user-words.js';
 /** Shares of the largest request, tried in order if `keep` names more than fits. */
 const FLOOR_STEPS = [1, 0.9, 0.8, 0.7, 0.6];
 
-/** Limits of the part that stays verbatim at the end of a conversation. */
-interface TailLimits {
-  /** Messages to keep. A batch of calls across this limit still stays. */
-  readonly keepMessages: number;
-  /** Most messages to keep. A batch of calls that would exceed it does not stay. */
-  readonly maxMessages: number;
-  /** Most tokens to keep. */
-  readonly maxTokens: number;
-  /** Index of the first message that no model has seen. Results from here on always stay. */
-  readonly unseen: number;
-  /** Messages that always stay. Their tokens are counted elsewhere. */
-  readonly pinned: ReadonlySet<Message>;
-}
-
 /** A place where a conversation may be cut. */
 export interface Cut {
   readonly start: number;
@@ -55,6 +41,7 @@ export function candidateCuts(
   reserve: number,
   meter: Meter,
 ): Cuts {
+  // Long because all cuts are computed from the same sizes.
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
   const room = budget.targetTokens - fixedTokens - reserve;
@@ -74,7 +61,28 @@ export function candidateCuts(
   const maxMessages = Number.isFinite(budget.targetMessages)
     ? Math.max(count ?? 0, budget.targetMessages - 3)
     : Infinity;
-  const limits = { maxMessages, pinned, unseen: startOfUnseen(messages) };
+  const unseen = startOfUnseen(messages);
+  /**
+   * Finds the index from which groups stay, the newest first. Never separates a call from its results. Open calls and unseen results always
+   * stay. The tokens are those from a group on, without what is pinned.
+   */
+  const startOf = (stays: (group: MessageGroup, tokens: number) => boolean) => {
+    let cut = messages.length;
+    let tokens = 0;
+    for (const group of groups.toReversed()) {
+      for (const message of messages.slice(group.start, group.end))
+        if (!pinned.has(message)) tokens += meter.message(message);
+      if (!group.open && group.start < unseen && !stays(group, tokens)) break;
+      cut = group.start;
+    }
+    return cut;
+  };
+  /** Keeps no part of a batch of calls that exceeds the limits, but a batch across the number to keep. */
+  const startOfTail = (least: number, maxTokens: number) =>
+    startOf(
+      ({ start, end }, total) =>
+        messages.length - end < least && messages.length - start <= maxMessages && total <= maxTokens,
+    );
 
   const cuts: Cut[] = [];
   const add = (start: number, isFloor: boolean) => {
@@ -84,10 +92,11 @@ export function candidateCuts(
     const maxTokens = Number.isFinite(keepTokens)
       ? Math.min(room, Math.min(keepTokens, most.tokens) * factor)
       : room;
-    return startOfTail(messages, groups, { ...limits, keepMessages: wanted * factor, maxTokens }, meter);
+    return startOfTail(wanted * factor, maxTokens);
   };
+  const first = firstNamed(messages, keep);
   const floor = isNamed
-    ? startOfFloor(messages, groups, keep, isBySize ? keepTokens : 0, limits, meter)
+    ? startOf(({ end }, total) => end > first || total <= (isBySize ? keepTokens : 0))
     : undefined;
   if (floor !== undefined) {
     if (warmMessages > (count ?? 0)) add(Math.min(tail(1), floor), false);
@@ -95,13 +104,7 @@ export function candidateCuts(
     if (!mustShrink(view, budget)) return { cuts, floor };
     // Keep less than `keep` names, but only as much less as the request limit requires.
     const mostRoom = budget.mostTokens - fixedTokens - reserve;
-    for (const factor of FLOOR_STEPS) {
-      const maxTokens = mostRoom * factor;
-      add(
-        startOfTail(messages, groups, { ...limits, keepMessages: messages.length - floor, maxTokens }, meter),
-        true,
-      );
-    }
+    for (const factor of FLOOR_STEPS) add(startOfTail(messages.length - floor, mostRoom * factor), true);
   }
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) add(tail(factor), false);
   return { cuts, floor };
@@ -110,16 +113,8 @@ export function candidateCuts(
 /** Messages that are searched for each tool output to keep, because a chat may continue for long without one. */
 const MESSAGES_PER_OUTPUT = 4;
 
-/** Finds the index from which everything that `keep` names stays, in whichever unit. Never separates a call from its results. */
-function startOfFloor(
-  messages: readonly Message[],
-  groups: readonly MessageGroup[],
-  keep: Keep,
-  maxTokens: number,
-  { pinned, unseen }: Pick<TailLimits, 'pinned' | 'unseen'>,
-  meter: Meter,
-): number {
-  const { messages: count = 0, outputs = 0 } = keep;
+/** Returns the index of the first message that `keep` names by a number of messages or outputs. */
+function firstNamed(messages: readonly Message[], { messages: count = 0, outputs = 0 }: Keep): number {
   const { length } = messages;
   const fromOutputs = length - outputs * MESSAGES_PER_OUTPUT;
   let first = length - count;
@@ -129,47 +124,7 @@ function startOfFloor(
     left -= results;
     if (results > 0) first = Math.min(first, index);
   }
-  let floor = length;
-  let tokens = 0;
-  for (const { start, end, open } of groups.toReversed()) {
-    for (const message of messages.slice(start, end))
-      if (!pinned.has(message)) tokens += meter.message(message);
-    const isNamed = end > first || tokens <= maxTokens;
-    if (!open && !isNamed && start < unseen) break;
-    floor = start;
-  }
-  return floor;
-}
-
-/**
- * Finds the index from which messages stay verbatim. Never separates a call from its results, and never keeps a part of a batch that
- * exceeds the limits. Open calls and unseen results always stay.
- */
-function startOfTail(
-  messages: readonly Message[],
-  groups: readonly MessageGroup[],
-  limits: TailLimits,
-  meter: Meter,
-): number {
-  let cut = messages.length;
-  let tokens = 0;
-  for (let index = groups.length - 1; index >= 0; index--) {
-    const { start, end, open } = groups[index] as MessageGroup;
-    let total = tokens;
-    for (let at = start; at < end; at++) {
-      const message = messages[at] as Message;
-      if (!limits.pinned.has(message)) total += meter.message(message);
-    }
-    const kept = messages.length - cut;
-    const wanted =
-      kept < limits.keepMessages &&
-      messages.length - start <= limits.maxMessages &&
-      total <= limits.maxTokens;
-    if (!open && !wanted && start < limits.unseen) break;
-    tokens = total;
-    cut = start;
-  }
-  return cut;
+  return first;
 }
 
 /** A conversation cut for a summary. */
