@@ -143,6 +143,11 @@ export class Composer {
     return { earlier, requests, numbered, standing, most, others, covers, count };
   });
 
+  /** Milliseconds for one answer of a model: the shorter of two limits; 0 for no limit. */
+  get timeoutMs(): number {
+    return Math.min(this.settings.timeoutMs || Infinity, this.work.modelMs || Infinity) % Infinity || 0;
+  }
+
   /** Counts the tokens of a request with this conversation. */
   total({ tokens }: Candidate): number {
     return this.view.fixedTokens + tokens;

@@ -15,19 +15,19 @@ export interface SummaryPrompt {
 
 /** The content of one request to a summarizer. */
 export interface PromptInput {
-  /** `undefined` if the request follows the live conversation itself. */
-  readonly transcript: string | undefined;
+  /** Omitted if the request follows the live conversation itself. */
+  readonly transcript?: string;
   readonly nonce: string;
   /** The summary so far, to be updated. */
-  readonly previous: string | undefined;
-  readonly instructions: string | undefined;
+  readonly previous?: string | undefined;
+  readonly instructions?: string | undefined;
   /** The user's requests in the user's own words. */
-  readonly requests: string;
+  readonly requests?: string;
   /** State that the summary message will also contain: todos, the plan. */
-  readonly appendix: string | undefined;
+  readonly appendix?: string | undefined;
   readonly maxTokens: number;
-  /** `maxTokens` in UTF-16 units, estimated from similar text; 0 if unknown. */
-  readonly maxLength: number;
+  /** `maxTokens` in UTF-16 units, estimated from similar text; omitted if unknown. */
+  readonly maxLength?: number;
 }
 
 const PRESERVE: Readonly<Record<string, string>> = {
@@ -123,7 +123,7 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
     );
   if (!used.has('messages') && input.transcript !== undefined) rest.push(messages);
   const first = input.transcript === undefined ? [INTERLUDE] : [];
-  const length = input.maxLength > 0 ? ` (about ${input.maxLength} characters of text like this)` : '';
+  const length = input.maxLength ? ` (about ${input.maxLength} characters of text like this)` : '';
   rest.push(`Stay below ${input.maxTokens} tokens${length}.`);
 
   return {

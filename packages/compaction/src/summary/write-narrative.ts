@@ -8,51 +8,38 @@ import {
   userMessage,
   withRetries,
 } from '@x/core';
-import {
-  type Deadline,
-  mayRefuseItems,
-  type Redact,
-  refuseNoAnswer,
-  soundUsage,
-  withinLimit,
-} from '@x/core/internal';
+import { type Deadline, mayRefuseItems, refuseNoAnswer, soundUsage, withinLimit } from '@x/core/internal';
 import { distilled } from '../conversation/sentences.js';
 import type { Meter } from '../meter.js';
-import type { SummarizeOptions } from './options.js';
+import type { Composer } from './compose.js';
 import { TOLERANCE } from './plan.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
-import { SHORTEST_REQUEST } from './user-words.js';
+import { ofPrograms, SHORTEST_REQUEST } from './user-words.js';
 
 /** A narrative to write: its messages, its model and its limits. */
 export interface NarrativeTask {
+  readonly composer: Composer;
   readonly model: Model;
-  /** Tokens that the model can read and write together. */
-  readonly window: number;
-  readonly options: SummarizeOptions;
-  readonly meter: Meter;
   /** Tokens that the narrative may have. */
   readonly maxTokens: number;
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
-  /** Running numbers by message id. The narrative cites messages by them. */
-  readonly numbers: ReadonlyMap<string, number>;
-  /** Ids of requests that programs wrote in the user's name. */
-  readonly programs: ReadonlySet<string>;
   /** If the writer is the agent's own model: the prefix of its requests, up to the end of the narrative. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first: the model is shown the first and the latest. */
   readonly requests: readonly Message[];
   /** How many of them come after `messages`. */
   readonly laterRequests: number;
-  readonly instructions: string | undefined;
-  readonly appendix: string | undefined;
-  readonly signal: AbortSignal | undefined;
-  /** Takes secrets out of what the model writes. */
-  readonly redact: Redact;
+  readonly signal: AbortSignal;
   /** Receives the usage of every call, including calls whose answer is not used. */
   readonly onUsage: (usage: Usage) => void;
+}
+
+/** Returns the tokens that the model can read and write together. */
+function windowOf({ composer, model }: NarrativeTask): number {
+  return model.contextWindow ?? composer.budget.contextWindow;
 }
 
 /** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
@@ -90,15 +77,17 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   // Long because every attempt to make room changes what the next one reads: entries, lengths, chunks.
-  const { options, meter } = task;
+  const { composer, maxTokens } = task;
+  const { settings: options, redact } = composer;
+  const { meter, instructions, appendix } = composer.context;
   const behind = await askBehind(task);
   if (behind) return behind;
   const messages = messagesRead(task);
   const nonce = nonceFor(messages);
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
-  const render = (length: number) =>
-    renderTranscript(messages, nonce, length, { listed, numbers: task.numbers });
+  const numbers = new Map([...composer.numbers].map(([{ id }, at]) => [id, at]));
+  const render = (length: number) => renderTranscript(messages, nonce, length, { listed, numbers });
   let entries = render(options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
@@ -116,22 +105,22 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
 
   const promptFor = (transcript: string, last: boolean): SummaryPrompt => {
     const sample = narrative ?? transcript;
-    const length = (task.maxTokens * sample.length) / Math.max(1, meter.text(sample));
+    const length = (maxTokens * sample.length) / Math.max(1, meter.text(sample));
     return buildPrompt(options, {
       transcript,
       nonce,
       previous: narrative,
       requests,
-      instructions: task.instructions,
-      appendix: last ? task.appendix : undefined,
-      maxTokens: task.maxTokens,
+      instructions,
+      appendix: last ? appendix : undefined,
+      maxTokens,
       maxLength: Math.floor(length / 100) * 100,
     });
   };
 
   const roomNow = () => {
     const { system, user } = promptFor('', true);
-    return ((task.window - task.maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+    return ((windowOf(task) - maxTokens) * SAFETY - meter.text(system + user)) * shrink;
   };
   const tokensOf = (parts: readonly TranscriptEntry[]) =>
     parts.reduce((sum, { text }) => sum + meter.text(text), 0);
@@ -152,7 +141,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
         const less = () => (options.retryTooLong && shorten() ? reading() : undefined);
         const result = await ask(task, reading(), less);
         if (!result.ok) return result;
-        narrative = task.redact(result.text);
+        narrative = redact(result.text);
         done = end;
       }
       return { ok: true, text: narrative ?? '' };
@@ -168,10 +157,11 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
 }
 
 /** Returns the messages that the model reads: the newest ones, at least one. */
-function messagesRead({ messages, meter, options: { transcriptTokens: most = Infinity } }: NarrativeTask) {
+function messagesRead({ messages, composer: { settings, context } }: NarrativeTask) {
+  const { transcriptTokens: most = Infinity } = settings;
   let read = 0;
   const isTooOld = (message: Message) => {
-    read += meter.message(message);
+    read += context.meter.message(message);
     return read > most;
   };
   return messages.slice(Math.min(messages.findLastIndex(isTooOld) + 1, messages.length - 1));
@@ -186,16 +176,18 @@ function sizeOf(entries: readonly TranscriptEntry[]): number {
  * their numbers.
  */
 function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap<string, number> } {
-  const { window, meter, laterRequests } = task;
+  const { composer, laterRequests } = task;
+  const { meter } = composer.context;
+  const { transcriptTokens = Infinity, keep } = composer.settings;
+  const programs = new Set(ofPrograms(composer.view.messages).map(({ id }) => id));
   const listed = new Map<string, number>();
   const requests = task.requests
     .map((message, index) => {
       const later = index >= task.requests.length - laterRequests;
       const whole = textOf(message.content);
-      const isProgram = task.programs.has(message.id);
+      const isProgram = programs.has(message.id);
       const text = isProgram ? distilled(whole, PROGRAM) : whole;
-      const isStaying =
-        task.options.keep.users > 0 && !isProgram && meter.message(message) <= SHORTEST_REQUEST;
+      const isStaying = keep.users > 0 && !isProgram && meter.message(message) <= SHORTEST_REQUEST;
       const marks = [isStaying && 'stays', later && 'later', isProgram && 'written by a program'].filter(
         Boolean,
       );
@@ -210,7 +202,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
   type Request = (typeof requests)[number];
   const [first, ...rest] = requests;
   if (first === undefined) return { text: '', listed };
-  let room = Math.min(window, task.options.transcriptTokens ?? window) * REQUESTS_SHARE;
+  let room = Math.min(windowOf(task), transcriptTokens) * REQUESTS_SHARE;
   const take = ({ id, text, number, marks }: Request) => {
     const fitted = fitToTokens(text, room, meter);
     room -= meter.text(fitted);
@@ -230,24 +222,17 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
 
 /** Asks the agent's model at the end of its live conversation. Returns `undefined` if there is none, or if it does not fit. */
 async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
-  const { live, options, meter, maxTokens } = task;
+  const { live, maxTokens, composer } = task;
+  const { settings: options, redact } = composer;
+  const { meter, instructions, appendix } = composer.context;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
-  const prompt = buildPrompt(options, {
-    transcript: undefined,
-    nonce: nonceFor([]),
-    previous: undefined,
-    requests: '',
-    instructions: task.instructions,
-    appendix: task.appendix,
-    maxTokens,
-    maxLength: 0,
-  });
+  const prompt = buildPrompt(options, { nonce: nonceFor([]), instructions, appendix, maxTokens });
   const read = meter.messages(live.messages);
   const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
-  if (size > task.window * LIVE_SHARE) return undefined;
+  if (size > windowOf(task) * LIVE_SHARE) return undefined;
   try {
     const verdict = await ask(task, { prompt, read, live });
-    return verdict.ok ? { ...verdict, text: task.redact(verdict.text) } : verdict;
+    return verdict.ok ? { ...verdict, text: redact(verdict.text) } : verdict;
   } catch (error) {
     const isSealed = live.messages.some(({ content }) => content.some(({ type }) => type === 'opaque'));
     if (isContextOverflow(error) || (isSealed && mayRefuseItems(error))) return undefined;
@@ -268,7 +253,8 @@ async function ask(
   { prompt, read, live }: Reading,
   less?: () => Reading | undefined,
 ): Promise<Verdict> {
-  const { model, signal, maxTokens, meter } = task;
+  const { model, signal, maxTokens, composer } = task;
+  const { meter } = composer.context;
   const request = async (text: string, maxOutputTokens: number) => {
     const asked: ModelRequest = {
       system: live ? live.system : prompt.system,
@@ -276,7 +262,7 @@ async function ask(
       tools: live?.tools ?? [],
       maxOutputTokens,
     };
-    const limit = [`Model ${model.id}`, 'summary.timeoutMs', task.options.timeoutMs] as const;
+    const limit = [`Model ${model.id}`, 'summary.timeoutMs', composer.timeoutMs] as const;
     const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
     const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
     refuseNoAnswer(model, response);

@@ -10,7 +10,6 @@ import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
 import { quotableIn, withoutFalseQuotations } from './quotations.js';
 import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
-import { ofPrograms } from './user-words.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** Share of the writer's window, after reserving the narrative, that one request may fill. */
@@ -174,8 +173,7 @@ function begin(
   writer: Model,
   { end, maxNarrative, found }: { end: number; maxNarrative: number; found: Found | undefined },
 ): Writing | undefined {
-  const { view, context, settings, budget, redact, work } = composer;
-  const { meter, instructions, appendix } = context;
+  const { view, context, redact, work } = composer;
   const { messages } = view;
   const earlier = messages.filter(isOfSummary);
   const told: Narrative | undefined = found?.writing.narrative ?? readSummaries(earlier).told;
@@ -191,21 +189,14 @@ function begin(
   const last = messages[end - 1];
   if (fresh.length === 0 || last === undefined) return undefined;
   const task = {
+    composer,
     model: writer,
-    window: writer.contextWindow ?? budget.contextWindow,
-    options: { ...settings, timeoutMs: shortest(settings.timeoutMs, work.modelMs) },
-    meter,
     maxTokens: maxNarrative,
     previous: told && redact(told.text),
     messages: fresh.map((message) => composer.redactedOriginal(message)),
-    numbers: new Map([...composer.numbers].map(([{ id }, at]) => [id, at])),
-    programs: new Set(ofPrograms(messages).map(({ id }) => id)),
     live: livePrefix(composer, writer, end),
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
     laterRequests: messages.slice(end).filter(isUserRequest).length,
-    instructions,
-    appendix,
-    redact,
   };
   return work.desk.begin({
     kind: 'narrative',
@@ -214,7 +205,9 @@ function begin(
     write: async (signal, onUsage) => {
       const written = await writeNarrative({ ...task, signal, onUsage });
       if (!written.ok) return written;
-      const others = [task.previous, instructions, appendix].filter((text) => text !== undefined);
+      const others = [task.previous, context.instructions, context.appendix].filter(
+        (text) => text !== undefined,
+      );
       const sources = [...quotableIn([...task.messages, ...task.requests]), ...others];
       const { text, removed } = withoutFalseQuotations(written.text, sources);
       if (removed === 0) return written;
@@ -306,21 +299,15 @@ function beginNatively(composer: Composer, model: Model, cut: number): Writing {
   const messages = view.messages.slice(0, cut).filter((message) => !isNarrative(message));
   const wishes = [settings.instructions, context.instructions].filter(Boolean).join('\n') || undefined;
   const { system, tools = [] } = context;
-  const timeoutMs = shortest(settings.timeoutMs, work.modelMs);
   return work.desk.begin({
     kind: 'native',
     ...reachOf(composer, view.messages[cut - 1] as Message),
     work,
     write: async (signal, onUsage) => {
       const request = { system, messages, tools, signal, instructions: wishes };
-      const { usage, ...made } = await askProvider(model, request, timeoutMs);
+      const { usage, ...made } = await askProvider(model, request, composer.timeoutMs);
       if (usage) onUsage(usage);
       return { ok: true, ...made };
     },
   });
-}
-
-/** Returns the shorter of two time limits; 0 means no limit. */
-function shortest(ms: number, other = 0): number {
-  return Math.min(ms || Infinity, other || Infinity) % Infinity || 0;
 }
