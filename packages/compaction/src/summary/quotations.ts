@@ -1,25 +1,12 @@
 import { type Message, textOf, toolUsesOf } from '@x/core';
 import { mapStrings } from '../conversation/text.js';
 
-/** Marks that open a quotation, each with those that close it. */
-const CLOSING: Readonly<Record<string, string>> = {
-  '"': '"',
-  "'": "'",
-  '“': '”"',
-  '„': '“”"',
-  '«': '»',
-  '‹': '›',
-  '‘': '’',
-  '「': '」',
-  '『': '』',
-  '《': '》',
-  '〈': '〉',
-  '»': '«',
-  '”': '”',
-  '‚': '‘',
-  '＂': '＂',
-  '〝': '〞〟',
-};
+/** By mark that opens a quotation: the marks that close it. */
+const CLOSING: ReadonlyMap<string, string> = new Map(
+  `"" '' “”" „“”" «» ‹› ‘’ 「」 『』 《》 〈〉 »« ”” ‚‘ ＂＂ 〝〞〟`
+    .split(' ')
+    .map((marks) => [marks.charAt(0), marks.slice(1)]),
+);
 /** Shortest quotation that is checked, in UTF-16 units. Shorter ones are names or single words. */
 const SHORTEST = 12;
 /** Shortest quotation that is checked in scripts without spaces. */
@@ -79,7 +66,7 @@ function quotationsIn(block: string): readonly Quotation[] {
   const found: Quotation[] = [];
   const unclosed = new Set<string>();
   for (let start = 0; start < block.length; start++) {
-    const closing = CLOSING[block.charAt(start)];
+    const closing = CLOSING.get(block.charAt(start));
     // After a Latin letter or a digit, the mark is an apostrophe, or inches.
     if (
       closing === undefined ||
