@@ -61,7 +61,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.message).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
+    expect(outcome.message).toMatch(/system prompt and tools alone need \d+ of 1000 tokens.*Shorten them/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -128,7 +128,9 @@ describe('createCompactor', () => {
       'messages[1].content',
     );
     const broken = { ...userMessage('x'), content: [{ type: 'text' }] };
-    await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: Invalid input: expected string');
+    await refused([userMessage('x'), broken]).toThrow(
+      'messages[1].content[0].text: Invalid input: expected string',
+    );
     const result = (output: unknown) => toolResultMessage({ id: 'c', name: 'list' }, output as string);
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
@@ -151,7 +153,9 @@ describe('createCompactor', () => {
     await refused('hello').toThrow('messages: must be a list');
     await refused([], { instruction: 'Keep names' }).toThrow('instruction: unknown key');
     await refused([], { reason: 'force' }).toThrow('reason: ');
-    await expect(compactor.plan([null as never])).rejects.toThrow('messages[0]: Invalid input: expected object');
+    await expect(compactor.plan([null as never])).rejects.toThrow(
+      'messages[0]: Invalid input: expected object',
+    );
   });
 
   it('says that two messages have one id, which nothing could be told apart by', async () => {

@@ -1,7 +1,6 @@
 import type {
   CompactionOutcome,
   CompactionStatus,
-  CompactionStep,
   CompactOptions,
   ManifestEntry,
   Message,
@@ -9,7 +8,6 @@ import type {
   Pin,
   PinProof,
 } from '@x/core';
-import type { ToolDefinition } from '@x/core/messages';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
@@ -93,7 +91,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   if (!due && observe) for (const message of messages) observe(message);
   if (stages.length === 0) return report('skipped', 'nothing is due');
   if (messages.length === 0) return report('skipped', 'there are no messages');
-  if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
+  if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget));
 
   const shared = sharedId(messages);
   if (shared !== undefined) {
@@ -129,17 +127,17 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     // If only the bytes are too many, it is enough to remove files.
     const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
     const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
+    const originals = new Map(messages.map((message) => [message.id, message]));
     const context = {
       ...options,
       ...given,
       work: { ...given.work, patience },
       conversation: messages,
       redact: redactorFor(config.redact),
-      original: originalsOf(messages),
+      original: (message: Message) => originals.get(message.id) ?? message,
     };
     const result = await runCascade(steps, view, { ...budget, ...aim, early: !due }, context);
-    if (!due) return judgeEarly(view, result, report);
-    return judge(config, view, budget, result, report, broken, leavesOut);
+    return judge(config, view, budget, result, report, { due, broken, leavesOut });
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
     return report('failed', errorLine(error));
@@ -202,10 +200,16 @@ function judge(
   budget: ReductionTarget,
   result: CascadeResult,
   report: Report,
-  broken: boolean,
-  leavesOut: boolean,
+  { due, broken, leavesOut }: { due: boolean; broken: boolean; leavesOut: boolean },
 ): CompactionOutcome {
   const { view, failures, steps } = result;
+  const worked = steps.filter(
+    (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
+  );
+  if (!due) {
+    if (view.messages === before.messages) return report('skipped', 'nothing is due');
+    return report('applied', `reduced early by ${worked.map((step) => step.stage).join(', ')}`, result);
+  }
   const repaired = broken && !needsRepair(view.messages);
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
@@ -227,45 +231,16 @@ function judge(
   if (!isNeeded && !isEnough) {
     return report('ineffective', 'the reduction would save too little', result);
   }
-  const how = thatWorked(steps).map((step) => (step.note ? `${step.stage} (${step.note})` : step.stage));
+  const how = worked.map((step) => (step.note ? `${step.stage} (${step.note})` : step.stage));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
   const done = how.length > 0 ? `reduced by ${how.join(', ')}` : 'calls and results were paired again';
   return report('applied', `${done}${trouble}`, result);
 }
 
-function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
-  if (result.view.messages === before.messages) return report('skipped', 'nothing is due', undefined);
-  const names = thatWorked(result.steps).map((step) => step.stage);
-  return report('applied', `reduced early by ${names.join(', ')}`, result);
-}
-
-function thatWorked(steps: readonly CompactionStep[]): readonly CompactionStep[] {
-  return steps.filter(
-    (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
-  );
-}
-
-/** Returns a lookup from a message to its original, by id. The index is built on the first call. */
-function originalsOf(messages: readonly Message[]): (message: Message) => Message {
-  let byId: Map<string, Message> | undefined;
-  return (message) => {
-    byId ??= new Map(messages.map((original) => [original.id, original]));
-    return byId.get(message.id) ?? message;
-  };
-}
-
-function tooLargeFrame(
-  fixed: number,
-  budget: ReductionTarget,
-  tools: readonly ToolDefinition[] | undefined,
-): string {
-  const [parts, them] =
-    tools && tools.length > 0
-      ? [`the system prompt and ${tools.length} tools alone need`, 'them']
-      : ['the system prompt alone needs', 'it'];
+function tooLargeFrame(fixed: number, { contextWindow }: ReductionTarget): string {
   return (
-    `${parts} ${Math.round(fixed)} of ${budget.contextWindow} tokens; no compaction of the conversation can help. ` +
-    `Shorten ${them} or use a larger window.`
+    `system prompt and tools alone need ${Math.round(fixed)} of ${contextWindow} tokens; no compaction of the conversation can help. ` +
+    'Shorten them or use a larger window.'
   );
 }
 
