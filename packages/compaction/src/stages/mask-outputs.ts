@@ -59,9 +59,10 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage 
       const placeOf = placesIn(view.messages, context);
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
-        const blocks = maskable.get(message);
         const shape = { format: settings.format, destructive, placeOf };
-        return blocks && masked(message, blocks, calls, shape);
+        return message.content.some((block) => maskable.has(block))
+          ? masked(message, maskable, calls, shape)
+          : undefined;
       });
       return ifWorthwhile(view, budget, alteration);
     },
@@ -71,8 +72,8 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage 
 function findMaskable(
   messages: readonly Message[],
   { keepRecentMessages, keepRecentToolOutputs, excludeTools }: z.output<typeof optionsSchema>,
-): ReadonlyMap<Message, ReadonlySet<ToolResultBlock>> {
-  const found = new Map<Message, Set<ToolResultBlock>>();
+): ReadonlySet<ContentBlock> {
+  const found = new Set<ContentBlock>();
   const end = Math.min(startOfLive(messages), messages.length - (keepRecentMessages ?? 0));
   const outputs = keepRecentToolOutputs ?? (keepRecentMessages === undefined ? KEPT : 0);
   let kept = 0;
@@ -80,14 +81,9 @@ function findMaskable(
     const message = messages[index] as Message;
     const done = new Set(stringsIn(marksOf(message).masked));
     for (const block of toolResultsOf(message).toReversed()) {
-      if (kept < outputs) {
-        kept++;
-        continue;
-      }
-      if (index >= end || done.has(block.toolUseId) || matchesTool(excludeTools, block.toolName)) continue;
-      const blocks = found.get(message);
-      if (blocks) blocks.add(block);
-      else found.set(message, new Set([block]));
+      if (kept++ < outputs) continue;
+      const stays = done.has(block.toolUseId) || matchesTool(excludeTools, block.toolName);
+      if (index < end && !stays) found.add(block);
     }
   }
   return found;
@@ -102,13 +98,13 @@ interface StubShape {
 
 function masked(
   message: Message,
-  blocks: ReadonlySet<ContentBlock>,
+  maskable: ReadonlySet<ContentBlock>,
   calls: ReadonlyMap<string, ToolUseBlock>,
   { format, destructive, placeOf }: StubShape,
 ) {
   const ids = [...stringsIn(marksOf(message).masked)];
   const content = message.content.map((block) => {
-    if (block.type !== 'tool_result' || !blocks.has(block)) return block;
+    if (block.type !== 'tool_result' || !maskable.has(block)) return block;
     const call = calls.get(block.toolUseId);
     const target = { call, path: call && pathOf(call), range: call && rangeOf(call) };
     const onceOnly = destructive.has(block.toolName);
