@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
-import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js';
+import type { WithoutPreset } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
@@ -19,6 +19,7 @@ import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capab
 import { CompactionRunner } from './compaction-runner.js';
 import { removePin } from './keep-pins.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
+import type { SessionTracker } from './session-memory.js';
 
 /**
  * Keeps an agent's conversation inside its budget. It reduces before a model call when a trigger is reached, after a
@@ -43,8 +44,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
-  const requests = settings.compactTool ? compactRequests((state) => runner.tracker(state).fill) : undefined;
-  const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
+  const tools = [
+    ...(recall ? [recall.tool] : []),
+    ...(settings.compactTool ? [compactTool((state) => runner.tracker(state))] : []),
+  ];
 
   /** Calls the model, and corrects our count by the usage that it reports. */
   async function measured(
@@ -82,20 +85,19 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
-      const above = triggerAbove(config, settings.contextWindow ?? model.contextWindow);
-      for (const problem of [runner.unusedNative(model), above]) {
-        if (problem !== undefined) warn(`compaction: ${problem}`);
-      }
+      const problem = runner.unusedNative(model);
+      if (problem !== undefined) warn(`compaction: ${problem}`);
     },
     remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
-      const asked = requests?.take(scope.state);
+      const tracker = runner.tracker(scope.state);
+      const { asked } = tracker;
+      tracker.asked = undefined;
       if (asked) await runner.run(scope, 'manual', asked);
       const counted = await runner.reduceIfDue(scope);
       try {
         return await measured(scope, next, counted);
       } catch (error) {
-        const tracker = runner.tracker(scope.state);
         if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
           throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
@@ -124,14 +126,9 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
 /** Share of the compaction trigger from which a model may request a compaction. Below it, much would be lost for little. */
 const WORTH_ASKING = 0.5;
 
-/**
- * Lets a model choose the moment of a compaction, which runs before the model's next step.
- *
- * @param fillOf The share of what makes a compaction due that a session's last request had.
- */
-function compactRequests(fillOf: (state: AgentState) => number) {
-  const asked = new WeakMap<AgentState, { readonly instructions: string | undefined }>();
-  const tool = defineTool({
+/** Lets a model choose the moment of a compaction, which runs before the model's next step. */
+function compactTool(trackerOf: (state: AgentState) => SessionTracker) {
+  return defineTool({
     name: 'compact',
     description:
       'Replaces the older part of this conversation with a record of it, before your next step. Use it when a piece of ' +
@@ -141,22 +138,15 @@ function compactRequests(fillOf: (state: AgentState) => number) {
     }),
     sessionOnly: true,
     execute: ({ keep }, { state }) => {
-      const fill = fillOf(state);
-      if (fill < WORTH_ASKING) {
+      const tracker = trackerOf(state);
+      if (tracker.fill < WORTH_ASKING) {
         throw new Error(
-          `The conversation has ${Math.round(fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
+          `The conversation has ${Math.round(tracker.fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
             `what it holds. Go on, and ask again from ${WORTH_ASKING * 100} % on.`,
         );
       }
-      asked.set(state, { instructions: keep });
+      tracker.asked = { instructions: keep };
       return 'The older part will be replaced by a record before your next step.';
     },
   });
-  /** Returns and clears the request of a session's model. */
-  const take = (state: AgentState) => {
-    const request = asked.get(state);
-    asked.delete(state);
-    return request;
-  };
-  return { tool, take };
 }

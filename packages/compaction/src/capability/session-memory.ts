@@ -105,6 +105,8 @@ export class SessionTracker {
   busy = false;
   /** `true` if a request was refused for an unknown reason, and none has succeeded since. */
   isDoubted = false;
+  /** A compaction that the model has asked for. */
+  asked: { readonly instructions: string | undefined } | undefined;
   /** The size of the last request, as a share of the size at which a compaction is due. */
   fill = 1;
   /** Reports in a row of more tokens than a provider should count. */
