@@ -1,14 +1,5 @@
-import {
-  type AgentState,
-  InvalidInputError,
-  type JsonValue,
-  type Message,
-  messageSchema,
-  type SessionLog,
-} from '@x/core';
+import { type AgentState, InvalidInputError, type JsonValue, type Message, type SessionLog } from '@x/core';
 import { digest, inPieces, othersTurn, sortedJson, type Work } from '@x/core/internal';
-import * as z from 'zod';
-import { countSchema } from '../config/values.js';
 import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn, pinsIn } from './stored-state.js';
@@ -22,32 +13,27 @@ const DEEPEST = 10;
 const STAYED = -1;
 
 /** Places of messages of the list before a compaction. */
-const entrySchema = z.union([
+type Entry =
   /**
    * `[source, start, count]`: messages that stayed, in the list that the compaction made, if the source is `STAYED`. Otherwise messages in
    * the log, under ids that the summary with this index covers.
    */
-  z.strictObject({ run: z.tuple([z.int(), countSchema, countSchema]) }),
+  | { readonly run: [source: number, start: number, count: number] }
   /** In the log, under this id. */
-  z.strictObject({ logged: z.string() }),
+  | { readonly logged: string }
   /** A copy, because the message was changed after it was logged. */
-  z.strictObject({ copy: messageSchema }),
-]);
-
-type Entry = z.infer<typeof entrySchema>;
-
-const recordSchema = z.object({
-  /** The list as it was, piece by piece. */
-  before: z.array(entrySchema),
-  /** The number of messages that the compaction left. `digest` identifies them. */
-  length: countSchema,
-  digest: z.string(),
-  /** `true` if messages were only changed, unasked. Undone together with the summary before it. */
-  minor: z.boolean(),
-});
+  | { readonly copy: Message };
 
 /** A record that restores the list from before a compaction. */
-type UndoRecord = z.infer<typeof recordSchema>;
+interface UndoRecord {
+  /** The list as it was, piece by piece. */
+  readonly before: readonly Entry[];
+  /** The number of messages that the compaction left. `digest` identifies them. */
+  readonly length: number;
+  readonly digest: string;
+  /** `true` if messages were only changed, unasked. Undone together with the summary before it. */
+  readonly minor: boolean;
+}
 
 /**
  * Makes the record that leads from the list after a compaction back to the list before. It is small: messages that stayed are referenced by
@@ -114,8 +100,8 @@ async function listBefore(
 
 /** The records of a state, oldest first. */
 function recordsIn(state: AgentState): readonly UndoRecord[] {
-  const { success, data } = z.array(recordSchema).safeParse(notesIn(state).undo);
-  return success ? data : [];
+  const { undo } = notesIn(state);
+  return Array.isArray(undo) ? (undo as unknown as UndoRecord[]) : [];
 }
 
 /**
