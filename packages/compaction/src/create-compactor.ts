@@ -19,6 +19,9 @@ import { runCompaction } from './run/compaction-run.js';
 import { observerFor, stagesOf } from './run/ladder.js';
 import { NarrativeDesk } from './summary/narrative-desk.js';
 
+/** Most conversations whose narratives are remembered until their next compaction. */
+const MAX_DESKS = 64;
+
 /**
  * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model is called, and
  * the record of what happened is the summary. `contextWindow` is the window of the model that reads the conversation. Default: the window
@@ -44,7 +47,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const model = config.model ?? undefined;
   const stages = stagesOf(config);
   const observe = observerFor(config);
-  const desks = new Desks();
+  let desks: readonly NarrativeDesk[] = [];
   const run = async (
     messages: readonly Message[],
     compactOptions: CompactOptions,
@@ -53,7 +56,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
     checkRequest(messages, compactOptions);
     const { signal } = compactOptions;
     await inPieces(countWork(config.counter ?? estimateCounter, messages), signal).catch(() => {});
-    const desk = desks.of(messages);
+    const desk = desks.find((one) => one.find(messages) !== undefined) ?? new NarrativeDesk();
     const outcome = await runCompaction({
       work: { desk, onUsage: () => {}, warn: () => {}, signal },
       config,
@@ -66,28 +69,11 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       dryRun,
       observe,
     });
-    desks.keep(desk);
+    desks = [...desks.filter((one) => one !== desk), ...(desk.isEmpty ? [] : [desk])].slice(-MAX_DESKS);
     return outcome;
   };
   return {
     compact: (messages, compactOptions = {}) => run(messages, compactOptions, false),
     plan: (messages, compactOptions = {}) => run(messages, compactOptions, true),
   };
-}
-
-/** Most conversations whose narratives are remembered until their next compaction. */
-const MAX_DESKS = 64;
-
-/** The desks of a compactor's conversations. Each is found by the messages that its narrative covers. */
-class Desks {
-  #desks: readonly NarrativeDesk[] = [];
-
-  of(messages: readonly Message[]): NarrativeDesk {
-    return this.#desks.find((one) => one.find(messages) !== undefined) ?? new NarrativeDesk();
-  }
-
-  keep(desk: NarrativeDesk): void {
-    const others = this.#desks.filter((one) => one !== desk);
-    this.#desks = desk.isEmpty ? others : [...others, desk].slice(-MAX_DESKS);
-  }
 }
