@@ -144,23 +144,11 @@ export function takeChunk(
     const members = entries.slice(end, next);
     const size = members.reduce((sum, { text }) => sum + meter.text(text), 0);
     if (end > start && (end - start >= count || tokens + size > room)) break;
-    if (end === start && size > room) return start + fitting(members, room, meter);
+    if (end === start && size > room) return start + 1;
     tokens += size;
     end = next;
   }
   return end;
-}
-
-/** Counts the entries that fit, one at least. */
-function fitting(entries: readonly TranscriptEntry[], room: number, meter: Meter): number {
-  let tokens = 0;
-  let count = 0;
-  for (const { text } of entries) {
-    tokens += meter.text(text);
-    if (count > 0 && tokens > room) break;
-    count++;
-  }
-  return Math.max(1, count);
 }
 
 /** Cuts a text in its middle until it has at most `room` tokens. */
