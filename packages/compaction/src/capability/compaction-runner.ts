@@ -29,15 +29,7 @@ import { addPin } from './keep-pins.js';
 import { nativeIsMissing, nativeIsUnused } from './native-notice.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { RETRY_GROWTH, SessionMemories, type SessionMemory, SessionTracker } from './session-memory.js';
-import {
-  calibrationOf,
-  changeNotes,
-  heldUntil,
-  holdOff,
-  isWriting,
-  noteWriting,
-  pinsIn,
-} from './stored-state.js';
+import { calibrationOf, changeNotes, heldUntil, isWriting, pinsIn } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 import { type Emit, WindowKnowledge, warnOnce } from './window-knowledge.js';
 
@@ -241,7 +233,7 @@ export class CompactionRunner {
         this.#rewritten(scope);
         this.#memories.of(scope).desk.drop();
         const tokens = counted();
-        holdOff(scope.state, tokens * (1 + RETRY_GROWTH));
+        changeNotes(scope.state, { heldUntil: Math.ceil(tokens * (1 + RETRY_GROWTH)) });
         scope.emit({ type: 'context.restored', tokensBefore, tokensAfter: Math.round(tokens) });
       }
       return undone;
@@ -326,7 +318,7 @@ export class CompactionRunner {
     if (!desk.isEmpty || isWriting(state)) return;
     await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
     const begun = desk.find(state.context);
-    if (begun !== undefined) noteWriting(state, begun.writing.to);
+    if (begun !== undefined) changeNotes(state, { writing: begun.writing.to });
   }
 
   #reduce(

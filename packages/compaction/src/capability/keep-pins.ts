@@ -1,7 +1,14 @@
-import { InvalidInputError, type Pin, type PinRequest, type ReasonScope, textOf } from '@x/core';
+import {
+  InvalidInputError,
+  type JsonValue,
+  type Pin,
+  type PinRequest,
+  type ReasonScope,
+  textOf,
+} from '@x/core';
 import type { Meter } from '../meter.js';
 import { beforeLatestRequest, pinBoard, pinRole, pinsOf, roomForPins, withPins } from '../run/pins.js';
-import { keepPins, pinsIn } from './stored-state.js';
+import { changeNotes, pinsIn } from './stored-state.js';
 import { swapContext } from './undo.js';
 
 /** Share of the room for pins that requested pins may use, so that a smaller model or a longer system prompt loses none. */
@@ -59,7 +66,7 @@ export function removePin(scope: ReasonScope, id: string): boolean {
 }
 
 function change({ state, emit }: ReasonScope, pins: readonly Pin[]): void {
-  keepPins(state, pins);
+  changeNotes(state, { pins: pins.length > 0 ? (pins as unknown as JsonValue) : undefined });
   const before = [...state.context];
   swapContext(state, before, withPins(before, pinsOf(before, pins, []), beforeLatestRequest));
   emit({ type: 'state.changed' });

@@ -11,12 +11,7 @@ export function nativeIsMissing(config: Config, stages: readonly Stage[], model:
   // Presets list native as their second stage only if the user asked for it.
   const isAskedFor = config.stages !== undefined && (config.preset === undefined ? at !== -1 : at === 1);
   if (model.compact || !isAskedFor) return undefined;
-  const others = stages
-    .filter(({ name }) => name !== 'native')
-    .map(({ name, cost }) => {
-      const callsModel = cost === 'llm' && config.model !== null;
-      return name === 'summarize' && !callsModel ? 'summarize (a record, without a model call)' : name;
-    });
+  const others = stages.flatMap(({ name }) => (name === 'native' ? [] : name));
   const rest = others.length > 0 ? `These act: ${others.join(', ')}` : 'Nothing else reduces';
   return `The stage native does nothing: ${nativeIsOff(model.id)} ${rest}.`;
 }

@@ -96,28 +96,18 @@ function notesOf(state: AgentState, key: ModelNote): JsonObject {
 }
 
 /**
- * Prevents reductions until the request has this many tokens, so that an undone one is not repeated at once. Stored in the state, because
- * an undo and the next call may run in different processes. The next reduction clears it.
+ * The tokens that the request must have before the next reduction, so that an undone one is not repeated at once. Noted in the state,
+ * because an undo and the next call may run in different processes. The next reduction clears the note.
  */
-export function holdOff(state: AgentState, untilTokens: number): void {
-  changeNotes(state, { heldUntil: Math.ceil(untilTokens) });
-}
-
-/** The tokens set by {@link holdOff}; 0 when there are none. */
 export function heldUntil(state: AgentState): number {
   const tokens = notesIn(state).heldUntil;
   return typeof tokens === 'number' ? tokens : 0;
 }
 
 /**
- * Records which narrative is being written, by the last message that it covers, so that no other process starts it. A compaction clears the
- * note.
+ * Tests if a narrative was begun that no compaction has followed yet: the note `writing` keeps other processes from starting it. A
+ * compaction clears the note.
  */
-export function noteWriting(state: AgentState, to: string): void {
-  changeNotes(state, { writing: to });
-}
-
-/** Tests if a narrative was begun that no compaction has followed yet. */
 export function isWriting(state: AgentState): boolean {
   return notesIn(state).writing !== undefined;
 }
@@ -130,9 +120,4 @@ export function pinsIn(state: AgentState): readonly Pin[] {
   return Array.isArray(pins)
     ? (pins as unknown as Pin[]).filter((pin) => pinSchema.safeParse(pin).success)
     : [];
-}
-
-/** Stores the pins of a session. */
-export function keepPins(state: AgentState, pins: readonly Pin[]): void {
-  changeNotes(state, { pins: pins.length > 0 ? (pins as unknown as JsonValue) : undefined });
 }

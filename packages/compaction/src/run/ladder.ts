@@ -45,15 +45,11 @@ export function stagesOf(config: LadderSettings): readonly Stage[] {
   const { stages = DEFAULT_STAGES } = config;
   const ladder = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
   const names = ladder.map(({ name }) => name);
-  if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return ladder;
+  const mayStandIn = config.summary.record !== 0 && config.summary.fallback === 'record';
+  if (!names.includes('native') || names.includes('summarize') || !mayStandIn) return ladder;
   // If the provider could not condense a part, a record must replace it before `drop_oldest` removes it.
   const dropping = names.indexOf('drop_oldest', names.indexOf('native'));
   return ladder.toSpliced(dropping === -1 ? ladder.length : dropping, 0, recordAlone(config));
-}
-
-/** Tests whether the configuration lets a record take the place of a failed model. */
-function mayStandIn({ summary }: LadderSettings): boolean {
-  return summary.record !== 0 && summary.fallback === 'record';
 }
 
 /** Makes a `summarize` that calls no model. */
