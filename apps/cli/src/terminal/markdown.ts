@@ -8,6 +8,9 @@ const FORMATS: Readonly<Record<string, Parameters<Style>[0]>> = {
   codespan: 'cyan',
 };
 
+/** Maximum UTF-16 units of a line that is formatted. The time to parse a line grows with the square of its length. */
+const MAX_LINE = 1_000;
+
 /** Returns a function that formats the lines of one answer, in their order. Without colors, Markdown stays as it is. */
 export function markdownLines(style: Style): (line: string) => string {
   let isCode = false;
@@ -24,6 +27,7 @@ export function markdownLines(style: Style): (line: string) => string {
     const isFence = line.trimStart().startsWith('```');
     if (isFence) isCode = !isCode;
     if (isFence || isCode) return style('cyan', line);
+    if (line.length > MAX_LINE) return line;
     const [heading = ''] = /^#{1,6} /.exec(line) ?? [];
     const text = inline(Lexer.lexInline(line.slice(heading.length)));
     return heading === '' ? text : style('bold', text);

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { Lexer } from 'marked';
+import { expect, it, vi } from 'vitest';
 import { markdownLines } from '../../src/terminal/markdown.js';
 import { PLAIN } from '../../src/terminal/style.js';
 
@@ -29,3 +30,16 @@ it('leaves code in fences as it is', () => {
 it('changes nothing without colors', () => {
   expect(markdownLines(PLAIN)('# A **b**')).toBe('# A **b**');
 });
+
+it.each(['*', '**a_', '[a]('])(
+  'parses only lines of a bounded length, and shows others as they are: %s',
+  (mark) => {
+    const parse = vi.spyOn(Lexer, 'lexInline');
+    const format = markdownLines(named);
+    const long = `${mark.repeat(50_000)}x${mark.repeat(50_000)}`;
+    expect(format(long)).toBe(long);
+    format(mark.repeat(200));
+    expect(parse.mock.calls.map(([text]) => text.length)).toEqual([200 * mark.length]);
+    parse.mockRestore();
+  },
+);
