@@ -32,12 +32,14 @@ export class Screen {
   readonly #footer: (columns: number, rows: number) => Footer;
   /** The unfinished last line of the output. */
   #line = '';
+  /** The rows of the unfinished line. What is added to the line changes the last row only. */
+  #open: string[] = [];
   #drawn = NO_FOOTER;
 
   constructor(output: Output, footer: (columns: number, rows: number) => Footer) {
     this.#output = output;
     this.#footer = footer;
-    if (this.isTerminal) output.on('resize', this.refresh);
+    if (this.isTerminal) output.on('resize', this.#resized);
   }
 
   get isTerminal(): boolean {
@@ -50,8 +52,12 @@ export class Screen {
       this.#output.write(text);
       return;
     }
-    const lines = (this.#line + text).split('\n');
+    const [first = '', ...others] = text.split('\n');
+    const lines = [this.#line + first, ...others];
     this.#line = lines.pop() ?? '';
+    if (lines.length > 0) this.#open = [];
+    const added = rowsOf((this.#open.pop() ?? '') + (others.at(-1) ?? first), this.#columns);
+    for (const row of added) this.#open.push(row);
     const rows = lines.flatMap((line) => rowsOf(format(line), this.#columns));
     this.#draw(rows.map((row) => `${row}\n`).join(''));
   }
@@ -64,10 +70,15 @@ export class Screen {
   /** Removes the footer. */
   close(): void {
     if (!this.isTerminal) return;
-    this.#output.off('resize', this.refresh);
+    this.#output.off('resize', this.#resized);
     this.#draw(this.#line === '' ? '' : `${this.#line}\n`, NO_FOOTER);
     this.#line = '';
   }
+
+  readonly #resized = (): void => {
+    this.#open = [...rowsOf(this.#line, this.#columns)];
+    this.refresh();
+  };
 
   get #columns(): number {
     return Math.max(10, this.#output.columns ?? 80);
@@ -87,7 +98,7 @@ export class Screen {
     const height = this.#output.rows ?? 24;
     const { rows, row, column } = this.#footer(this.#columns, height);
     if (this.#line === '') return { rows, row, column };
-    const open = rowsOf(this.#line, this.#columns).slice(-Math.max(1, height - rows.length - 1));
+    const open = this.#open.slice(-Math.max(1, height - rows.length - 1));
     return { rows: [...open, ...rows], row: row + open.length, column };
   }
 
