@@ -70,7 +70,7 @@ type Entry = z.output<typeof rowSchema>;
 
 /** Matches the beginning of what the program writes in the user's role. */
 const WRITTEN_BY_PROGRAM =
-  /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-std(?:out|err)|task-notification|system-reminder|ide_\w+|user-memory-input|qwen:[\w-]+)>|\[Request interrupted by user)/;
+  /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-\w+|task-notification|system-reminder|ide_\w+|user-memory-input|user-prompt-submit-hook|teammate-message|qwen:[\w-]+)[\s>]|Stop hook feedback:|\[Request interrupted by user)/;
 const REMINDER_END = '</system-reminder>';
 const SPOKEN = ['user', 'assistant', 'tool_result'];
 

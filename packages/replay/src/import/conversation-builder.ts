@@ -81,7 +81,7 @@ export class ConversationBuilder {
     if (role === 'system' || role === 'developer')
       this.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
     else if (role === 'assistant') this.#answer(said, placed);
-    else this.#request(said, placed);
+    else this.#request(said, role === 'user', placed);
   }
 
   #answer(blocks: ContentBlock[], { at, answer }: Placed): void {
@@ -92,13 +92,14 @@ export class ConversationBuilder {
     else this.#turns.push({ role: 'assistant', blocks, createdAt: at ?? BEGINNING, answer });
   }
 
-  /** Splits what the user said and what a program said in the user's role into separate messages. */
-  #request(blocks: readonly ContentBlock[], { at, wasTyped = () => true }: Placed): void {
+  /** Splits what the user said and what a program said into separate messages. In a role that is not the user's, all is a program's. */
+  #request(blocks: readonly ContentBlock[], isUser: boolean, { at, wasTyped = () => true }: Placed): void {
     this.#answerIsOpen = false;
     const createdAt = at ?? BEGINNING;
     for (const [index, block] of blocks.entries()) {
       const last = index === 0 ? undefined : this.#turns.at(-1);
-      const isSynthetic = block.type === 'text' ? !wasTyped(block.text) : (last?.isSynthetic ?? false);
+      const isSynthetic =
+        block.type === 'text' ? !isUser || !wasTyped(block.text) : (last?.isSynthetic ?? !isUser);
       if (last?.isSynthetic === isSynthetic) last.blocks.push(block);
       else this.#turns.push({ role: 'user', isSynthetic, blocks: [block], createdAt });
     }

@@ -71,7 +71,7 @@ export const geminiContents = importerOf({
   recognizes: (value) =>
     isObject(value) && ['user', 'model'].includes(String(value.role)) && isGeminiPart(value.parts),
   readEntry: ({ role, ...content }, builder, index) =>
-    builder.message(role === 'model' ? 'assistant' : 'user', readBlocks(geminiDialect, content), {
+    builder.message(role === 'model' ? 'assistant' : role, readBlocks(geminiDialect, content), {
       answer: `answer-${index}`,
     }),
 });
@@ -110,7 +110,7 @@ const known = z.union([item, z.looseObject({ type: z.string().regex(/_call$|^com
 
 /** Matches what Codex writes in the user's role: one element, or the instructions of a project. */
 const WRITTEN_BY_PROGRAM =
-  /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec)>|# AGENTS\.md instructions)/;
+  /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec|hook_prompt)[\s>]|# AGENTS\.md instructions)/;
 const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
 
 /** Adds one item. Calls that the provider ran itself, such as a web search, have no result in the log. */

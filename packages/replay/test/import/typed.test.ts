@@ -36,6 +36,11 @@ it.each([
     claude('<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>'),
   ],
   ['a notification', claude('A task ended.', { subtype: 'notification' })],
+  ['a hook at the end', claude('Stop hook feedback:\nrun the tests')],
+  ['a hook of a prompt', claude('<user-prompt-submit-hook>x</user-prompt-submit-hook>')],
+  ['a command of the user', claude('<bash-input>ls</bash-input><bash-stdout>a</bash-stdout>')],
+  ['another agent', claude('<teammate-message teammate_id="a">x</teammate-message>')],
+  ['a hook of Codex', codex('<hook_prompt hook_run_id="a">x</hook_prompt>')],
   ['the environment', codex('<environment_context>\n  <cwd>/p</cwd>\n</environment_context>')],
   [
     'the instructions of a project',
@@ -117,4 +122,18 @@ it('reads what a command printed in pi as written by a program', () => {
     pi({ role: 'bashExecution', command: 'ls', output: 'a.ts' }),
   ]);
   expect([typed, written]).toEqual([['fix it'], ['$ ls\na.ts']]);
+});
+
+const call = { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: {} };
+it.each([
+  [
+    'the AI SDK',
+    { role: 'user', content: 'fix it' },
+    { role: 'assistant', content: [call] },
+    { role: 'tool', content: 'x' },
+  ],
+  ['Gemini', { role: 'user', parts: [{ text: 'fix it' }] }, { role: 'function', parts: [{ text: 'x' }] }],
+  ['LangChain', { type: 'human', data: { content: 'fix it' } }, { type: 'tool', data: { content: 'x' } }],
+])('never takes a text in the role of a tool as the user’s: %s', (_, ...rows) => {
+  expect(textsOf(rows)).toEqual({ typed: ['fix it'], written: ['x'] });
 });
