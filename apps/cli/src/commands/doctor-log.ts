@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
+import { oneLine } from '@x/harness/view';
 import { repairLog } from '@x/replay';
 import { command, UsageError } from '../command.js';
 import { readInput } from '../read-input.js';
@@ -24,7 +25,8 @@ export const doctorLog = command({
     const { conversation, unreachable, repaired } = readLog(repairLog, source, file, format);
     const { messages, compactions, unread } = conversation;
     output.write(`${conversation.format}, ${messages.length} messages, ${compactions.length} compactions\n`);
-    for (const [reason, count] of Object.entries(unread)) output.write(`left out: ${count} × ${reason}\n`);
+    for (const [reason, count] of Object.entries(unread))
+      output.write(`${oneLine(`left out: ${count} × ${reason}`)}\n`);
     output.write(
       unreachable === 0
         ? 'Its own resume reaches every message of the last branch.\n'

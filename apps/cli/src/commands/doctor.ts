@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { errorText } from '@x/core/internal';
+import { printable } from '@x/harness/view';
 import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { type Command, command, X } from '../command.js';
@@ -34,8 +35,8 @@ const checkup = command({
       ...(await agentFile(file, warn)),
       await store({ workspace: '.', ...values }, warn),
     ];
-    for (const { ok, text } of findings) output.write(`${ok ? 'ok     ' : 'NOT OK '} ${text}\n`);
-    for (const warning of warnings) output.write(`note    ${withoutSecrets(warning)}\n`);
+    for (const { ok, text } of findings) output.write(`${ok ? 'ok     ' : 'NOT OK '} ${printable(text)}\n`);
+    for (const warning of warnings) output.write(`note    ${printable(withoutSecrets(warning))}\n`);
     return findings.some(({ ok }) => !ok) ? 1 : 0;
   },
 });

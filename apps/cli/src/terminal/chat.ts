@@ -84,7 +84,7 @@ class Chat {
         return found;
       },
       around: () => ({
-        above: this.#queued.map((text) => `queued: ${oneLine(text)}`),
+        above: this.#queued.map((text) => `queued: ${text}`),
         status: this.#status(),
       }),
     });

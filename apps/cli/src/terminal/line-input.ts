@@ -1,6 +1,6 @@
 import { createInterface, type Interface, type Key } from 'node:readline';
 import { Writable } from 'node:stream';
-import { printable } from '@x/harness/view';
+import { oneLine, printable } from '@x/harness/view';
 import { columnsOf, endOf, rowsOf } from './columns.js';
 import { type Footer, type Output, Screen } from './screen.js';
 import type { Style } from './style.js';
@@ -213,7 +213,10 @@ export class LineInput {
     const [before, rows] = [shown(line.slice(0, cursor)), shown(line)];
     const most = Math.max(1, Math.min(MOST_ROWS, height - above.length - 3));
     const first = Math.max(0, before.length - most);
-    const fit = (text: string) => this.#style('dim', text.slice(0, endOf(text, columns)));
+    const fit = (text: string) => {
+      const line = oneLine(text);
+      return this.#style('dim', line.slice(0, endOf(line, columns)));
+    };
     const input = rows.slice(first, first + most);
     const [top = '', ...rest] = input;
     const isLabelled = first === 0 && top.startsWith(label);

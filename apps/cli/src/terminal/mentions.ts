@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { assistantMessage, type Message, type ToolUseBlock, userMessage, type Workspace } from '@x/core';
 import type { HarnessAgent } from '@x/harness';
+import { oneLine } from '@x/harness/view';
 import { completionsOf } from './slash-commands.js';
 
 /** Returns the completions of the last word of a line, a command or a file after `@`, and that word. */
@@ -12,7 +13,8 @@ export async function complete(line: string, workspace: Workspace): Promise<[str
     const folder = word.slice(1, word.lastIndexOf('/') + 1);
     for await (const { path, type } of workspace.list(folder || '.')) {
       const whole = `@${path}${type === 'file' ? ' ' : '/'}`;
-      if (whole.startsWith(word)) found.push(whole);
+      // A name with control characters would change the line, or what the terminal shows.
+      if (whole.startsWith(word) && oneLine(whole) === whole) found.push(whole);
     }
   } catch {
     // A folder that cannot be listed has nothing to offer.

@@ -168,6 +168,19 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect((await x(['sessions', 'import', file, '-w', 'files', '--session', 'other'])).status).toBe(0);
 });
 
+it('prints a name and a row of a log so that a terminal shows them and a shell does nothing', async () => {
+  const file = join(place.directory, 'theirs.jsonl');
+  const sessionId = 'a\u001b]0;TITLE\u0007\n\u001b[2J; touch ran';
+  const rows = claudeCode().map((row) => ({ ...row, sessionId }));
+  const row = { ...rows[0], uuid: 'x', type: '\u001b[2J\nother' };
+  writeFileSync(file, jsonl([...rows, row]));
+  const { stdout, stderr } = await x(['sessions', 'adopt', file, '-w', 'files']);
+  expect(stdout, stderr).toContain('1 × message in a row of type \\u{1b}[2J other.\n');
+  expect(stdout).toContain(`--session 'a\\u{1b}]0;TITLE\\u{7} \\u{1b}[2J; touch ran'\n`);
+  const checked = await x(['doctor', 'log', file]);
+  expect(checked.stdout).toContain('left out: 1 × message in a row of type \\u{1b}[2J other\n');
+});
+
 it('takes no permissions over from a file, and says so', async () => {
   const permissionContext = { mode: 'bypass', allow: [{ tool: 'write_file' }] };
   const state = { schemaVersion: 1, sessionId: 'theirs', permissionContext, context: [] };

@@ -34,7 +34,7 @@ function open() {
   const ended = chat({
     agent,
     context: RuntimeContext.of({ sessionId: 's-1' }),
-    model: 'm',
+    model: 'm\u001b[2J\n',
     events: eventLog(),
     input,
     output,
@@ -68,6 +68,17 @@ describe('a file behind @', () => {
     await seen(/@src\/angle\.ts {2}@src\/answer\.ts/);
     press('s\t');
     await typed('> Look at @src/answer.ts ');
+    await leave();
+  });
+
+  it('is not offered if its name would change the line or the terminal', async () => {
+    for (const name of ['an\ngle.ts', 'an\u001b[2Jgle.ts']) writeFileSync(join(directory, 'src', name), '');
+    const { press, seen, typed, leave } = open();
+    await seen('>');
+    press('@src/an\t');
+    await seen(/@src\/angle\.ts {2}@src\/answer\.ts/);
+    press('g\t');
+    await typed('> @src/angle.ts ');
     await leave();
   });
 
@@ -107,5 +118,11 @@ it('stops a command behind ! by Escape', async () => {
   await seen(/working, Esc stops/);
   press('\u001B');
   await seen(/was interrupted and killed/);
+  await leave();
+});
+
+it('shows the name of a model in one row, whatever is in it', async () => {
+  const { seen, leave } = open();
+  await seen(/^m\\u\{1b\}\[2J$/m);
   await leave();
 });

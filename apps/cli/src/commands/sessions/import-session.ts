@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { AgentState, type Message, SessionConflictError, SessionKey, type SessionKeyParts } from '@x/core';
 import { operationOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
+import { oneLine } from '@x/harness/view';
 import { importConversation } from '@x/replay';
-import { type Command, command, UsageError } from '../../command.js';
+import { type Command, command, shellCommand, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, openWorkspace } from '../../identity-options.js';
 import { storeOptions, withStore } from '../../open-store.js';
@@ -52,9 +53,10 @@ export const importSession = command({
           );
         });
     });
-    output.write(
-      `Imported ${describeSession(key.parts).replace('  ', ' ')}${about}.\nGo on with: x run --session ${key.parts.sessionId}\n`,
-    );
+    const next = shellCommand(['run'], { session: key.parts.sessionId });
+    const name = describeSession(key.parts).replace('  ', ' ');
+    for (const line of [`Imported ${name}${about}.`, `Go on with: ${next}`])
+      output.write(`${oneLine(line)}\n`);
   },
 });
 
