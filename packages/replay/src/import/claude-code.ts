@@ -220,6 +220,7 @@ function rowOf(entry: Entry) {
     id: entry.uuid,
     parent: entry.parentUuid,
     session: entry.sessionId,
+    message: entry.message,
     isSpoken: isSpoken(entry),
     continues: entry.subtype === 'compact_boundary',
   };

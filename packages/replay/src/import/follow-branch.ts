@@ -3,9 +3,11 @@ import type { ConversationBuilder } from './conversation-builder.js';
 /** The position of a log's row in the tree of its rows. */
 export interface Row {
   readonly id?: string | undefined;
-  /** The id of the row before it on its branch. */
+  /** The id of the row before it on its branch; `undefined` if the rows of the format name none, as those of a stream. */
   readonly parent?: string | null | undefined;
   readonly session?: string | undefined;
+  /** A row with the id of an earlier one is a duplicate if its message is the same, and goes on with the earlier one otherwise. */
+  readonly message?: unknown;
   /** `true` if it holds a message of the conversation. */
   readonly isSpoken: boolean;
   /** `true` if it begins a new chain that continues the conversation, as a compaction does. */
@@ -31,14 +33,17 @@ export interface Branch<Entry> {
  */
 export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {
   const places = new Map<string, number>();
-  const rows: { readonly entry: Entry; readonly row: Row }[] = [];
+  const rows: { readonly entry: Entry; readonly row: Row; readonly first: number | undefined }[] = [];
   const repeated: Entry[] = [];
   for (const entry of entries) {
     const row = rowOf(entry);
-    if (row.id !== undefined && places.has(row.id)) repeated.push(entry);
+    const first = row.id === undefined ? undefined : places.get(row.id);
+    let same = first;
+    while (same !== undefined && !isSame(rows[same]?.row, row)) same = rows[same]?.first;
+    if (same !== undefined) repeated.push(entry);
     else {
       if (row.id !== undefined) places.set(row.id, rows.length);
-      rows.push({ entry, row });
+      rows.push({ entry, row, first });
     }
   }
   const gaps = new Map<Entry, Entry | undefined>();
@@ -47,7 +52,7 @@ export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry)
     if (known !== undefined) return known;
     let before = place - 1;
     while (before >= 0 && !precedes(rows[before]?.row, session)) before--;
-    if (id !== undefined && (parent != null || before >= 0) && !continues)
+    if (id !== undefined && parent !== undefined && (parent !== null || before >= 0) && !continues)
       gaps.set(rows[place]?.entry as Entry, rows[before]?.entry);
     return before;
   };
@@ -56,7 +61,7 @@ export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry)
     const found = rows[place];
     if (found === undefined) break;
     branch.add(place);
-    place = placeBefore(found.row, place);
+    place = found.first ?? placeBefore(found.row, place);
   }
   return {
     followed: rows.flatMap(({ entry }, place) => (branch.has(place) ? [entry] : [])),
@@ -64,6 +69,10 @@ export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry)
     repeated,
     gaps,
   };
+}
+
+function isSame(one: Row | undefined, other: Row): boolean {
+  return JSON.stringify(one?.message) === JSON.stringify(other.message);
 }
 
 function precedes(row: Row | undefined, session: string | undefined): boolean {

@@ -80,8 +80,8 @@ export const pi = importerOf({
 const PRINTED = { wasTyped: () => false };
 const SPOKEN = ['message', 'branch_summary', 'custom_message'];
 
-function rowOf({ id, parentId, type }: Entry) {
-  return { id, parent: parentId, isSpoken: SPOKEN.includes(type) };
+function rowOf({ id, parentId, type, message }: Entry) {
+  return { id, parent: parentId, message, isSpoken: SPOKEN.includes(type) };
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {

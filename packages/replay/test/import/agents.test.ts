@@ -1,6 +1,6 @@
 import { textOf, toolResultsOf } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { importConversation } from '../../src/index.js';
+import { importConversation, repairLog } from '../../src/index.js';
 import { logs } from './logs.js';
 
 const jsonl = (...rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
@@ -129,6 +129,9 @@ it('reads what Claude Code prints with --output-format stream-json', () => {
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   expect(messages.flatMap((message) => toolResultsOf(message))[0]?.isError).toBe(true);
   expect([unread, model, usage.length]).toEqual([{}, 'some-model', 1]);
+  // The rows of a stream have ids, and name no parents that could be lost.
+  const rows = log.split('\n').map((row, index) => JSON.stringify({ ...JSON.parse(row), uuid: `u${index}` }));
+  expect(repairLog(rows.join('\n')).unreachable).toBe(0);
 });
 
 describe('a log of Factory Droid', () => {

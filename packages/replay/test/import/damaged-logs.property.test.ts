@@ -13,6 +13,8 @@ interface Said {
 }
 /** How a program logs what was said; the text of a row names its id. */
 interface Program {
+  /** The name of the format, if programs share it. */
+  readonly format?: string;
   readonly first: readonly Row[];
   row(said: Said): Row;
   /** The row that takes back everything from a row on; of a tree, the next row names another parent. */
@@ -35,6 +37,22 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       }[kind];
       const message = { role: type, content, ...(type === 'assistant' ? { id: `m-${id}` } : {}) };
       return { type, uuid: id, parentUuid: before, sessionId: 's', isSidechain: false, message };
+    },
+    rewind: () => undefined,
+  },
+  'qwen-code': {
+    format: 'claude-code',
+    first: [],
+    row({ kind, id, before, call }) {
+      const type = { question: 'user', call: 'assistant', result: 'tool_result', answer: 'assistant' }[kind];
+      const parts = {
+        question: [{ text: words(id) }],
+        call: [{ functionCall: { id: call, name: 'read_file', args: { path: words(id) } } }],
+        result: [{ functionResponse: { id: call, name: 'read_file', response: { output: words(id) } } }],
+        answer: [{ text: words(id) }],
+      }[kind];
+      const message = { role: type === 'assistant' ? 'model' : 'user', parts };
+      return { type, uuid: id, parentUuid: before, sessionId: 's', message };
     },
     rewind: () => undefined,
   },
@@ -144,13 +162,13 @@ function damaged({ first, row, rewind }: Program, done: readonly { kind: string;
   return { log: lines.join('\n'), legible };
 }
 
-describe.each(Object.entries(PROGRAMS))('a damaged log of %s', (format, program) => {
+describe.each(Object.entries(PROGRAMS))('a damaged log of %s', (name, program) => {
   it('misses no row that is not counted', () => {
     fc.assert(
       fc.property(damage, (done) => {
         const { log, legible } = damaged(program, done);
         const read = importConversation(log);
-        expect(read.format).toBe(format);
+        expect(read.format).toBe(program.format ?? name);
         const all = JSON.stringify(read.messages);
         const missing = [...legible].filter((id) => !all.includes(words(id)));
         const counted = Object.entries(read.unread)

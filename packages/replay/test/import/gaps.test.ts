@@ -87,6 +87,17 @@ describe.each([
     expect(unread).toEqual({ 'duplicate row': 2 });
   });
 
+  it('reads rows that share an id and not their message, and counts them as no duplicates', () => {
+    const rows = talk(3);
+    const last = rows.at(-1) as Row;
+    const message = { ...(last.message as object), content: [{ type: 'text', text: 'more' }] };
+    const { said, unread } = read([...rows, { ...last, message }, last]);
+    expect(said.at(-1)).toContain('answer 3');
+    expect(said.at(-1)).toContain('more');
+    expect(unread).toEqual({ 'duplicate row': 1 });
+    expect(repairLog(jsonl([...rows, { ...last, message }])).unreachable).toBe(0);
+  });
+
   it('follows a rewind, and counts what was given up', () => {
     const rows = talk(3);
     const [question] = rows.slice(-2) as [Row];
