@@ -14,18 +14,42 @@ const usageSchema = z.looseObject({
 });
 
 /**
- * Puts a message around what stands in a row without one: the result of a call, and words that the user typed while the agent
- * worked, which are an attachment.
+ * Puts a message around what stands in a row without one: the result of a call, and an attachment. Attachments are words that the user
+ * typed while the agent worked, and texts of the program: files, reminders, output of hooks.
  */
 function withMessage(row: unknown): unknown {
   if (!isObject(row)) return row;
   if (row.type === 'tool_result' && 'tool_use_id' in row) return { ...row, message: { content: [row] } };
   const { attachment } = row;
-  if (!isObject(attachment) || attachment.type !== 'queued_command') return row;
-  const { prompt: content, commandMode = 'prompt', origin } = attachment;
-  const isMeta = commandMode !== 'prompt' || (isObject(origin) && origin.kind !== 'human');
-  return { ...row, type: 'user', isMeta, message: { content } };
+  if (!isObject(attachment)) return row;
+  const { type, prompt, origin, commandMode = 'prompt', filename = '' } = attachment;
+  const { content, text, snippet, skills } = attachment;
+  if (type === 'queued_command') {
+    const isMeta = commandMode !== 'prompt' || (isObject(origin) && origin.kind !== 'human');
+    return { ...row, type: 'user', isMeta, message: { content: prompt } };
+  }
+  const said = attached.safeParse(content || text || snippet || skills).data;
+  if (said === undefined) return row;
+  return {
+    ...row,
+    type: 'user',
+    isMeta: true,
+    message: { content: `${[type, filename].join(' ').trim()}:\n${said}` },
+  };
 }
+
+/** What an attachment says: a text, the text of a file, or a list. */
+const attached = z.union([
+  z.string().min(1),
+  z.looseObject({ content: z.string() }).transform(({ content }) => content),
+  z.looseObject({ file: z.looseObject({ content: z.string() }) }).transform(({ file }) => file.content),
+  z
+    .array(z.unknown())
+    .min(1)
+    .transform((list) =>
+      list.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))).join('\n'),
+    ),
+]);
 
 const rowSchema = z.looseObject({
   type: z.string(),
@@ -186,9 +210,12 @@ function typedIn(block: ContentBlock): readonly ContentBlock[] {
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
   const spoken = entries.filter(isSpoken);
-  for (const { type, message } of entries)
+  for (const { type, message, attachment } of entries) {
+    if (message === undefined && isObject(attachment))
+      builder.unread(`attachment of type ${attachment.type}`);
     if (message !== undefined && message.parts?.length !== 0 && !SPOKEN.includes(type))
       builder.unread(`message in a row of type ${type}`);
+  }
   const isSubagents = spoken.length > 0 && spoken.every(isAside);
   const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));
   if (!isSubagents) for (const entry of spoken) if (isAside(entry)) builder.unread('message of a subagent');

@@ -20,6 +20,8 @@ const message = z.looseObject({
   type: z.enum(['user', 'gemini', 'info', 'error', 'warning']),
   timestamp: z.string().optional(),
   content: z.unknown().optional(),
+  /** What the user saw, if the program sent something else: the prompt of a command, or files. */
+  displayContent: z.unknown().optional(),
   thoughts: z.array(thought).nullish().catch(undefined),
   toolCalls: z.array(toolCall).nullish().catch(undefined),
   model: z.string().optional(),
@@ -75,9 +77,17 @@ export const geminiCli = importerOf({
   },
   readEntry(entry, builder) {
     const row = entry as Row;
-    const placed = { at: row.timestamp, answer: row.id, wasTyped };
+    const placed = { at: row.timestamp, answer: row.id };
     const said = readBlocks(geminiDialect, { parts: row.content });
-    if (row.type === 'user') return builder.message('user', said, placed);
+    if (row.type === 'user') {
+      const shown =
+        row.displayContent === undefined ? said : readBlocks(geminiDialect, { parts: row.displayContent });
+      const typed = new Set(shown.flatMap((block) => (block.type === 'text' ? block.text : [])));
+      const others = said.filter((block) => block.type !== 'text' || !typed.has(block.text));
+      const words = [...typed].map((text) => ({ type: 'text', text }) as const);
+      const wasTyped = (text: string) => typed.has(text) && !WRITTEN_BY_PROGRAM.test(text);
+      return builder.message('user', shown === said ? said : [...words, ...others], { ...placed, wasTyped });
+    }
     if (row.type !== 'gemini') return;
     builder.identify({ model: row.model });
     const calls = (row.toolCalls ?? []).flatMap(({ id, name, args, ...call }): ContentBlock[] => {
@@ -95,8 +105,6 @@ export const geminiCli = importerOf({
     builder.usage(input - cached, output, cached);
   },
 });
-
-const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
 
 function identify({ sessionId }: JsonAround, builder: ConversationBuilder): void {
   if (typeof sessionId === 'string') builder.identify({ id: sessionId });

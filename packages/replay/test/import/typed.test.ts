@@ -79,11 +79,67 @@ it('reads what the user of Claude Code typed while the agent worked', () => {
     queued([text('and the docs')]),
     queued('A task ended.', { commandMode: 'task-notification' }),
     queued('Your result?', { commandMode: 'prompt', origin: { kind: 'agent' } }),
-    { ...queued('', human), attachment: { type: 'todo_reminder', content: [] } },
   ];
   expect(textsOf(rows)).toEqual({
     typed: ['fix it', 'and the tests', 'and the docs'],
     written: ['A task ended.', 'Your result?'],
+  });
+});
+
+it('reads what Claude Code attached as written by a program, and counts attachments without a text', () => {
+  const attached = (attachment: object) => ({
+    ...{ type: 'attachment', uuid: crypto.randomUUID(), sessionId: 's' },
+    attachment,
+  });
+  const read = (name: string, content: string) => ({
+    ...{ type: 'file', filename: name },
+    content: { type: 'text', file: { filePath: name, content } },
+  });
+  const rows = [
+    claude('fix @a.ts'),
+    attached(read('/p/a.ts', 'export {};')),
+    attached({ type: 'edited_text_file', filename: '/p/b.ts', snippet: '1\tb' }),
+    attached({ type: 'nested_memory', path: '/p/CLAUDE.md', content: { content: 'Be brief.' } }),
+    attached({ type: 'todo_reminder', content: [{ content: 'Fix a', status: 'pending' }], itemCount: 1 }),
+    attached({ type: 'hook_additional_context', hookName: 'Stop', content: ['one', 'two'] }),
+    attached({ type: 'total_tokens_reminder', text: '9000 left' }),
+    attached({ type: 'todo_reminder', content: [], itemCount: 0 }),
+    attached({ type: 'auto_mode' }),
+    attached({ type: 'file', filename: 'a.png', content: { type: 'image', file: { base64: 'iVBO' } } }),
+  ];
+  expect(textsOf(rows)).toEqual({
+    typed: ['fix @a.ts'],
+    written: [
+      'file /p/a.ts:\nexport {};',
+      'edited_text_file /p/b.ts:\n1\tb',
+      'nested_memory:\nBe brief.',
+      'todo_reminder:\n{"content":"Fix a","status":"pending"}',
+      'hook_additional_context:\none\ntwo',
+      'total_tokens_reminder:\n9000 left',
+    ],
+  });
+  expect(importConversation(rows.map((row) => JSON.stringify(row)).join('\n')).unread).toEqual({
+    'attachment of type todo_reminder': 1,
+    'attachment of type auto_mode': 1,
+    'attachment of type file': 1,
+  });
+});
+
+it('tells what Gemini CLI showed the user and what it sent in its place apart', () => {
+  const row = (id: string, texts: readonly string[], shown?: readonly unknown[]) => ({
+    ...{ id, type: 'user', content: texts.map((text) => ({ text })) },
+    ...(shown === undefined ? {} : { displayContent: shown }),
+  });
+  const rows = [
+    { sessionId: 's', projectHash: 'p' },
+    row('1', ['Analyze the folder.'], [{ text: '/init' }]),
+    row('2', ['explain @a.ts', '--- a.ts ---'], [{ text: 'explain @a.ts' }]),
+    row('3', ['System: Please continue.'], [{ functionResponse: { id: 'c', name: 'f', response: {} } }]),
+    row('4', ['fix it']),
+  ];
+  expect(textsOf(rows)).toEqual({
+    typed: ['/init', 'explain @a.ts', 'fix it'],
+    written: ['Analyze the folder.', '--- a.ts ---', 'System: Please continue.'],
   });
 });
 
@@ -125,15 +181,29 @@ it('reads what a command printed in pi as written by a program', () => {
 });
 
 const call = { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: {} };
-it.each([
+it.each<[string, readonly object[]]>([
   [
     'the AI SDK',
-    { role: 'user', content: 'fix it' },
-    { role: 'assistant', content: [call] },
-    { role: 'tool', content: 'x' },
+    [
+      { role: 'user', content: 'fix it' },
+      { role: 'assistant', content: [call] },
+      { role: 'tool', content: 'x' },
+    ],
   ],
-  ['Gemini', { role: 'user', parts: [{ text: 'fix it' }] }, { role: 'function', parts: [{ text: 'x' }] }],
-  ['LangChain', { type: 'human', data: { content: 'fix it' } }, { type: 'tool', data: { content: 'x' } }],
-])('never takes a text in the role of a tool as the user’s: %s', (_, ...rows) => {
+  [
+    'Gemini',
+    [
+      { role: 'user', parts: [{ text: 'fix it' }] },
+      { role: 'function', parts: [{ text: 'x' }] },
+    ],
+  ],
+  [
+    'LangChain',
+    [
+      { type: 'human', data: { content: 'fix it' } },
+      { type: 'tool', data: { content: 'x' } },
+    ],
+  ],
+])('never takes a text in the role of a tool as the user’s: %s', (_, rows) => {
   expect(textsOf(rows)).toEqual({ typed: ['fix it'], written: ['x'] });
 });
