@@ -24,8 +24,8 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
- * to the file's path, to its settings, to the contents of the files in its folder that they name, with or without an ending, and to the
- * programs in a folder that they name. If what they start has a pattern or an expansion in it, it is bound to all files of the folder.
+ * to the file's path, to its settings, and to the contents of the files in its folder that they name, with or without an ending, or by
+ * their folder. If what they start has a pattern or an expansion in it, it is bound to all files of the folder.
  *
  * @param trust Default: only files that were trusted before.
  * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
@@ -92,16 +92,20 @@ function hashOf(file: string, config: Config, entries: readonly Entry[]): string
   const all = textOf(entries);
   // What is started may be named by its folder or without its ending. A permission such as `npm test` names neither.
   const started = textOf(entries.filter(([name]) => !name.startsWith('permissions')));
-  const words = new Set(started.split(NO_WORD));
+  const words = new Set(started.split(NO_WORD).flatMap(namesIn));
   const isStarted = (name: string) => words.has(name) || (NO_WORD.test(name) && started.includes(name));
-  const isAny = EXPANDED.test(started.replaceAll(WHOLE, ''));
   const isNamed = (name: string) =>
-    (isAny && !NOT_EXPANDED.has(name)) ||
     [name, parse(name).name, name.replaceAll(QUOTES, '')].some(isStarted) ||
     (name.includes('.') && all.includes(name));
-  for (const path of programsIn(dirname(file), isNamed))
+  const isWhole = EXPANDED.test(started.replaceAll(WHOLE, ''));
+  for (const path of filesIn(dirname(file), isNamed, isWhole))
     if (path !== file) hash.update(path).update(digestOf(path));
   return hash.digest('hex');
+}
+
+/** Returns the names that a word may hold: `-msrv` may be an option with the name `srv`. */
+function namesIn(word: string): readonly string[] {
+  return /^[-+@]/.test(word) ? Array.from(word, (_, start) => word.slice(start)) : [word];
 }
 
 /** Returns the hash of a file, or of nothing if this user cannot read it, and so cannot run it. */
@@ -129,20 +133,18 @@ function textOf(entries: readonly Entry[]): string {
 const QUOTES = /\\\n|["'\\]/g;
 /** Separates words. A name with one of these characters in it counts wherever it is in a text. */
 const NO_WORD = /[^\p{L}\p{N}\p{M}_@+-]+/u;
-/** Matches what a shell may expand to any name. */
-const EXPANDED = /[*?[{$`]/;
+/** Matches what a shell may expand to any name, and the program that takes names from a list. */
+const EXPANDED = /[*?[{$`]|\bxargs\b/;
 /** Matches addresses, and variables that are whole words: none of them is a part of a file's name. */
-const WHOLE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/\S+)/g;
-/** Folders that change in each run. Trust is bound to their files only if an entry has the folder's name, not by a pattern. */
-const NOT_EXPANDED = new Set(['.git', 'node_modules', STORAGE]);
-/** Matches files that programs run. Of a named folder, all others may change: they may be what the agent works on. */
-const PROGRAM = /\.(?:[cm]?[jt]sx?|py|(?:ba|z)?sh|rb|pl|php|ps1|bat|cmd)$|^(?:Make|Rake|Just)file$/;
+const WHOLE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/[\w./:?=%#@~+-]*)/g;
+/** Folders that change in each run. Of a whole folder, they count only if an entry has their name. */
+const NOT_WHOLE = new Set(['.git', 'node_modules', STORAGE]);
 
-/** Lists the named files of a folder and its subfolders in a stable order, and the programs of a named folder. Looks at each folder once. */
-function programsIn(
+/** Lists the named files of a folder and its subfolders in a stable order, and all files of a named folder. Looks at each folder once. */
+function filesIn(
   folder: string,
   isNamed: (name: string) => boolean,
-  isWhole = false,
+  isWhole: boolean,
   seen = new Set<string>(),
 ): readonly string[] {
   const place = `${isWhole} ${realPathOf(folder)}`;
@@ -150,13 +152,11 @@ function programsIn(
   seen.add(place);
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
-    const isOwn = isNamed(entry.name);
+    const isIn = isNamed(entry.name) || (isWhole && !NOT_WHOLE.has(entry.name));
     const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-    if (!isPlain && !isOwn && !isWhole) return [];
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.isFile()) return isOwn || PROGRAM.test(entry.name) || (found.mode & 0o111) !== 0 ? [path] : [];
-    const isSearched = found?.isDirectory() && (isPlain || isOwn);
-    return isSearched ? programsIn(path, isNamed, isWhole || isOwn, seen) : [];
+    const found = isIn || isPlain ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    if (found?.isFile()) return [path];
+    return found?.isDirectory() ? filesIn(path, isNamed, isIn, seen) : [];
   });
 }
 

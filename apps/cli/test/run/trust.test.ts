@@ -108,6 +108,18 @@ it.each([
   ['a pattern for a hidden folder', '.hooks/c.sh', 'hooks: { before_compaction: "sh ./.h*/c.sh" }'],
   ['a variable in a name', 'hook.sh', 'hooks: { before_compaction: "E=; sh ./ho${E}ok.sh" }'],
   ['a choice', 'hook.sh', 'hooks: { before_compaction: "sh ./h{o,}ok.sh" }'],
+  ['an option without a blank', 'srv.py', 'hooks: { before_compaction: "python3 -msrv" }'],
+  ['a folder behind an option', 'tools/Makefile', 'hooks: { before_compaction: "make -Ctools" }'],
+  ['a folder behind an equals sign', 'tools/package.json', 'hooks: { run: "bun --cwd=tools start" }'],
+  ['a folder behind a colon', 'tools/Foo.pm', 'hooks: { run: "env PERL5LIB=lib:tools perl -MFoo" }'],
+  ['a file of arguments', 'args', 'hooks: { run: "javac @args" }'],
+  ['a folder of sources', 'srv/main.go', 'hooks: { run: "go run ./srv" }'],
+  ['a folder of a file', 'srv/src/main.rs', 'hooks: { run: "cargo run --manifest-path srv/Cargo.toml" }'],
+  ['a folder of libraries', 'srv/Foo.pm', 'hooks: { run: "perl -I srv -MFoo" }'],
+  ['a hidden file of a folder', 'tools/.a/b.node', 'hooks: { run: "node ./tools" }'],
+  ['a pattern behind an address', 'c1.sh', 'hooks: { run: "echo https://a>/dev/null;./c?.sh" }'],
+  ['a list', 'c1.sh', 'hooks: { run: "ls | xargs -n1 sh" }'],
+  ['a list of a folder', 'hook/a', 'hooks: { run: "find hook -type f | xargs -n1 sh" }'],
 ])('binds trust to a file that a shell may take for what is written: %s', async (_, file, text) => {
   const config = parse(text) as Record<string, unknown>;
   vi.stubEnv('HOME', place.directory);
@@ -165,7 +177,7 @@ it('counts the files that a program takes from its own folder', async () => {
 it.each([
   ['a file without its ending', '"node main"', 'main.js', true],
   ['a program of a named folder', '"python3 -m tools"', 'tools/__main__.py', true],
-  ['a text of a named folder', '"serve tools"', 'tools/note.md', false],
+  ['a text of a named folder', '"serve tools"', 'tools/note.md', true],
   ['a file of another name', '"sh ./run.sh"', 'a/index.js', false],
 ])('ends with a change of what is started, and of nothing else: %s', async (_, command, file, isOver) => {
   for (const folder of ['tools', 'a']) mkdirSync(folder);
