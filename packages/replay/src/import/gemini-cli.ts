@@ -106,6 +106,60 @@ export const geminiCli = importerOf({
   },
 });
 
+const at = { timestamp: z.string().optional() };
+const event = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('init'), session_id: z.string(), model: z.string().optional() }),
+  z.looseObject({
+    type: z.literal('message'),
+    role: z.enum(['user', 'assistant']),
+    content: z.string(),
+    delta: z.boolean().optional(),
+    ...at,
+  }),
+  z.looseObject({
+    ...{ type: z.literal('tool_use'), tool_id: z.string(), tool_name: z.string(), ...at },
+    parameters: z.unknown().optional(),
+  }),
+  z.looseObject({
+    ...{ type: z.literal('tool_result'), tool_id: z.string(), status: z.string(), ...at },
+    output: z.string().default(''),
+  }),
+  z.looseObject({ type: z.literal('result'), stats: z.unknown() }),
+]);
+
+/** What Gemini CLI prints with `--output-format stream-json`: calls, results, and pieces of texts, which are joined. */
+export const geminiStream = importerOf<z.output<typeof event>>({
+  format: 'gemini-stream',
+  describes: 'what Gemini CLI prints with `--output-format stream-json` (JSONL)',
+  entry: event,
+  recognizes: (value) => event.safeParse(value).data?.type.startsWith('tool_') === true,
+  choose(entries) {
+    const joined: z.output<typeof event>[] = [];
+    for (const entry of entries) {
+      const last = joined.at(-1);
+      const goesOn = entry.type === 'message' && entry.delta === true && last?.type === 'message';
+      if (goesOn && last.role === entry.role)
+        joined.splice(-1, 1, { ...last, content: last.content + entry.content });
+      else joined.push(entry);
+    }
+    return joined;
+  },
+  readEntry(entry, builder) {
+    if (entry.type === 'init') return builder.identify({ id: entry.session_id, model: entry.model });
+    if (entry.type === 'result') return;
+    const placed = { at: entry.timestamp };
+    if (entry.type === 'message')
+      return builder.message(entry.role, [{ type: 'text', text: entry.content }], placed);
+    const { tool_id: id } = entry;
+    if (entry.type === 'tool_result') {
+      const block = toolResultBlock({ id, name: '' }, entry.output, entry.status === 'error');
+      return builder.message('tool', [block], placed);
+    }
+    const input = plainJson(entry.parameters ?? {});
+    builder.message('assistant', [{ type: 'tool_use', id, name: entry.tool_name, input }], placed);
+  },
+});
+
 function identify({ sessionId }: JsonAround, builder: ConversationBuilder): void {
   if (typeof sessionId === 'string') builder.identify({ id: sessionId });
 }

@@ -5,7 +5,7 @@ import { claudeCode, droid } from './claude-code.js';
 import { codex } from './codex.js';
 import { ConversationBuilder } from './conversation-builder.js';
 import { copilotCli } from './copilot-cli.js';
-import { geminiCli } from './gemini-cli.js';
+import { geminiCli, geminiStream } from './gemini-cli.js';
 import type { Importer, JsonAround } from './importer.js';
 import { langchainMessages } from './langchain.js';
 import { opencode } from './opencode.js';
@@ -27,6 +27,7 @@ const importers: readonly Importer[] = [
   droid,
   pi,
   geminiCli,
+  geminiStream,
   opencode,
   copilotCli,
   sessionLog,

@@ -284,6 +284,19 @@ export const logs = {
       { id: '3', type: 'gemini', content: 'It is missing.', timestamp: at(1) },
     ],
   }),
+  'gemini-stream': lines(
+    { type: 'result', timestamp: at(0), status: 'success', stats: {} },
+    { type: 'init', timestamp: at(1), session_id: 's-1', model: 'some-model' },
+    { type: 'message', timestamp: at(1), role: 'user', content: 'Read src/app.ts' },
+    { type: 'message', timestamp: at(1), role: 'assistant', content: 'h', delta: true },
+    { type: 'message', timestamp: at(1), role: 'assistant', content: 'm', delta: true },
+    {
+      ...{ type: 'tool_use', timestamp: at(1), tool_name: 'Read', tool_id: 'c-1' },
+      parameters: { path: 'src/app.ts' },
+    },
+    { type: 'tool_result', timestamp: at(1), tool_id: 'c-1', status: 'error', output: 'no such file' },
+    { type: 'message', timestamp: at(1), role: 'assistant', content: 'It is missing.', delta: true },
+  ),
   opencode: JSON.stringify({
     info: { id: 's-1', title: 'A file' },
     messages: [
