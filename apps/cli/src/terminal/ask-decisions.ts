@@ -60,18 +60,11 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
   }
 }
 
-function describe({ reason, suggestion }: PendingCall, seen: RenderedCall): string {
+function describe({ reason, suggestion }: PendingCall, { wants, lines, rest }: RenderedCall): string {
   const rule =
     suggestion && `"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
-  return [`\nIt wants to ${seen.wants}.`, reason && printable(reason), callText(seen), rule]
-    .filter(Boolean)
-    .join('\n');
-}
-
-/** Returns everything that a call would do, as text. */
-function callText({ lines, rest }: RenderedCall): string {
-  const text = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
-  return text.join('\n');
+  const input = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
+  return [`\nIt wants to ${wants}.`, reason && printable(reason), ...input, rule].filter(Boolean).join('\n');
 }
 
 function lineText({ mark, text }: RenderedLine): string {

@@ -13,7 +13,7 @@ import { changeInWords, stagesInWords, stepLines } from './compaction-words.js';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
-/** Maximum lines of a change that are printed. */
+/** Maximum lines of a change or of a user's text that are printed. */
 const MAX_LINES = 12;
 /** Maximum UTF-16 units of a printed line of a change or a result. */
 const MAX_WIDTH = 160;
@@ -50,7 +50,7 @@ const NOTES: {
     text === '' ? undefined : ['yellow', 'Ignore the text above: the model starts again.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
-    return ['cyan', [`● ${title}`, ...(change ? indented(lines.slice(0, MAX_LINES)) : [])].join('\n')];
+    return ['cyan', cut([`● ${title}`, ...(change ? indented(lines) : [])])];
   },
   'tool.progress': ({ output }) => [
     'dim',
@@ -171,19 +171,17 @@ export class EventPrinter {
 
   /** Prints a text that the user sent. */
   said(text: string): void {
-    this.#note('bold', `> ${text}`);
+    this.#note('bold', cut(`> ${text}`.split('\n')));
   }
 
   /** Prints a change, whose lines may begin with + or -. */
   change(text: string): void {
-    const { style } = this.#outputs;
-    const lines = printable(text)
-      .split('\n')
-      .map((line) =>
-        line.startsWith('+') ? style('green', line) : line.startsWith('-') ? style('red', line) : line,
-      );
+    const { style, progress } = this.#outputs;
+    const colored = printable(text).replace(/^([+-]).*/gm, (line, mark) =>
+      style(mark === '+' ? 'green' : 'red', line),
+    );
     this.#endLine();
-    this.#outputs.progress.write(`${lines.join('\n')}\n`);
+    progress.write(`${colored}\n`);
   }
 
   #say(text: string): void {
@@ -201,6 +199,12 @@ export class EventPrinter {
     this.#endLine();
     this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
   }
+}
+
+function cut(lines: readonly string[]): string {
+  const more = lines.length - MAX_LINES;
+  // A note about one omitted line would take as much space as the line.
+  return (more > 1 ? [...lines.slice(0, MAX_LINES), `  … ${more} more lines`] : lines).join('\n');
 }
 
 function indented(lines: readonly RenderedLine[]): readonly string[] {

@@ -79,6 +79,11 @@ export class LineInput {
       this.#wake?.();
     });
     if (!isTerminal) return;
+    // Node inserts characters that arrive together at the cursor only while this is true; otherwise it appends them to the line.
+    input.prependListener('keypress', () => {
+      const { line, cursor } = this.#lines;
+      if (cursor < line.length) Object.assign(this.#lines, { isCompletionEnabled: true });
+    });
     input.on('keypress', (_text, key: Key) => this.#pressed(key));
     output.write(MARK_PASTE);
   }

@@ -18,19 +18,12 @@ export interface OnceOptions {
 const STOPPED = 3;
 
 /** Answers once. Resolves with the program's exit code: 0 if the call completed, 3 if it stopped before, with a hint how to continue. */
-export async function answerOnce({
-  agent,
-  context,
-  printer,
-  prompt,
-  goOn,
-  decide,
-}: OnceOptions): Promise<number> {
+export async function answerOnce(options: OnceOptions): Promise<number> {
+  const { agent, context, printer, prompt, goOn, decide } = options;
   const state = await agent.state(context);
   const waiting = pendingCalls(state).map(({ approvalId }) => approvalId);
-  const options = { decisions: decide(waiting), onWait: printer.waiting };
-  const events =
-    prompt === '' ? agent.resumeStream(context, options) : agent.stream(prompt, context, options);
+  const how = { decisions: decide(waiting), onWait: printer.waiting };
+  const events = prompt === '' ? agent.resumeStream(context, how) : agent.stream(prompt, context, how);
   let last: AgentEvent | undefined;
   for await (const event of events) {
     printer.print(event);

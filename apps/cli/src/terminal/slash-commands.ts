@@ -242,7 +242,11 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
 };
 
-const HELP = columns(Object.values(commands).map(({ usage, summary }) => [usage, summary])).join('\n');
+const HELP = columns([
+  ...Object.values(commands).map(({ usage, summary }) => [usage, summary] as const),
+  ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
+  ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line, then ends the chat'],
+]).join('\n');
 
 /** Describes the latest request by source, one line each, the largest first. */
 function windowLines(usage: ContextUsage | undefined): readonly string[] {

@@ -37,6 +37,19 @@ it('says in words for people that a call was not run, and what the model no long
   );
 });
 
+it('shows the first lines of a long change and of a long text of the user, and says how many more there are', () => {
+  const lines = Array.from({ length: 300 }, (_, at) => `line ${at}`);
+  const written = { id: 'c2', name: 'write_file', input: { path: 'a.md', content: lines.join('\n') } };
+  expect(printed({ type: 'tool.call', call: written })).toMatch(
+    /^● write_file a\.md\n {2}\+ line 0\n[\s\S]* {2}\+ line 10\n {2}… 289 more lines\n$/,
+  );
+  let text = '';
+  const sink = { write: (part: string) => (text += part) };
+  const printer = new EventPrinter({ reply: sink, progress: sink, style: (_format, part) => part });
+  printer.said(lines.join('\n'));
+  expect(text).toMatch(/^> line 0\n[\s\S]*\nline 11\n {2}… 288 more lines\n$/);
+});
+
 it('names the stages of a compaction in words', () => {
   const change = { messagesBefore: 9, messagesAfter: 4, tokensBefore: 9_000, tokensAfter: 2_000 };
   const step = { ...change, stage: 'observation_masking', durationMs: 1 };

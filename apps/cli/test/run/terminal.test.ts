@@ -154,6 +154,22 @@ describe('x run on a terminal', () => {
     expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird\n' });
   });
 
+  it('inserts characters that arrive together at the cursor', async () => {
+    const { press, seen } = await open([{ text: 'Read.' }]);
+    await seen('compatible:fake');
+    press('read it\u0001');
+    await seen(/> read it\n/);
+    press('Do ');
+    await seen(/> Do read it\n/);
+    press('\u001B[200~please \u001B[201~');
+    await seen(/> Do please read it\n/);
+    press('漢字 ');
+    await seen(/> Do please 漢字 read it\n/);
+    press('\r');
+    await seen('Read.');
+    expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'Do please 漢字 read it' });
+  });
+
   it('lists sessions to go on with', async () => {
     const first = await open([{ text: 'Hello.' }, { text: 'Again.' }], '-s s-1');
     await first.seen('new session s-1');
