@@ -43,6 +43,10 @@ async function color(v: Visit, name: string): Promise<Rgb> {
       return color;
     })()`,
   );
+  return rgb(text);
+}
+
+function rgb(text: string): Rgb {
   const [red = 0, green = 0, blue = 0] = text.match(/[\d.]+/g)?.map(Number) ?? [];
   return [red, green, blue];
 }
@@ -72,6 +76,11 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
         }
       }
       expect(contrast(await color(v, 'on-accent'), await color(v, 'accent'))).toBeGreaterThanOrEqual(4.5);
+      const hint = await evaluate<string>(
+        v.page,
+        `getComputedStyle(document.querySelector('textarea'), '::placeholder').color`,
+      );
+      expect(rgb(hint), 'a hint in a field').toEqual(await color(v, 'text-secondary'));
     });
   });
 
