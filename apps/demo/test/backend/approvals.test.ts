@@ -66,7 +66,7 @@ describe('a call that takes approval', () => {
     const decided = await once(second, ended);
     expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');
     expect(noticesOf(decided).map(({ message }) => message)).toEqual([
-      'You allowed write_file, and calls like this one from now on.',
+      'You allowed it to write plan.md, and calls like this one from now on.',
     ]);
   });
 

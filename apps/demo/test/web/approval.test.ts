@@ -49,7 +49,9 @@ describe('a call that waits for approval', () => {
     await expect.poll(() => evaluate(v.page, 'document.activeElement.textContent')).toBe('Always');
     await v.page.keyboard.press('Enter');
     await card('run').waitFor({ state: 'detached' });
-    await expect.poll(notices).toEqual(['You allowed execute, and calls like this one from now on.']);
+    await expect
+      .poll(notices)
+      .toEqual(['You allowed it to run git push origin main, and calls like this one from now on.']);
     await expect.poll(() => card('replace').count()).toBe(1);
   });
 
@@ -122,6 +124,9 @@ describe('what is asked for', () => {
     await v.page.getByRole('button', { name: 'Deny all' }).click();
     await expect
       .poll(notices)
-      .toEqual(['You denied execute. The model reads why.', 'You denied write_file. The model reads why.']);
+      .toEqual([
+        'You did not allow it to run git push origin main.',
+        'You did not allow it to write docs/release.md.',
+      ]);
   });
 });

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals';
-import type { ToolUseBlock } from '@x/core';
+import type { ToolResultBlock, ToolUseBlock } from '@x/core';
 import { type CallKind, renderCall, renderResult } from '@x/harness/view';
 import {
   CircleAlert,
@@ -88,13 +88,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   );
 }
 
-function Result({
-  result,
-  label,
-}: {
-  readonly label: string;
-  readonly result: Parameters<typeof renderResult>[0];
-}) {
+function Result({ result, label }: { readonly label: string; readonly result: ToolResultBlock }) {
   const all = useSignal(false);
   const whole = textOfLines(renderResult(result, { head: Number.POSITIVE_INFINITY }));
   const lines = all.value ? undefined : renderResult(result);

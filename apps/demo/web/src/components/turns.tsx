@@ -176,13 +176,8 @@ const faces = {
 } as const;
 
 /** A notice between two messages. An error says what happened, what is safe, and what to do. */
-function NoticeView({
-  id,
-  notice: { level, code, message },
-}: {
-  readonly id: string;
-  readonly notice: Notice;
-}) {
+function NoticeView({ id, notice }: { readonly id: string; readonly notice: Notice }) {
+  const { level, code, message } = notice;
   const [Icon, color] = faces[level];
   const isLast = useComputed(() => blocks.value.at(-1)?.id === id).value;
   if (level !== 'error') {

@@ -8,7 +8,7 @@ import {
   type ToolResultBlock,
   type Usage,
 } from '@x/core';
-import { isPlace, type Savings, savingsOf } from '@x/harness/view';
+import { isPlace, renderCall, type Savings, savingsOf } from '@x/harness/view';
 import { type PageEvent, textOf } from '../../../src/page.js';
 import { plural } from '../lib/format.js';
 
@@ -302,12 +302,13 @@ const endings: Readonly<Record<string, string | undefined>> = {
   shutdown: 'The server shut down during this call. It continues when the server starts again.',
 };
 
-function decisionInWords({ call: { name }, decision, rule }: EventOf<'permission.decided'>): string {
+function decisionInWords({ call, decision, rule }: EventOf<'permission.decided'>): string {
+  const { wants } = renderCall(call);
   return {
-    approved: `You allowed ${name}${rule ? ', and calls like this one from now on' : ''}.`,
-    edited: `You allowed ${name} with another input.`,
-    denied: `You denied ${name}. The model reads why.`,
-    expired: `Nobody decided on ${name} in time. It did not run.`,
-    superseded: `You went on without deciding on ${name}. It did not run.`,
+    approved: `You allowed it to ${wants}${rule ? ', and calls like this one from now on' : ''}.`,
+    edited: `You changed the input, and allowed it to ${wants}.`,
+    denied: `You did not allow it to ${wants}.`,
+    expired: `Nobody decided in time whether it may ${wants}. It did not.`,
+    superseded: `You went on without deciding whether it may ${wants}. It did not.`,
   }[decision];
 }
