@@ -104,8 +104,11 @@ export function textOf(message: Pick<Message, 'content'>): string {
     .join('\n');
 }
 
-/** Returns the beginning of a text in one line. */
+/** Returns a text in one line. A long text is cut. */
 export function firstLine(text: string, length = 160): string {
-  const beginning = text.slice(0, length * 2);
-  return beginning.replace(/\s+/g, ' ').trim().slice(0, length);
+  const beginning = text
+    .slice(0, length * 2)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return beginning.length > length ? `${beginning.slice(0, length)}…` : beginning;
 }

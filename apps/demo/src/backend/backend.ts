@@ -26,6 +26,7 @@ import type {
   SessionState,
   SessionSummary,
 } from '../page.js';
+import { firstLine } from '../page.js';
 import { BackendError, forPage, isForClients } from '../server/errors.js';
 import { requestView } from './inspect.js';
 
@@ -99,7 +100,7 @@ export class Backend {
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
       const first = text.lastIndexOf(' ', Math.max(0, Math.min(...places) - BEFORE_FOUND)) + 1;
       if (places.every((place) => place >= 0) && message.kind === undefined)
-        found = `${first > 0 ? '… ' : ''}${text.slice(first, first + FOUND_CHARS)}`;
+        found = `${first > 0 ? '… ' : ''}${firstLine(text.slice(first), FOUND_CHARS)}`;
     }
     return found;
   }
