@@ -66,13 +66,11 @@ describe('a compaction', () => {
     await expect
       .poll(() => textIn(details.locator('.facts')))
       .toMatch(/You asked for it[\s\S]*applied · As asked[\s\S]*mask outputs \+ summarize[\s\S]*2.5\ss/);
-    await details.getByRole('button', { name: 'Steps' }).click();
-    const rows = details.locator('.figures > div');
-    await expect.poll(() => rows.count()).toBe(2);
-    await expect.poll(() => textIn(rows.nth(0))).toMatch(/mask outputs\s+[\d.]+k → [\d.]+k tokens · 3\sms/);
     await expect
-      .poll(() => textIn(rows.nth(1)))
-      .toMatch(/summarize\s+36 → 7 messages · [\d.]+k → [\d.]+k tokens/);
+      .poll(() => textIn(details.locator('.facts')))
+      .toMatch(
+        /Step 1\s+mask outputs: [\d.]+k → [\d.]+k tokens · 3\sms\s+Step 2\s+summarize: 36 → 7 messages · [\d.]+k → [\d.]+k tokens/,
+      );
     await expect
       .poll(() => textIn(details.locator('.removed-heading')))
       .toContain('30 summarized, 1 shortened');
@@ -119,6 +117,11 @@ describe('a compaction', () => {
     await expect
       .poll(() => textIn(v.page.locator('.panel')))
       .toMatch(/Compaction undone\s+1 earlier compaction still in effect\./);
+    const track = v.page.getByRole('slider');
+    await track.press('End');
+    await expect
+      .poll(() => track.getAttribute('aria-valuetext'))
+      .toMatch(/^Undo after request \d+: [\d,]+ tokens$/);
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });
@@ -230,7 +233,7 @@ describe('the context panel', () => {
     await track.hover({ position: { x: (mark?.x ?? 0) + 4 - (place?.x ?? 0), y: 20 } });
     await expect
       .poll(() => textIn(v.page.locator('.timeline figcaption')))
-      .toMatch(/Compaction applied: [\d,]+ → [\d,]+ tokens/);
+      .toMatch(/^Compaction applied after request \d+: [\d,]+ → [\d,]+ tokens/);
   });
 
   it('leads to the last compaction', async () => {

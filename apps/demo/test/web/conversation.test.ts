@@ -110,7 +110,7 @@ describe('a conversation', () => {
     const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
     await expect.poll(() => evaluate(v.page, left)).toBeLessThan(2);
     await evaluate(v.page, `${view}.scrollTop -= 300`);
-    const latest = v.page.getByRole('main').getByRole('button', { name: 'Latest' });
+    const latest = v.page.getByRole('button', { name: 'To the end' });
     await latest.waitFor();
     const [button, scrolled] = [
       await latest.boundingBox(),
@@ -147,18 +147,23 @@ describe('a conversation', () => {
     await turns.first().getByText('Question 1', { exact: true }).waitFor();
   });
 
-  it('links the name of a file that the agent wrote to the file', async () => {
-    v.backend.seed('s', function* (stage) {
-      yield* stage.begin('Write a report');
-      yield* stage.answer('It is in `REPORT.md`, and `missing.md` is not there.');
-      yield* stage.end();
-    });
-    await v.open('s');
-    await said('REPORT.md').click();
-    await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
-    await v.page.getByRole('button', { name: 'Conversation', exact: true }).click();
-    await expect.poll(() => v.page.locator('.conversation-content a').count()).toBe(1);
-  });
+  it.each([1280, 390])(
+    'links the name of a file that the agent wrote to the file, at %d px',
+    async (width) => {
+      await v.page.setViewportSize({ width, height: 800 });
+      v.backend.seed('s', function* (stage) {
+        yield* stage.begin('Write a report');
+        yield* stage.answer('It is in `REPORT.md`, and `missing.md` is not there.');
+        yield* stage.end();
+      });
+      await v.open('s');
+      await said('REPORT.md').click();
+      await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
+      await v.page.getByRole('button', { name: 'Conversation', exact: true }).click();
+      await expect.poll(() => v.page.locator('.conversation-content a').count()).toBe(1);
+      await v.page.setViewportSize({ width: 1280, height: 800 });
+    },
+  );
 
   it('survives a reload in the middle of an answer', async () => {
     await v.open();
@@ -289,6 +294,8 @@ describe('a conversation', () => {
   it('offers the way out of a conversation that is gone', async () => {
     await v.page.goto(`${v.url}#/s/gone`);
     await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+    await v.page.getByRole('heading', { name: 'No conversation', exact: true }).waitFor();
+    await v.page.getByPlaceholder('There is nothing to say it to').waitFor();
     await v.page.locator('.missing').getByRole('button', { name: 'New conversation' }).click();
     await v.page.locator('.empty').waitFor();
   });

@@ -75,6 +75,10 @@ describe('the places of a conversation, in the panel', () => {
     await v.page.goto(`${v.url}#/s/s/999`);
     await section('Place 999').getByText(error.message).waitFor();
     expect(await v.page.locator('.request-row').count()).toBe(0);
+    // Nothing is said of a place that does not exist: the window is that of now.
+    await expect.poll(() => textIn(v.page.locator('.gauge-readout'))).toMatch(/^Compacts at the tick/);
+    await expect.poll(() => textIn(v.page.locator('.timeline figcaption'))).toMatch(/^Largest /);
+    expect(await textIn(v.page.locator('.legend'))).not.toMatch(/Tools\s+0\s/);
   });
 
   it('list what the model sees by kind and path; a message leads to its place, and from there back', async () => {
@@ -107,6 +111,12 @@ describe('the places of a conversation, in the panel', () => {
     await section(`Request ${places[place - 1]?.request}`).waitFor();
     await step('Next').click();
     await seen.waitFor();
+    // The next request sends just that, so that nothing is left to fold.
+    await step('Next').click();
+    await section(`Request ${Number(places[place - 1]?.request) + 1}`)
+      .locator('.request-row')
+      .first()
+      .waitFor();
   });
 
   it('draw bar and legend as the window was there', async () => {
@@ -142,7 +152,7 @@ describe('the places of a conversation, in the panel', () => {
     await line.click();
     const counted = section('Cost and savings').getByText(words);
     await expect.poll(() => shareInView(counted)).toBe(1);
-    expect(await v.page.getByRole('button', { name: 'Latest' }).count(), 'the end was not left').toBe(1);
+    expect(await v.page.getByRole('button', { name: 'To the end' }).count(), 'the end was not left').toBe(0);
   });
 });
 
@@ -152,6 +162,15 @@ it('says what is gone of the whole conversation, and keeps pins', async () => {
   await v.page.getByRole('button', { name: 'What is gone' }).click();
   await v.page.locator('.gone-item', { hasText: 'You asked' }).click();
   await v.page.locator('.user-turn:focus').waitFor();
+  const compacted = v.page.locator('.gone-item', { hasText: 'Compacted' });
+  await expect
+    .poll(() => compacted.allInnerTexts())
+    .toEqual([
+      expect.stringMatching(/^Compacted \d+ shortened\s+after request \d+$/),
+      expect.stringMatching(/^Compacted \d+ summarized, \d+ shortened\s+after request \d+$/),
+    ]);
+  await compacted.last().click();
+  await v.page.locator('.compaction:focus .compaction-details').waitFor();
   const pin = v.page
     .locator('.user-turn')
     .last()

@@ -75,11 +75,13 @@ function CompactionDetails({ compaction }: CompactionProps) {
   const { id, status, reason, steps, manifest, undone, place } = compaction;
   const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
+  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
   const isPlain = isStanding(compaction) && reason !== 'manual';
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
     ['How', join(stagesInWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
+    ...(effective.length > 1 ? effective.map(stepFact) : []),
   ];
   return (
     <div class="compaction-details card stack small pad-wide">
@@ -92,7 +94,6 @@ function CompactionDetails({ compaction }: CompactionProps) {
           <RequestChanges place={place} />
         </section>
       )}
-      {steps.length > 0 && <CompactionSteps id={id} steps={steps} />}
       {lastApplied.value?.id === id && (
         <Button disabled={busy.value} onClick={() => void undo()}>
           <Undo2 size={16} aria-hidden="true" /> Undo this compaction
@@ -102,22 +103,11 @@ function CompactionDetails({ compaction }: CompactionProps) {
   );
 }
 
-/** The change of each step. */
-function CompactionSteps({ id, steps }: { readonly id: string; readonly steps: readonly CompactionStep[] }) {
-  return (
-    <Fold id={`${id}-steps`} line={<span class="grow">Steps</span>}>
-      {() => (
-        <dl class="figures">
-          {steps.map((step, index) => (
-            <div key={index}>
-              <dt>{stagesInWords(step.stage)}</dt>
-              <dd>
-                {step.note ?? changeInWords(step)} · {duration(step.durationMs)}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </Fold>
-  );
+function stepFact(step: CompactionStep, index: number): readonly [string, string] {
+  const words = [
+    `${stagesInWords(step.stage)}: ${changeInWords(step)}`,
+    step.note,
+    duration(step.durationMs),
+  ];
+  return [`Step ${index + 1}`, words.filter(Boolean).join(' · ')];
 }

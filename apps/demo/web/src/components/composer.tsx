@@ -18,6 +18,7 @@ import { Button } from './parts.js';
 
 /** Returns the placeholder: what sending a text would do now. */
 function hint(): string {
+  if (phase.value === 'failed') return 'There is nothing to say it to';
   if (pending.value.length > 0) return 'Say something else instead';
   if (call.value) return 'Add something: it is read at the next step';
   return `Say something, or ${usage}`;
@@ -70,7 +71,7 @@ export function Composer() {
         <span class="clip quiet label">{facts.filter(Boolean).join(' · ')}</span>
         {phase.value === 'ready' && !following.value && (
           <Button onClick={() => (following.value = true)}>
-            <ArrowDown size={16} aria-hidden="true" /> Latest
+            <ArrowDown size={16} aria-hidden="true" /> To the end
           </Button>
         )}
         {running && (

@@ -1,4 +1,3 @@
-import { useSignalEffect } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
 import { Circle, CircleCheck, CircleDot, Shrink, TriangleAlert } from 'lucide-preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,23 +5,19 @@ import { changeInWords } from '../../../../cli/src/terminal/compaction-words.js'
 import type { FileInfo } from '../../../src/page.js';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
 import { replyInWords } from '../state/blocks.js';
-import { busy, context, files, info, loadFiles, places, state, transcript } from '../state/session.js';
+import { context, files, info, state, transcript } from '../state/session.js';
 import { showCompaction, showMessage } from '../state/show-message.js';
-import { fatesInWords, isStanding, type Place, standingInWords } from '../state/transcript.js';
-import { fileAddress, lookedAt } from '../state/view.js';
+import { fatesInWords, isStanding, standingInWords } from '../state/transcript.js';
+import { fileAddress, lookedAt, shownPlace } from '../state/view.js';
 import { headOf } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
 import { Gone } from './gone.js';
 import { Button, Fold, Section } from './parts.js';
 import { RequestChanges } from './request-changes.js';
-import { WindowChart } from './window-chart.js';
+import { placeTitle, WindowChart } from './window-chart.js';
 
 /** What the model sees, now or at a place of the session, the last compaction, and the cost. */
 export function ContextPanel() {
-  // Reloaded when the agent stops, because it may have written files.
-  useSignalEffect(() => {
-    if (!busy.value) void loadFiles();
-  });
   const { todos } = state.value;
   const done = todos.filter(({ status }) => status === 'completed').length;
   return (
@@ -119,13 +114,6 @@ function LastCompaction() {
   );
 }
 
-/** Returns the title of a place of the session. */
-function placeTitle({ request, compaction }: Place, index: number): string {
-  if (compaction) return `Compaction ${compaction.status} after request ${request}`;
-  const isUndo = places.value[index - 1]?.request === request;
-  return isUndo ? `Undo after request ${request}` : `Request ${request}`;
-}
-
 /** The messages of the selected place, with the changes there. Without one, the current messages, collapsed. */
 function ShownPlace() {
   const at = lookedAt.value;
@@ -137,11 +125,10 @@ function ShownPlace() {
         {() => <RequestChanges place={undefined} whole />}
       </Fold>
     );
-  const place = places.value[at - 1];
-  const { messageId } = place ?? {};
+  const { messageId } = shownPlace.value ?? {};
   return (
     <div class="shown-place" ref={shown}>
-      <Section title={place ? placeTitle(place, at - 1) : `Place ${at}`}>
+      <Section title={shownPlace.value ? placeTitle(at - 1) : `Place ${at}`}>
         {messageId && <p class="quiet small">{replyInWords([messageId]).split('\n')[0]}</p>}
         {messageId && <Button onClick={() => showMessage(messageId)}>Show the answer</Button>}
         <RequestChanges key={at} place={at} whole />

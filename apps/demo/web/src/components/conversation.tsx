@@ -39,7 +39,7 @@ export function ConversationColumn() {
   const full = hidden && context.value ? share(context.value.total, windowSize.value) : '';
   return (
     <main class="column">
-      <Header title={title.value || 'New conversation'}>
+      <Header title={title.value || (phase.value === 'failed' ? 'No conversation' : 'New conversation')}>
         <WorkStatus />
         <IconButton
           label={full ? `Context panel, ${full}` : 'Context panel'}
@@ -208,7 +208,7 @@ function EmptyState() {
         <Button
           class="button-main"
           disabled={busy.value || !backend}
-          onClick={() => void say('survey this repository')}
+          onClick={() => void say('Survey this repository')}
         >
           Survey this repository
         </Button>

@@ -1,22 +1,18 @@
 import { exactCount, share, shortCount } from '../lib/format.js';
 import { emptyUsage, partsOf } from '../lib/sources.js';
-import { context, info, places, windowSize } from '../state/session.js';
-import { lookedAt } from '../state/view.js';
+import { context, info, windowSize } from '../state/session.js';
+import { shownPlace } from '../state/view.js';
 
 /** Returns the window at the selected place, otherwise the current one. */
-function shownUsage() {
-  const { value: at } = lookedAt;
-  return (at === undefined ? context.value : places.value[at - 1]?.context) ?? emptyUsage;
-}
+const shownUsage = () => shownPlace.value?.context ?? context.value ?? emptyUsage;
 
 /** The usage of the window: a figure, the bar, and what happens next. */
 export function Gauge() {
   const { total } = shownUsage();
   const window = windowSize.value;
-  const isNow = lookedAt.value === undefined;
-  const [isOver, words] = isNow
-    ? whatIsNext(total, window, info.value?.triggerTokens ?? 0)
-    : [total > window, 'As it was there. “Latest” shows the window now.'];
+  const [isOver, words] = shownPlace.value
+    ? [total > window, 'As it was there. “Latest” shows the window now.']
+    : whatIsNext(total, window, info.value?.triggerTokens ?? 0);
   return (
     <div class="stack gauge">
       <p class="gauge-figure row">

@@ -4,8 +4,9 @@ import { firstLine } from '../../../src/page.js';
 import { exactCount, plural } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
 import { api } from '../state/api.js';
-import { changes, places, sessionId, unpin } from '../state/session.js';
-import { showMessage } from '../state/show-message.js';
+import { changes, places, sessionId, transcript, unpin } from '../state/session.js';
+import { showCompaction, showMessage } from '../state/show-message.js';
+import { fatesInWords, isStanding } from '../state/transcript.js';
 import { Fold, IconButton } from './parts.js';
 
 /** What the model no longer sees of the conversation, the most important first, and the pins. */
@@ -38,6 +39,20 @@ function ReceiptView() {
   if (!receipt) return <p class="quiet small">{failure || 'Reading the log …'}</p>;
   const { all, gone, items, pins } = receipt;
   const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
+  const rows = [
+    ...items.map(({ kind, messageId, text, left }) => ({
+      name: kinds[kind],
+      text: firstLine(text),
+      where: remains[left],
+      show: () => showMessage(messageId),
+    })),
+    ...transcript.value.compactions.filter(isStanding).map((compaction) => ({
+      name: 'Compacted',
+      text: fatesInWords(compaction.manifest),
+      where: `after request ${places.value[compaction.place - 1]?.request}`,
+      show: () => showCompaction(compaction.id),
+    })),
+  ];
   return (
     <div class="stack small">
       <p class="quiet">
@@ -45,17 +60,12 @@ function ReceiptView() {
           ? 'Nothing is gone.'
           : `The model no longer sees ${exactCount(gone)} of ${plural(all, 'message')}. The log has all of them.`}
       </p>
-      {items.map(({ kind, messageId, text, left }) => (
-        <button
-          key={`${kind}-${messageId}-${text}`}
-          type="button"
-          class="press row gone-item"
-          onClick={() => showMessage(messageId)}
-        >
+      {rows.map(({ name, text, where, show }, index) => (
+        <button key={index} type="button" class="press row gone-item" onClick={show}>
           <span class="grow">
-            <strong>{kinds[kind]}</strong> {firstLine(text)}
+            <strong>{name}</strong> {text}
           </span>
-          <span class="tag">{remains[left]}</span>
+          <span class="tag">{where}</span>
         </button>
       ))}
       {pins.length > 0 && (

@@ -32,13 +32,14 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const with_ = (change: RequestMessage['change']) =>
     request.messages.filter((message) => message.change === change);
   const same = with_(undefined);
+  const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
     <div class="stack request-changes">
       {group('Removed', request.removed)}
       {group('Shortened', with_('changed'))}
       {group(places.value[(place ?? 0) - 1]?.compaction ? 'In their place' : 'New', with_('added'))}
-      {whole && place === undefined && group('Messages', same)}
-      {whole && place !== undefined && same.length > 0 && (
+      {whole && !hasChanged && group('Messages', same)}
+      {whole && hasChanged && same.length > 0 && (
         <Fold
           id={`unchanged-${place}`}
           line={

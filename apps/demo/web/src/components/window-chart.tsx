@@ -4,7 +4,7 @@ import { exactCount, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
 import type { Place } from '../state/transcript.js';
-import { lookedAt } from '../state/view.js';
+import { lookedAt, shownPlace } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
 const WIDTH = 328;
@@ -22,7 +22,7 @@ function look(place: number | undefined): void {
 export function WindowChart() {
   // Long because everything in it is drawn to one scale.
   const points = places.value;
-  const place = lookedAt.value;
+  const place = shownPlace.value && lookedAt.value;
   /** The place below the pointer. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
@@ -68,7 +68,7 @@ export function WindowChart() {
         aria-valuemin={1}
         aria-valuemax={last + 1}
         aria-valuenow={at + 1}
-        aria-valuetext={shown ? pointInWords(shown) : 'No request yet'}
+        aria-valuetext={shown ? pointInWords(at) : 'No request yet'}
         onKeyDown={onKeyDown}
         onPointerMove={(event) => (pointed.value = under(event))}
         onPointerLeave={() => (pointed.value = undefined)}
@@ -103,7 +103,7 @@ export function WindowChart() {
       </div>
       <figcaption class="quiet label">
         {isChosen && shown
-          ? pointInWords(shown)
+          ? pointInWords(at)
           : `Largest ${shortCount(peak)}${most > peak ? ' · ▲ compaction, outlined: before it' : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
       <Steps />
@@ -169,9 +169,16 @@ function area(
   return `M0 ${y(below[0] ?? 0)} ${upper.join('')}${lower.join('')}Z`;
 }
 
-function pointInWords({ context, compaction, request }: Place): string {
-  const { total } = context;
-  if (compaction)
-    return `Compaction ${compaction.status}: ${exactCount(compaction.tokensBefore)} → ${exactCount(total)} tokens`;
-  return `Request ${request}: ${exactCount(total)} tokens`;
+/** Returns the title of a place of the session. */
+export function placeTitle(index: number): string {
+  const { request, compaction } = places.value[index] ?? {};
+  if (compaction) return `Compaction ${compaction.status} after request ${request}`;
+  const isUndo = places.value[index - 1]?.request === request;
+  return isUndo ? `Undo after request ${request}` : `Request ${request}`;
+}
+
+function pointInWords(index: number): string {
+  const { context, compaction } = places.value[index] ?? {};
+  const before = compaction ? `${exactCount(compaction.tokensBefore)} → ` : '';
+  return `${placeTitle(index)}: ${before}${exactCount(context?.total ?? 0)} tokens`;
 }

@@ -1,10 +1,12 @@
 import { batch, computed, effect, signal } from '@preact/signals';
-import { openSession, phase, sessionId, startSession, title } from './session.js';
+import { openSession, phase, places, sessionId, startSession, title } from './session.js';
 
 /** The file that replaces the conversation; empty for none. */
 export const filePath = signal('');
 /** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the current window. */
 export const lookedAt = signal<number | undefined>(undefined);
+/** The place that {@link lookedAt} names; `undefined` if the session does not have it. */
+export const shownPlace = computed(() => places.value[(lookedAt.value ?? 0) - 1]);
 
 interface Place {
   readonly session?: string;
