@@ -39,7 +39,9 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
   const choices = keys.map((key) => `${key} ${ANSWERS[key]}`).join(' · ');
   human.show(describe(call, seen));
   for (;;) {
-    const answer = (await human.ask(`Run it? (${choices}) `, keys.join('')))?.trim().toLowerCase();
+    const answer = (await human.ask(`Let it ${seen.wants}? (${choices}) `, keys.join('')))
+      ?.trim()
+      .toLowerCase();
     if (answer === undefined) return undefined;
     // Compares the whole text, because a sentence that begins with one of the keys may be meant for the agent.
     switch (keys.find((key) => answer === key || answer === ANSWERS[key])) {

@@ -34,7 +34,7 @@ it('asks in a sentence, with the difference that the call would make', async () 
   expect(decision).toEqual({ type: 'approve' });
   expect(shown).toEqual([
     '\nIt wants to edit a.md.\nIt may change something.\n- one\n+ two',
-    'Run it? (y yes · n no · w no, and why) [ynw]',
+    'Let it edit a.md? (y yes · n no · w no, and why) [ynw]',
   ]);
 });
 

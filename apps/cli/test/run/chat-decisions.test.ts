@@ -77,7 +77,7 @@ it('shows the plan that is to be approved, and the rule that "always" would keep
   const { input, seen, leave } = open(model, new InMemorySession());
   await seen('>');
   input.write('Go\n');
-  await seen(/# Cut the red wire\s+Run it\?/);
+  await seen(/# Cut the red wire\s+Let it /);
   input.write('y\n');
   await seen('"Always" would allow write_file(wire.txt)');
   input.write('a\n');
@@ -90,13 +90,13 @@ it('says what waits in the session that it opens', async () => {
   const first = open(new ScriptedModel([asking]), session);
   await first.seen('>');
   first.input.write('Go\n');
-  await first.seen('Run it?');
+  await first.seen('Let it ');
   await first.leave();
 
   const second = open(new ScriptedModel([{ text: 'Written.' }]), session);
   await second.seen('Waiting for your decision: write_file. /resume asks for it');
   second.input.write('/resume\n');
-  await second.seen('Run it?');
+  await second.seen('Let it ');
   second.input.write('y\n');
   await second.seen('Written.');
   await second.leave();
@@ -139,14 +139,14 @@ it.each(['\u0003', '\u001b', 'w\u0003'])(
     const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
     await seen('>');
     input.write('Go\r');
-    await seen('Run it?');
+    await seen('Let it ');
     for (const key of keys) {
       input.write(key);
       if (key === 'w') await seen('Why not?');
     }
     await seen('Waiting for your decision: write_file. /resume asks for it');
     input.write('/resume\r');
-    await vi.waitFor(() => expect(screen().split('Run it?')).toHaveLength(3), TIMEOUT);
+    await vi.waitFor(() => expect(screen().split('Let it ')).toHaveLength(3), TIMEOUT);
     input.write('y\r');
     await seen('Written.');
     await leave();
@@ -157,7 +157,7 @@ it.each(['\u0004', '/exit\r'])('ends from a question, and reads nothing more: %j
   const { input, seen, ended } = open(new ScriptedModel([asking]), new InMemorySession(), { isTTY: true });
   await seen('>');
   input.write('Go\r');
-  await seen('Run it?');
+  await seen('Let it ');
   input.write(keys);
   await ended();
   await seen('Go on with --session s-1');
@@ -208,7 +208,7 @@ it.each(['a bit shorter, please\r', 'yes but use tabs\r', 'a\rb\r', 'y\ry\r', 'y
     });
     await seen('>');
     input.write('Go\r');
-    await seen('Run it?');
+    await seen('Let it ');
     input.write(keys);
     // What was pasted without a line break stays in the line.
     await seen(keys.endsWith('\r') ? 'Nothing is decided yet' : `) ${keys}`);

@@ -122,7 +122,7 @@ describe('x run on a terminal', () => {
     await seen('compatible:fake');
     press('Fix it\r');
     await seen(
-      /It wants to edit calc\.mjs\.[\s\S]*\n- a - b\n\+ a \+ b\n[\s\S]*Run it\? \(y yes · n no · w no, and why/,
+      /It wants to edit calc\.mjs\.[\s\S]*\n- a - b\n\+ a \+ b\n[\s\S]*Let it edit calc\.mjs\? \(y yes · n no · w no, and why/,
     );
     // More than one key is a text, which nobody meant for an answer.
     press('yes but use tabs\r');
