@@ -1,13 +1,11 @@
 import type { CommandArgument, Command as CommandNode, Redirection, SyntaxNode } from 'unbash';
 import { forEachChild, parse } from 'unbash';
-import { type Effect, effectOf, HARMLESS_VARIABLE, OPAQUE, onlyPrints } from './programs.js';
+import { type Effect, effectOf, OPAQUE, onlyPrints } from './programs.js';
 
-/** Maximum nesting of substitutions and of `sh -c`. */
-const MAX_DEPTH = 6;
-/** Limits for special characters, here-documents and words of a line. Parsing more would delay every call. */
+/** Limits for substitutions (with `sh -c`), special characters and here-documents. More would delay every call. */
+const MAX_SCRIPTS = 64;
 const MAX_SIGNS = 10_000;
 const MAX_DOCUMENTS = 64;
-const MAX_WORDS = 4_000;
 
 /** Matches words that mean the same in every shell, in which `$?` may stand for a number. */
 const LITERAL =
@@ -15,18 +13,17 @@ const LITERAL =
 const NUMBER = /\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*)\1\n\s*\)"$/;
-/** Matches files that determine which programs Git starts. */
-const OF_GIT = /(?:^|\/)\.git(?:config|attributes|modules)?(?:\/|$)/i;
-/** Matches builtins, which `PATH` does not change. */
-const FIXED = /^(?:cd|declare|echo|export|set)$/;
-const ASSIGNS = /^(?:declare|export|local|readonly|typeset)$/;
+/** Matches files of a repository of any name, and others that determine which programs Git starts. */
+const OF_GIT = /(?:^|\/)(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:\/|$)/i;
+/** Matches builtins of every shell, which neither `PATH` nor a file changes. */
+const BUILTIN = /^(?:cd|declare|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
+/** Matches variables that no program takes for options or names of programs. */
+const HARMLESS_VARIABLE = /^(?:NODE_ENV|(?!\w*path)[a-z]+)=$/;
 export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
 /** Matches nodes that run each of their commands at most once. */
 const ONCE = /^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/;
+const NOTHING = { text: ':', isKnown: true };
 const COMPARISON = /^\[\[ (?:-[a-uw-z] [\w./-]+|\d+ -[a-z]{2} \d+) \]\]$/;
-
-/** What a command reads from its input. */
-type Input = 'nothing' | 'names' | 'anything';
 
 export function baseName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1);
@@ -46,9 +43,8 @@ export class CommandLine {
   readonly changesAny: boolean;
   /** True if the line may run other commands than those listed. */
   isOpaque = false;
-  #line = '';
-  #depth = 0;
-  #count = 0;
+  #scripts = 0;
+  #writes = 0;
   /** Base names of files that the line writes. */
   readonly #written = new Set<string>();
   /** True after the line has changed `PATH`, so that names may refer to other programs. */
@@ -56,102 +52,89 @@ export class CommandLine {
 
   constructor(line: string) {
     this.#read(line);
-    const effects = this.commands.map(({ effect }) => effect);
-    const uses = (git: Effect['git']) => effects.some((each) => each.git === git);
-    const opensGit = [...this.targets, ...this.commands.flatMap(({ words }) => words)].some((word) =>
-      OF_GIT.test(word),
-    );
-    const changes = effects.filter(({ does }) => does === 'changes');
-    this.changesAny = changes.length > 0;
-    // What a command writes, another may run. What a command changes, the words of another may name.
-    const isMoved =
-      (this.#written.size > 0 && effects.some(({ does }) => does === 'runs')) ||
-      changes.some((each) => effects.some((other) => other !== each && !other.isText));
-    if (opensGit || isMoved || effects.some(({ doubt }) => doubt) || (uses('adds') && uses('shows')))
-      this.isKnown = false;
-    if (effects.some(({ doubt }) => doubt === 'anything')) this.isClear = false;
+    const { commands, targets } = this;
+    const has = (test: (effect: Effect) => unknown) => commands.some(({ effect }) => test(effect));
+    this.changesAny = has(({ does }) => does === 'changes');
+    const changer = commands.find(({ effect }) => /^(?:writes|changes)$/.test(effect.does ?? ''));
+    // What a command changes or adds, another may show or run.
+    if (changer) {
+      const isApart = commands.every((each) => each === changer || this.#isApart(each));
+      const words = [...targets, ...commands.flatMap((each) => each.words)];
+      if (!isApart || words.some((word) => OF_GIT.test(word))) this.isKnown = false;
+    }
+    if (has(({ git }) => git === 'adds') && has(({ git }) => git === 'shows')) this.isKnown = false;
+    if (has(({ doubt }) => doubt)) this.isKnown = false;
+    if (this.isOpaque || has(({ doubt }) => doubt === 'anything')) this.isClear = false;
+  }
+
+  /** Tests if a command neither opens nor runs what another command of the line may have changed. */
+  #isApart({ words: [name = ''], effect }: CommandLine['commands'][number]): boolean {
+    return effect.isText === true && (BUILTIN.test(name) || !(this.changesAny || this.#written.has(name)));
   }
 
   #read(line: string): void {
     const signs = line.match(/[;&|<>(){}[$`'"\n]/g)?.length ?? 0;
     const isLong = signs > MAX_SIGNS || line.split('<<', MAX_DOCUMENTS + 1).length > MAX_DOCUMENTS;
     if (/[^\P{Cc}\t\n]/u.test(line)) this.isClear = false;
-    const outer = this.#line;
-    this.#line = line;
-    if (isLong) this.#giveUp();
-    else this.#visit(parse(line), 'nothing');
-    this.#line = outer;
+    if (isLong) this.isOpaque = true;
+    else this.#visit(parse(line), false, line);
   }
 
-  #giveUp(): void {
-    this.isOpaque = true;
-    this.isClear = false;
-  }
-
-  #visit(node: SyntaxNode, input: Input): void {
-    const visitAll = () => forEachChild(node, (child) => this.#visit(child, input));
+  #visit(node: SyntaxNode, isFed: boolean, line = ''): void {
+    const visitAll = () => forEachChild(node, (child) => this.#visit(child, isFed, line));
+    const text = line.slice(node.pos, node.end);
     if (node.type === 'Script') {
-      if (node.errors?.length || this.#depth >= MAX_DEPTH) this.#giveUp();
-      else {
-        this.#depth++;
-        visitAll();
-        this.#depth--;
-      }
+      if (node.errors?.length || this.#scripts++ > MAX_SCRIPTS) this.isOpaque = true;
+      else visitAll();
     } else if (node.type === 'Pipeline')
       node.commands.forEach((command, at) => {
         const last = node.commands[at - 1]?.type === 'Command' ? this.commands.at(-1) : undefined;
         // Paths that `find` prints begin with its own arguments or `./`, so they are no options.
-        const isList = last?.words[0] === 'find' && last.effect.isText;
-        this.#visit(command, at === 0 ? input : isList ? 'names' : 'anything');
+        const isList =
+          last?.words[0] === 'find' && command.type === 'Command' && command.name?.text === 'xargs';
+        this.#visit(command, at === 0 ? isFed : !isList, line);
       });
-    else if (node.type === 'Redirected')
-      this.#visit(node.command, this.#redirect(node.redirects) ? 'anything' : input);
-    else if (node.type === 'Command') this.#command(node, input);
+    else if (node.type === 'Command') this.#command(node, isFed);
     else if (node.type === 'Word') this.#word(node);
     else if (ONCE.test(node.type)) visitAll();
-    else if (node.type === 'TestCommand' && COMPARISON.test(this.#line.slice(node.pos, node.end)))
-      this.targets.push(...this.#line.slice(node.pos, node.end).split(' '));
+    else if (node.type === 'TestCommand' && COMPARISON.test(text)) this.targets.push(...text.split(' '));
     else {
       if (node.type === 'Function' || node.type === 'Coproc') this.isOpaque = true;
       this.isClear = false;
-      visitAll();
+      if (node.type === 'Redirected') this.#visit(node.command, this.#redirect(node.redirects) || isFed);
+      else visitAll();
     }
   }
 
-  #command(node: CommandNode, before: Input): void {
-    this.#count += node.prefix.length + node.suffix.length + 1;
-    if (this.#count > MAX_WORDS) {
-      this.#giveUp();
-      return;
-    }
-    const input = this.#redirect(node.redirects) ? 'anything' : before;
+  #command(node: CommandNode, isPiped: boolean): void {
+    const writes = this.#writes;
+    const isFed = this.#redirect(node.redirects) || isPiped;
+    const isWritten = this.#writes > writes;
     for (const each of node.prefix) if (each.type === 'Assignment') this.targets.push(this.#word(each).text);
     const isRenamed = this.#isRenamed;
-    if (node.name === undefined) return;
-    const given = [node.name, ...node.args].map((word) => this.#word(word));
+    // A command without a name does nothing.
+    const given = node.name ? [node.name, ...node.args].map((word) => this.#word(word)) : [NOTHING];
     const words = given.map(({ text }) => text);
     const [name = '', option, line = ''] = words;
     const isShell = /^(?:ba|da)?sh$/.test(name) && option === '-c' && given.length === 3 && given[2]?.isKnown;
     const judged = isShell ? {} : effectOf(given.map(({ text, isKnown }) => (isKnown ? text : '$')));
-    const effect: Effect = isRenamed && !FIXED.test(name) ? OPAQUE : judged;
-    if (words.some((word) => NUMBER.test(word)) && !effect.isText) this.isClear = false;
+    if (words.some((word) => NUMBER.test(word)) && !judged.isText) this.isClear = false;
     // Any other program may run its input, its first argument, or what the line has written.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
-    const isRun =
-      input !== 'nothing' ||
-      given[first]?.isKnown === false ||
-      words.some((word) => !word.startsWith('-') && this.#written.has(baseName(word)));
-    const isFed = name === 'xargs' && input !== 'names';
-    const isOpaque = !given[0]?.isKnown || (!effect.isKnown && isRun) || isFed;
-    this.commands.push({ words, effect: isOpaque ? OPAQUE : effect });
-    if (effect.does === 'writes') for (const word of words.slice(1)) this.#written.add(baseName(word));
-    if (ASSIGNS.test(name))
-      for (const word of words.slice(1)) this.#assign(word.slice(0, word.indexOf('=') + 1));
+    const isWord = (word: string) => !word.startsWith('-') && this.#written.has(baseName(word));
+    const isRun = isFed || given[first]?.isKnown === false || words.some(isWord);
+    const isOther = given[0]?.isKnown === false || (isRenamed && !BUILTIN.test(name));
+    const isOpaque = isOther || (!judged.isKnown && isRun) || (name === 'xargs' && isFed);
+    const effect: Effect = isOpaque ? OPAQUE : judged;
+    this.commands.push({ words, effect: isWritten ? { ...effect, isText: false, does: 'writes' } : effect });
+    if (isWritten && judged.does) this.isKnown = false;
+    if (judged.does === 'writes') for (const word of words) this.#written.add(baseName(word));
+    for (const word of name === 'declare' || name === 'export' ? words : []) this.#assign(word);
     if (isShell) this.#read(line);
   }
 
-  /** Records an assignment: a name and `=`. */
-  #assign(name: string): void {
+  #assign(word: string): void {
+    const name = word.slice(0, word.indexOf('=') + 1);
     if (name === 'PATH=') this.#isRenamed = true;
     else if (name !== '' && !HARMLESS_VARIABLE.test(name)) this.isKnown = false;
   }
@@ -164,7 +147,7 @@ export class CommandLine {
     const isKnown = document !== undefined || LITERAL.test(node.text);
     if (!isKnown) {
       this.isClear = false;
-      forEachChild(node, (child) => this.#visit(child, 'nothing'));
+      forEachChild(node, (child) => this.#visit(child, false));
     }
     const text = before + (document ?? (value.type === 'Word' ? value.value : node.text));
     return { text, isKnown };
@@ -176,12 +159,13 @@ export class CommandLine {
     for (const each of all) {
       const { descriptor, operator } = each;
       // Some shells read a descriptor with two digits or in braces as a word.
-      if (descriptor && !(descriptor.type === 'FileDescriptor' && descriptor.value < 10)) this.#giveUp();
+      if (descriptor && !(descriptor.type === 'FileDescriptor' && descriptor.value < 10))
+        this.isOpaque = true;
       if (each.type === 'HereDoc') {
         const { body, delimiter, closing } = each;
         if (closing === undefined || !(delimiter?.quoted || /^[^\\$`]*$/.test(body.text)))
           this.isClear = false;
-        if (!delimiter?.quoted) forEachChild(body, (child) => this.#visit(child, 'nothing'));
+        if (!delimiter?.quoted) forEachChild(body, (child) => this.#visit(child, false));
         isFed ||= !onlyPrints(body.text);
         continue;
       }
@@ -189,7 +173,10 @@ export class CommandLine {
       if (!target?.isKnown || NUMBER.test(target.text)) this.isClear = false;
       if (target === undefined || (/&$/.test(operator) && /^(?:\d+|-)$/.test(target.text))) continue;
       this.targets.push(target.text);
-      if (operator.includes('>') && !DEVICE.test(target.text)) this.#written.add(baseName(target.text));
+      if (operator.includes('>') && !DEVICE.test(target.text)) {
+        this.#written.add(baseName(target.text));
+        this.#writes++;
+      }
       isFed ||= operator.startsWith('<') && target.text !== '/dev/null';
     }
     return isFed;

@@ -1,10 +1,7 @@
 import { matchWildcard } from '../../lib/wildcard.js';
 import { baseName, CommandLine, DEVICE } from './command-line.js';
 import { plainPath } from './path-pattern.js';
-import type { Effect } from './programs.js';
 
-/** Matches words before a directory, which an earlier command may create. */
-const LEADS = /^(?:cd|pushd|-C)$/;
 /** Maximum number of names in one path. The workspace may begin at any of them. */
 const MAX_STEPS = 64;
 /** Maximum length in characters of a path that a system opens. */
@@ -24,63 +21,49 @@ const SIGN = /[=:,@;<>()!|&?#\s'"`$[\]{}]/g;
 /** Maximum number of these characters that may be part of a path. */
 const MAX_SIGNS = 4;
 
-/** Represents all directories outside the workspace. A path from there may lead back into it. */
-const OUTSIDE = '..';
-
-/** The working directory of a line, and access to the directories and files of the workspace. */
+/** The working directory of a line, and access to the files of the workspace. */
 export interface Surroundings {
   readonly directory: string;
-  isDirectory(path: string): Promise<boolean>;
   /** Returns the files below a directory, or the file at this path. Returns `undefined` if there are too many. */
   filesBelow(path: string): Promise<readonly string[] | undefined>;
 }
 
 /**
- * Finds the paths that a line may open: each word and its parts, relative to every directory that earlier words name,
- * and the files below directories that a command walks (`found`). The line cannot open other files if it is literal
- * (`isClear`) and all its programs are known (`isKnown`), except to change them (`changesAny`). Returns `undefined` if
- * the line leads to too many places; then it may open any file.
+ * Finds the paths that a line may open: each word and its parts, relative to every directory that it may enter, and the
+ * files below directories that a command walks (`found`). The line cannot open other files if it is literal (`isClear`)
+ * and all its programs are known (`isKnown`), except to change them (`changesAny`). Returns `undefined` if the line
+ * leads to too many places; then it may open any file.
  */
-export async function pathsOf(line: string, surroundings: Surroundings) {
-  const { directory, isDirectory, filesBelow } = surroundings;
+export async function pathsOf(line: string, { directory, filesBelow }: Surroundings) {
   const { commands, targets, isClear, isKnown, changesAny } = new CommandLine(line);
-  const words = [...commands.flatMap((each) => each.words), ...targets];
-  const pieces = words.map(piecesOf);
+  const pieces = [...commands.flatMap(({ words }) => words), ...targets].map(piecesOf);
   if (!pieces.every((each) => each !== undefined)) return undefined;
-  const isOut = (path: string) =>
-    path.startsWith('/') ? !DEVICE.test(path) : plainPath(path).names[0] === OUTSIDE;
-  const directories = new Set([directory, ...(pieces.flat().some(isOut) ? [OUTSIDE] : [])]);
-  const places = (paths: readonly string[]) =>
-    paths.flatMap((path) => [...directories].map((begin) => placeIn(begin, path)));
   const steps = pieces.flat().map((piece) => (piece.includes('..') ? OUTWARD * piece.split('/').length : 1));
   const count = steps.reduce((sum, each) => sum + each, 0);
-  for (const [at, each] of pieces.entries()) {
+  const directories = new Set([directory]);
+  const places = (paths: readonly string[]) =>
+    paths.flatMap((path) => [...directories].map((begin) => placeIn(begin, path)));
+  const entered = commands.flatMap(({ words: [name, to = ''] }) => (name === 'cd' ? [to] : []));
+  for (const each of entered) {
+    for (const place of places([each])) directories.add(place);
     if (count * directories.size > MAX_PATHS) return undefined;
-    // A directory that does not exist yet may be created before it is entered.
-    for (const place of new Set(places(each)))
-      if (LEADS.test(words[at - 1] ?? '') || (await isDirectory(place))) directories.add(place);
   }
-  if (count * directories.size > MAX_PATHS) return undefined;
-  const named = places(pieces.flat());
-  // Programs that walk from outside may come to any file.
-  const hasLeft = words.some((word, at) => LEADS.test(words[at - 1] ?? '') && isOut(word));
+  const isOut = (path: string) =>
+    path.startsWith('/') ? !DEVICE.test(path) : plainPath(path).names[0] === '..';
   const found: string[] = [];
   for (const { effect } of commands) {
     if (effect.below === undefined) continue;
-    if (hasLeft) return undefined;
+    // Programs that walk from outside may come to any file.
+    if (entered.some(isOut)) return undefined;
     // A directory outside may contain the workspace.
     const begins = effect.below.some(isOut) ? [''] : new Set(places(effect.below));
-    const below = (await Promise.all([...begins].map((begin) => filesIn(begin, effect)))).flat();
-    if (effect.orHere && below.length === 0)
-      below.push(...(await Promise.all([...directories].map((begin) => filesIn(begin, effect)))).flat());
-    for (const path of below) if (path === undefined || found.push(path) > MAX_PATHS) return undefined;
+    for (const begin of begins)
+      for (const path of (await filesBelow(begin)) ?? [undefined]) {
+        if (path === undefined || found.length > MAX_PATHS) return undefined;
+        if (matchWildcard(effect.name ?? '*', baseName(path))) found.push(path);
+      }
   }
-  return { named, found, isClear, isKnown, changesAny };
-
-  async function filesIn(begin: string, { name = '*' }: Effect) {
-    const all = (await filesBelow(begin)) ?? [undefined];
-    return all.filter((path) => path === undefined || matchWildcard(name, baseName(path)));
-  }
+  return { named: places(pieces.flat()), found, isClear, isKnown, changesAny };
 }
 
 function placeIn(directory: string, path: string): string {

@@ -7,6 +7,8 @@ import { folded } from './path-pattern.js';
 const PART =
   /[ \t]+|&&|\|\|?|;|[12]?>(?:[ \t]*\/dev\/null|&[12])(?=[ \t;&|]|$)|(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+/gu;
 const SEPARATOR = /^(?:&&|\|\|?|;)$/;
+/** Matches patterns that name no more than a program. */
+const ONLY_NAME = /^[^ ]* ?[*?]/;
 
 /**
  * Tests if every command of a line matches one of the patterns. A line with anything but simple commands and plain
@@ -18,8 +20,13 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   const { isOpaque, commands } = new CommandLine(plain);
   if (isOpaque || commands.some(({ effect }) => /^(?:options|anything)$/.test(effect.doubt ?? '')))
     return false;
+  // An option of a program that is not known may run another program.
+  const isFree = commands.some(
+    ({ words, effect }) => effect.doubt && words.some((word) => /^[-+]/.test(word)),
+  );
+  const those = isFree ? patterns.filter((pattern) => !ONLY_NAME.test(pattern)) : patterns;
   const texts = plainCommands(plain);
-  return texts.length > 0 && texts.every((text) => patterns.some((pattern) => matchCommand(pattern, text)));
+  return texts.length > 0 && texts.every((text) => those.some((pattern) => matchCommand(pattern, text)));
 }
 
 /** Returns the commands of a line of plain words as written, or none for any other line. */

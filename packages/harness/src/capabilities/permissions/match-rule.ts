@@ -65,14 +65,9 @@ export async function judgedCall(
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
   }
-  const isDirectory = directoriesOf(workspace);
   const linked = new Set<string>();
   const surroundings = {
     directory: await directoryOf(tool, workspace),
-    isDirectory: async (path: string) => {
-      const found = await Promise.all(placesOf(path).map(isDirectory));
-      return found.includes(true);
-    },
     filesBelow: (path: string) => filesBelow(path, workspace, linked),
   };
   const isAboutFiles = against.some((rule) => fileRuleOf(rule) !== undefined);
@@ -129,34 +124,6 @@ async function filesBelow(
     // A directory that cannot be listed has no files for a command to find, or is judged by its name.
   }
   return found;
-}
-
-/**
- * Returns a function that tests if a path is a directory of a workspace. It lists each directory once, because a line may have thousands of
- * words.
- */
-function directoriesOf(workspace: Workspace): (path: string) => Promise<boolean> {
-  const inside = new Map<string, Promise<ReadonlySet<string>>>();
-  const list = async (path: string) => {
-    const found = new Set<string>();
-    try {
-      for await (const entry of workspace.list(path))
-        if (entry.type === 'directory') found.add(folded(entry.path));
-    } catch {
-      // A command cannot continue from a directory that cannot be listed.
-    }
-    return found;
-  };
-  return async (path) => {
-    const { names } = plainPath(path);
-    for (const index of names.keys()) {
-      const above = names.slice(0, index).join('/');
-      const listed = inside.get(above) ?? list(above);
-      inside.set(above, listed);
-      if (!(await listed).has(folded(names.slice(0, index + 1).join('/')))) return false;
-    }
-    return true;
-  };
 }
 
 /** Returns the working directory of a tool's commands, relative to the root of the workspace. */

@@ -11,7 +11,7 @@ import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
 import { EVERYDAY, VERDICTS } from './everyday.js';
 import { GENERATED } from './grammar.js';
-import { HOSTILE, OVERWRITES, RUNS_MORE } from './hostile.js';
+import { HOSTILE, OVERWRITES, RUNS_MORE, RUNS_NO_MORE } from './hostile.js';
 
 const execute = defineTool({
   name: 'execute',
@@ -77,6 +77,10 @@ describe('a rule for files beside a shell', () => {
 
 it.each(RUNS_MORE)('%j do not allow %j', (rules, line) => {
   expect(allowsCommand(rules, line)).toBe(false);
+});
+
+it.each(RUNS_NO_MORE)('%j allow %j', (rules, line) => {
+  expect(allowsCommand(rules, line)).toBe(true);
 });
 
 describe('a line of 100 KB', () => {

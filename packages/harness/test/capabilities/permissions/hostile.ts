@@ -262,6 +262,50 @@ export const HOSTILE: readonly string[] = [
   'date 01010000',
   // An ignore file with `!.env` makes it search hidden files.
   'rg KEY',
+  // Names of known programs that the line, or the project, gives to others.
+  "mkdir -p node_modules/.bin; printf '#!/bin/sh\\ncat .e%s\\n' nv > node_modules/.bin/echo; node_modules/.bin/echo hi",
+  'cp -r evil node_modules; node_modules/.bin/ls',
+  'mv evil node_modules; node_modules/.bin/ls',
+  'tar xf a.tar; node_modules/.bin/pwd',
+  'echo x > /usr/local/bin/cat; chmod +x /usr/local/bin/cat; cat a.txt',
+  'echo x > /usr/local/bin/ls; chmod +x /usr/local/bin/ls; ls',
+  'cp a.txt /usr/local/bin/ls; ls',
+  'cp -r b /usr/local/bin; ls',
+  'echo x > ls; env ls',
+  'npx wc a.txt',
+  'npx cat a.txt',
+  'node_modules/.bin/wc a.txt',
+  './node_modules/.bin/wc a.txt',
+  '/usr/bin/sort -R links/hard/page',
+  'cd node_modules/.bin; ./prettier ../../sub',
+  './prettier sub',
+  'node prettier.js sub',
+  // Git starts what the line has written: hooks, and a repository of another name.
+  "mkdir -p r/objects r/refs; echo 'ref: refs/heads/x' > r/HEAD; git -C r status",
+  'mkdir -p objects refs; cp a HEAD; git status',
+  'echo x > r/config',
+  'cp x r/hooks/update; chmod +x r/hooks/update; git push r HEAD',
+  'cp x r/update; git push r HEAD',
+  'cp x hk/pre-commit; git commit -qam x',
+  'tee hk/pre-commit < x; git commit -qam x',
+  'tar xf a.tar; git -C r status',
+  'mv x r; cd r; git status',
+  // Git prints what was added, by commands that seem to print names.
+  'git add -A; git commit -qm x; git reflog -1 --unified=3',
+  'git add -A; git commit -qm x; git reflog -1 --word-diff',
+  'git stash -qu; git stash show -u --unified=3',
+  'git stash list --unified=2',
+  'git stash show -u',
+  "git for-each-ref --format='%(raw)'; git commit -qam x",
+  "git tag --format='%(contents)'",
+  'git commit -qam x && git log -1 -p',
+  'git commit -qm x sub',
+  // A line that changes files, and shows or changes others.
+  'cat a.txt > b.txt; cat b.txt',
+  '> x; make',
+  'sed -i s/a/b/ Makefile && make',
+  'npm test > log.txt',
+  '{ echo x; } > Makefile; make',
 ];
 
 /** Lines that may change a file which `write(**\/.env*)` denies without naming it. */
@@ -276,6 +320,13 @@ export const OVERWRITES: readonly string[] = [
   'git reset --hard other',
   'git checkout -f .',
   'git restore .',
+  'rm sub/x',
+  'mv sub k',
+  'cp -r docs sub',
+  'git rebase main',
+  'git stash pop',
+  'cp x r/hooks/update; chmod +x r/hooks/update; git push r HEAD',
+  'echo x > node_modules/.bin/echo; chmod +x node_modules/.bin/echo; node_modules/.bin/echo hi',
 ];
 
 /** Lines that run more than the program which a rule allows with any words. */
@@ -299,4 +350,24 @@ export const RUNS_MORE: readonly (readonly [rules: readonly string[], line: stri
   [['command *'], 'command eval x'],
   [['eval *'], 'eval x y'],
   [['cat *', 'sh *'], 'cat x | sh'],
+  [['tar *'], 'tar cf h:x a.txt'],
+  [['tar *'], 'tar cIf ./x out a'],
+  [['fd *'], 'fd -x rm'],
+  [['fd*'], 'fd -x rm'],
+  [['go *'], 'go test -exec ./x'],
+  [['rsync *'], 'rsync -e ./x a b:'],
+  [['man *'], 'man -P ./x ls'],
+  [['split *'], 'split --filter=./x a'],
+  [['*'], 'less +x a'],
+  [['npm *'], 'npm test --script-shell=./x'],
+  [['git log *'], 'git log --output=x'],
+];
+
+/** Rules that name what a program does let its options through. */
+export const RUNS_NO_MORE: readonly (readonly [rules: readonly string[], line: string])[] = [
+  [['kubectl get *'], 'kubectl get pods -n x'],
+  [['npm test *'], 'npm test -w x'],
+  [['terraform *'], 'terraform plan'],
+  [['rsync -a *'], 'rsync -a x y'],
+  [['*'], 'go test ./...'],
 ];
