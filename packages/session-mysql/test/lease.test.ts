@@ -1,5 +1,5 @@
 import { SessionKey, SessionLeaseError } from '@x/core';
-import { commitAt, type TakenLease, takeLease } from '@x/test-support';
+import { checkWrongClocks, commitAt, type TakenLease, takeLease } from '@x/test-support';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -28,6 +28,11 @@ it('a process beats while the application holds all connections of the pool, whi
 });
 
 describe('a lease', () => {
+  it('follows no clock of a process', async () => {
+    const { first, second } = await twoStores();
+    await checkWrongClocks(first, second);
+  });
+
   it('has a larger fence also when the clock of the server was put back', async () => {
     const { pool, table, first } = await twoStores();
     await (await granted(first)).release();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { commitAt, severableProxy } from '@x/test-support';
+import { checkWrongClocks, commitAt, severableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool, type PoolConfig } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -51,6 +51,11 @@ sessionStoreSuite({
 });
 
 describe('PostgresSession', () => {
+  it('takes no session and locks none by a wrong clock', async () => {
+    const store = await fresh();
+    await checkWrongClocks(store, new PostgresSession({ pool: poolOf(), table }));
+  });
+
   it('beats while the application holds all connections of the pool, which keeps its size', async () => {
     const pool = poolOf({ max: 1 });
     const store = await fresh(pool);

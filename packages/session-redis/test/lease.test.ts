@@ -1,6 +1,6 @@
 import { SessionKey } from '@x/core';
 import { takeTurn } from '@x/core/internal';
-import { claimOf, commitAt, type TakenLease, takeLease } from '@x/test-support';
+import { checkWrongClocks, claimOf, commitAt, type TakenLease, takeLease } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
@@ -25,6 +25,11 @@ async function granted(store: RedisSession): Promise<TakenLease> {
 }
 
 describe('a lease', () => {
+  it('follows no clock of a process', async () => {
+    const { store, other } = twoProcesses();
+    await checkWrongClocks(store, other);
+  });
+
   it('still counts when it was released and nobody took it', async () => {
     const { store } = twoProcesses();
     const lease = await granted(store);

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters } from '@x/test-support';
+import {
+  checkPausedHolder,
+  checkTurns,
+  checkWrongClocks,
+  commitAt,
+  openBeside,
+  runWriters,
+} from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,6 +81,13 @@ describe('SqliteSession', () => {
     const store = new SqliteSession({ file });
     await checkPausedHolder(store, writerOf(program, file));
     await store.close();
+  });
+
+  it('takes no session and locks none by a wrong clock', async () => {
+    const file = fresh();
+    const stores = [new SqliteSession({ file }), new SqliteSession({ file })] as const;
+    await checkWrongClocks(...stores);
+    for (const store of stores) await store.close();
   });
 
   it('waits for another process without standing still, and says when that takes too long', async () => {

@@ -15,3 +15,4 @@ export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './
 export { chaosModels } from './chaos-models.js';
 export { type SeverableProxy, severableProxy } from './severable-proxy.js';
 export { dumpSqlite, openBeside } from './sqlite.js';
+export { checkWrongClocks } from './wrong-clocks.js';
