@@ -57,8 +57,8 @@ const SMALLEST_CHUNK = 100;
 const SHORT_RESULT = 2_000;
 /** Share of the window for the list of the user's requests. */
 const REQUESTS_SHARE = 0.15;
-/** Most UTF-16 units, in that list, of a request that a program wrote. */
-const PROGRAM = 600;
+/** Most UTF-16 units, in that list, of a request that a program wrote, or that the model has just read. */
+const SHORT_REQUEST = 600;
 /** Shortest acceptable answer, as a share of the tokens that it summarizes. `MOST_FLOOR` caps it, in tokens. */
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
@@ -175,7 +175,10 @@ function sizeOf(entries: readonly TranscriptEntry[]): number {
  * Lists the first request and as many of the latest as fit. A request that does not fit is cut. `listed` maps the ids of uncut requests to
  * their numbers.
  */
-function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap<string, number> } {
+function requestsShown(
+  task: NarrativeTask,
+  longest = Infinity,
+): { text: string; listed: ReadonlyMap<string, number> } {
   const { composer, laterRequests } = task;
   const { meter } = composer.context;
   const { transcriptTokens = Infinity, keep } = composer.settings;
@@ -186,7 +189,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
       const later = index >= task.requests.length - laterRequests;
       const whole = textOf(message.content);
       const isProgram = programs.has(message.id);
-      const text = isProgram ? distilled(whole, PROGRAM) : whole;
+      const text = distilled(whole, isProgram ? SHORT_REQUEST : longest);
       const isStaying = keep.users > 0 && !isProgram && meter.message(message) <= SHORTEST_REQUEST;
       const marks = [isStaying && 'stays', later && 'later', isProgram && 'written by a program'].filter(
         Boolean,
@@ -226,7 +229,14 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
-  const prompt = buildPrompt(options, { nonce: nonceFor([]), instructions, appendix, maxTokens });
+  const prompt = buildPrompt(options, {
+    nonce: nonceFor(task.requests),
+    // The conversation above holds them whole.
+    requests: requestsShown(task, SHORT_REQUEST).text,
+    instructions,
+    appendix,
+    maxTokens,
+  });
   const read = meter.messages(live.messages);
   const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
   if (size > windowOf(task) * LIVE_SHARE) return undefined;

@@ -106,6 +106,33 @@ describe('a narrative ahead of time', () => {
     expect(ahead).toBeLessThanOrEqual((now ?? 0) * 1.02);
   });
 
+  it('says up to which message it tells, and that what came later holds', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const session = sessionOf(model);
+    await untilBegun(session, model);
+    const at = session.scope.state.context.length;
+    await session.call(more(14));
+    const text = textOf(summaries(session)[0] as Message);
+    const [, told] =
+      /It tells of the messages up to r(\d+): where later ones say otherwise, they hold\./.exec(text) ?? [];
+    expect(Number(told)).toBeGreaterThan(at / 2);
+    expect(Number(told)).toBeLessThanOrEqual(at);
+    const later = text.slice(text.indexOf('## RECORD')).match(/^[*·] r\d+ /gm) ?? [];
+    expect(later.some((line) => Number(line.match(/\d+/)) > Number(told))).toBe(true);
+  });
+
+  it('is asked for with the todo list as it is then', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const session = sessionOf(model);
+    const { tasksContext } = session.scope.state;
+    for (let index = 0; index < 10 && model.requests.length === 0; index++) {
+      tasksContext.todos.splice(0, Infinity, { content: `step ${index}`, status: 'in_progress' } as never);
+      await session.call(more());
+    }
+    const [todo] = tasksContext.todos;
+    expect(promptOf(model.requests[0]).match(/step \d+/g)).toEqual([todo?.content]);
+  });
+
   it('is begun once for a trigger, late, and again after the compaction', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const session = sessionOf(model);

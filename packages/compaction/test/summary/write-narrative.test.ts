@@ -438,6 +438,42 @@ describe('the agent’s own model', () => {
     expect(narrativeIn(scope.state.context)).toContain('Read the code, found the cause.');
   });
 
+  it('is asked for the same behind the conversation as with a transcript', async () => {
+    const questionOf = async (
+      model: Model & { readonly requests: readonly ModelRequest[] },
+      own: boolean,
+    ) => {
+      const { scope, capability } = session(
+        modelOf(() => ''),
+        own ? {} : { model },
+      );
+      const long = `Keep the words of this rule. ${'They are many. '.repeat(200)}`;
+      scope.state.contextMutable().unshift(userMessage(long));
+      scope.state.contextMutable().push(userMessage('And the index.'));
+      await capability.compact?.(own ? { ...scope, model } : scope, { instructions: 'Keep the port.' });
+      const text = textOf(model.requests[0]?.messages.at(-1)?.content ?? []);
+      return text
+        .replace(/^The conversation pauses here.*\n\n/, '')
+        .replace(/\n\n<transcript-.*<\/transcript-\w+>/s, '')
+        .replace(/ \(about \d+ characters of text like this\)/, '')
+        .replaceAll(/-[\da-f]{16}>/g, '>')
+        .replace(long, '(the rule)')
+        .replace(/Keep the words of this rule\..*$/m, '(the rule)');
+    };
+    const behind = await questionOf(
+      modelOf(() => GOOD_SUMMARY),
+      true,
+    );
+    expect(behind).toBe(
+      await questionOf(
+        modelOf(() => GOOD_SUMMARY),
+        false,
+      ),
+    );
+    expect(behind).toContain('1. (the rule)\n2. (stays) Move the shop');
+    expect(behind).toContain('(stays, later) And the index.');
+  });
+
   it('reads a transcript where it has no room for more, is another than the reader, or has overflowed', async () => {
     const small = modelOf(() => GOOD_SUMMARY, { contextWindow: 6_000 });
     const one = session(small);
