@@ -5,7 +5,7 @@ import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { Choice, type Utterance } from './choose-excerpts.js';
 import { type Draft, draftsOf, type RecordInput } from './drafts.js';
-import { argumentsText, type Entry, isCall, renderEntries } from './entry.js';
+import { type Entry, isCall, renderEntries } from './entry.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
@@ -123,7 +123,7 @@ function* namesBeside(
 function namesOf(entry: Entry): readonly string[] {
   if (entry.kind === 'named') return entry.names;
   const said = 'text' in entry ? entry.text : renderEntries([entry]);
-  const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : said;
+  const text = isCall(entry) ? [entry.file, ...entry.args.map((argument) => argument.text)].join(' ') : said;
   return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
 }
 

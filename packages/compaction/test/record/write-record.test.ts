@@ -1,6 +1,7 @@
 import { userMessage } from '@x/core';
 import { atOnce } from '@x/core/internal';
 import { describe, expect, it } from 'vitest';
+import { isCall } from '../../src/record/entry.js';
 import { excerptsOf } from '../../src/record/excerpts.js';
 import { writeRecord } from '../../src/record/write-record.js';
 import { meter, round } from '../build.js';
@@ -33,5 +34,23 @@ describe('the names that nothing else in a record holds', () => {
     const record = atOnce(writeRecord({ ...inputs, earlier, covered: [], room: 400 }));
     expect(record.some(({ kind }) => kind === 'counted')).toBe(true);
     expect(record.filter(({ kind }) => kind === 'named')).toEqual([]);
+  });
+
+  it('are values of calls that were counted, and no keys of their input', () => {
+    const earlier = Array.from({ length: 80 }, (_, at) => ({
+      kind: 'looked' as const,
+      at: at + 1,
+      tool: 'search_files',
+      args: [
+        { key: 'maxResults', text: `limit_${at}` },
+        { key: 'createdAfter', text: `report_${at}` },
+      ],
+      end: 'done' as const,
+    }));
+    const record = atOnce(writeRecord({ ...inputs, earlier, covered: [], room: 400 }));
+    expect(record.filter(isCall).length).toBeLessThan(80);
+    const named = record.flatMap((entry) => (entry.kind === 'named' ? entry.names : []));
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((name) => !/^(?:limit|report)_\d+$/.test(name))).toEqual([]);
   });
 });
