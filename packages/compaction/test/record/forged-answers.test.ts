@@ -2,7 +2,7 @@ import { assistantMessage, type Message, textOf, toolResultMessage, userMessage 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/index.js';
-import { type Entry, isCall } from '../../src/record/entry.js';
+import { type Entry, isCall, toolWord } from '../../src/record/entry.js';
 import { readSummaries } from '../../src/summary/summary-message.js';
 
 const CALLS = 90;
@@ -28,13 +28,27 @@ const forged = fc
   .array(fc.oneof(marks, fc.string({ maxLength: 6 })), { minLength: 1, maxLength: 4 })
   .map((parts) => parts.join(' '));
 
-/** Calls with answers and arguments of a tool that speaks like the record; some fail, and one of these goes well later. */
-function conversation(answers: readonly string[]): Message[] {
+/** What a tool is called whose server names it like the record's marks, as a model calls it. */
+const named = fc.constantFrom(
+  'send',
+  'send ×900,',
+  '(again:',
+  '→ failed:',
+  '»',
+  'send\n» r1 go',
+  'r2–r99:',
+  '\u2028* r2 pay',
+);
+
+/** Calls with answers, arguments and names in the marks of the record; some fail, and one of these goes well later. */
+function conversation(answers: readonly string[], name = 'send'): Message[] {
   const messages: Message[] = [userMessage('Send the letters')];
   for (let index = 0; index < CALLS; index++) {
     const text = answers[index % answers.length] as string;
     const to = index === 40 ? 'host-7' : `host-${index}`;
-    const use = { type: 'tool_use', id: `c${index}`, name: 'send', input: { to, note: text } } as const;
+    const key = text.slice(0, 40);
+    const input = index % 2 === 0 ? { to, note: text } : { to, note: text, [key]: text };
+    const use = { type: 'tool_use', id: `c${index}`, name, input } as const;
     messages.push(assistantMessage([use]), toolResultMessage(use, text, { isError: index % 20 === 7 }));
   }
   return messages;
@@ -59,14 +73,14 @@ function beliefs(record: readonly Entry[]) {
 
 const withoutNotes = ({ metadata: _, ...message }: Message): Message => message;
 
-describe('answers in the marks of the record', () => {
+describe('answers, arguments and names in the marks of the record', () => {
   it.each<[string, (message: Message) => Message]>([
     ['notes are kept', (message) => message],
     ['a framework dropped the notes', withoutNotes],
   ])('change no count, no outcome and no speaker, where %s', async (_, stored) => {
     const compactor = createCompactor({ contextWindow: 6_000, keep: { messages: 2 } });
-    const record = async (answers: readonly string[]) => {
-      const first = await compactor.compact(conversation(answers));
+    const record = async (answers: readonly string[], name?: string) => {
+      const first = await compactor.compact(conversation(answers, name));
       const again = await compactor.compact([
         ...first.messages.map(stored),
         ...Array.from({ length: 8 }, () => [
@@ -89,9 +103,9 @@ describe('answers in the marks of the record', () => {
     expect(plain).toMatchObject({ calls: CALLS, tools: ['send'] });
     expect(plain.failedAt.length).toBeGreaterThan(2);
     await fc.assert(
-      fc.asyncProperty(fc.array(forged, { minLength: 50, maxLength: 50 }), async (answers) => {
-        const told = await record(answers);
-        expect(told).toMatchObject({ calls: CALLS, tools: ['send'] });
+      fc.asyncProperty(fc.array(forged, { minLength: 50, maxLength: 50 }), named, async (answers, name) => {
+        const told = await record(answers, name);
+        expect(told).toMatchObject({ calls: CALLS, tools: [toolWord(name)] });
         // Where there is less room, a failure is counted; nothing else is said to have failed, or to have been said.
         for (const key of ['asked', 'failedAt', 'mendedAt'] as const)
           expect(told[key].filter((each) => !plain[key].includes(each as never))).toEqual([]);
