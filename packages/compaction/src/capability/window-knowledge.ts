@@ -10,6 +10,9 @@ import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from '
 const DOUBTFUL_SHARE = 0.7;
 /** Tokens that a provider may add to a request. Within this difference, a report proves nothing about our count. */
 const OWN_PROMPT = 10_000;
+/** Warns if a provider reports more than this many tokens for each that we count, STEADY times in a row. */
+const HIGH_RATIO = 1.6;
+const STEADY = 5;
 
 export type Emit = ReasonScope['emit'];
 
@@ -99,10 +102,19 @@ export class WindowKnowledge {
     if (!(reported > 0 && counted > 0)) return;
     const ratio = reported / counted;
     calibrate(state, model, reported, counted);
-    if (isPlausible(ratio) || Math.abs(reported - counted) < OWN_PROMPT) return;
-    const cause =
-      ratio > 1 ? 'are cached tokens counted more than once' : 'are cached tokens left out of inputTokens';
-    const message = `${model.id} reports ${reported} tokens for a request of about ${counted}: ${cause}? Such reports are ignored.`;
-    this.#warnOnce(emit, `usage ${model.id}`, message);
+    if (!isPlausible(ratio)) {
+      if (Math.abs(reported - counted) < OWN_PROMPT) return;
+      const cause =
+        ratio > 1 ? 'are cached tokens counted more than once' : 'are cached tokens left out of inputTokens';
+      const message = `${model.id} reports ${reported} tokens for a request of about ${counted}: ${cause}? Such reports are ignored.`;
+      this.#warnOnce(emit, `usage ${model.id}`, message);
+      return;
+    }
+    tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
+    if (tracker.highReports < STEADY) return;
+    const message =
+      `${model.id} reports ${ratio.toFixed(1)} tokens for each that is counted here, again and again, so reductions begin ` +
+      'early. Are cached tokens counted twice? Otherwise give the counter of that model as `counter`.';
+    this.#warnOnce(emit, `ratio ${model.id}`, message);
   }
 }
