@@ -157,3 +157,33 @@ describe('the tool compact', () => {
     expect(await ask(17)).toMatchObject([{ text: expect.stringContaining('will be replaced') }]);
   });
 });
+
+describe('a trigger above the window', () => {
+  const warned = async (config: CompactionCapabilityConfig) => {
+    const spy = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const capability = compaction(config);
+    await capability.install?.({ agentId: 'a', model: modelWith(32_000), tools: [] } as never);
+    const texts = spy.mock.calls.map(([text]) => String(text));
+    spy.mockRestore();
+    return texts.filter((text) => text.includes('is above'));
+  };
+
+  it.each<[CompactionCapabilityConfig, string]>([
+    [{ trigger: { tokens: 80_000 } }, 'trigger.tokens 80000'],
+    [{ preset: 'agentscope', triggerTokens: 60_000 }, 'triggerTokens 60000'],
+    [{ preset: 'aura', maxTokens: 50_000 }, 'maxTokens 50000'],
+    [
+      { preset: 'everruns', infinityContext: { contextBudgetTokens: 90_000 } },
+      'infinityContext.contextBudgetTokens 90000',
+    ],
+  ])('is told of at build, in the words of the user: %j', async (config, words) => {
+    expect(await warned(config)).toEqual([expect.stringContaining(words)]);
+  });
+
+  it.each<CompactionCapabilityConfig>([{}, { preset: 'agentscope' }, { trigger: { tokens: 20_000 } }])(
+    'is not told of where nobody named one: %j',
+    async (config) => {
+      expect(await warned(config)).toEqual([]);
+    },
+  );
+});
