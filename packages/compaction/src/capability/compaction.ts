@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
-import type { WithoutPreset } from '../config/compaction-config.js';
+import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
@@ -85,8 +85,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
-      const problem = runner.unusedNative(model);
-      if (problem !== undefined) warn(`compaction: ${problem}`);
+      const above = triggerAbove(config, settings.contextWindow ?? model.contextWindow);
+      for (const problem of [runner.unusedNative(model), above]) {
+        if (problem !== undefined) warn(`compaction: ${problem}`);
+      }
     },
     remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {

@@ -109,6 +109,8 @@ export class SessionTracker {
   asked: { readonly instructions: string | undefined } | undefined;
   /** The size of the last request, as a share of the size at which a compaction is due. */
   fill = 1;
+  /** Reports in a row of more tokens than a provider should count. */
+  highReports = 0;
   /** Grows with every reduction. Measurements of another version are invalid. */
   version = 0;
   /** Tokens of system prompt, tools and reminders in the last request. */

@@ -1,5 +1,6 @@
 import type { Issue } from '@x/core/internal';
 import * as z from 'zod/mini';
+import { mostTokensOf } from '../run/budget.js';
 import { summaryShape } from '../summary/options.js';
 import {
   codeShape,
@@ -150,6 +151,24 @@ function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
   if (written.preset !== 'aura') return;
   if (written.agent != null) refuse(['agent'], `${named} give a Model as model`);
   if (written.prompt != null) refuse(['prompt'], `${named} give the text as summaryPrompt`);
+}
+
+/**
+ * Finds a trigger above the model's window, so that the window decides instead.
+ *
+ * @returns A warning, or `undefined`.
+ */
+export function triggerAbove(written: object, contextWindow: number | undefined): string | undefined {
+  const { preset } = written as { readonly preset?: keyof typeof PRESETS };
+  const names: Readonly<Record<string, string>> = preset ? PRESETS[preset].names : {};
+  const key = names['trigger.tokens'] ?? 'trigger.tokens';
+  const tokens = key.split('.').reduce<unknown>((value, name) => Object(value ?? {})[name], written);
+  if (typeof tokens !== 'number' || contextWindow === undefined || tokens <= contextWindow) return undefined;
+  const most = mostTokensOf(contextWindow);
+  return (
+    `${key} ${tokens} is above the context window ${contextWindow}: the conversation is reduced from ${most} tokens on. ` +
+    `Write a smaller ${key}, or name the window of the model if it is larger.`
+  );
 }
 
 function codeSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
