@@ -536,6 +536,19 @@ describe('what a step costs', () => {
     ]);
   });
 
+  it('warns once of a provider that steadily counts more than it should', async () => {
+    const scope = scopeOf([userMessage('word '.repeat(20_000))]);
+    const capability = compaction({ contextWindow: 200_000 });
+    const next = async (): Promise<ModelResponse> => ({
+      ...answer,
+      usage: { inputTokens: 42_000, outputTokens: 1 },
+    });
+    for (let index = 0; index < 12; index++) await step(capability, scope, next);
+    expect(scope.events).toMatchObject([
+      { type: 'warning', message: expect.stringContaining('reports 2.1 tokens for each that is counted') },
+    ]);
+  });
+
   it('reduces earlier when usage shows that the count is too low', async () => {
     const messages = [userMessage('go'), ...rounds(12, () => ({ output: 'word '.repeat(500) }))];
     const scope = scopeOf(messages);
