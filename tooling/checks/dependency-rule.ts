@@ -23,8 +23,8 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];
 
 /**
- * Finds manifests and imports of packages that break the rule. The build finds imports that leave a package by a path, and
- * Turbo finds cycles.
+ * Finds manifests and imports of packages that break the rule. The build finds imports that leave a package by a path, Biome circles
+ * of imports in a package, and Turbo circles of packages.
  */
 export function checkDependencyRule(root: string): readonly Problem[] {
   const packages = members(root, 'packages');

@@ -13,6 +13,7 @@ export { claimOf, type TakenLease, takeLease } from '../../../packages/testkit/s
 export { checkTurns, runWriters } from './chaos/run-writers.js';
 export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export { chaosModels } from './chaos-models.js';
+export { longestPiece } from './longest-piece.js';
 export { type SeverableProxy, severableProxy } from './severable-proxy.js';
 export { dumpSqlite, openBeside } from './sqlite.js';
 export { checkWrongClocks } from './wrong-clocks.js';

@@ -1,4 +1,5 @@
 import { assistantMessage, type Message, type ToolResultBlock, userMessage, type Workspace } from '@x/core';
+import { longestPiece } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { compaction, createRecall, toolResultEviction } from '../../src/index.js';
 import { rounds } from '../build.js';
@@ -11,30 +12,6 @@ import { scopeOf, toolScopeOf } from '../scope.js';
  */
 const LONGEST_PIECE = 0.15;
 const LONGEST_OF_EVICTION = 0.4;
-
-const cpu = () => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-};
-
-/** Does something, and measures for which share of its CPU time others had to wait at most without a turn. */
-async function longestPiece(work: () => Promise<unknown>): Promise<number> {
-  let [last, longest, isOn] = [cpu(), 0, true];
-  const tick = () => {
-    const now = cpu();
-    longest = Math.max(longest, now - last);
-    last = now;
-    if (isOn) setImmediate(tick);
-  };
-  setImmediate(tick);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  longest = 0;
-  const start = cpu();
-  await work();
-  await new Promise((resolve) => setImmediate(resolve));
-  isOn = false;
-  return longest / (cpu() - start);
-}
 
 const speech = (index: number) =>
   `message ${index} ${'the quick brown fox jumps over the lazy dog '.repeat(34)}`;

@@ -11,6 +11,7 @@ import {
   WorkspaceError,
 } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
+import { longestPiece } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -199,6 +200,24 @@ describe('list_files, glob_files and grep_files', () => {
     expect(grep).toContain('"src/x\\\\y.txt"');
     await expect(run('grep_files', { pattern: 'needle', path: 'a\\b' })).rejects.toThrow(/backslash/);
   });
+
+  it.each([
+    ['list_files', { recursive: true }],
+    ['glob_files', { pattern: '**/*.ts' }],
+  ])(
+    'let others have their turn among many files, also where no disk is waited for: %s',
+    async (name, input) => {
+      const { workspace, run } = tools({ maxEntries: 1_000_000 });
+      let count = 1_000;
+      vi.spyOn(workspace, 'list').mockImplementation(async function* () {
+        for (let at = 0; at < count; at++) yield { path: `f${at}.ts`, type: 'file', size: at } as const;
+      } as typeof workspace.list);
+      // Code that has not run yet is slow.
+      await run(name, input);
+      count = 200_000;
+      expect(await longestPiece(() => run(name, input))).toBeLessThan(0.5);
+    },
+  );
 
   it('fail where the store of the files does, and answer nothing as if that were all', async () => {
     const { workspace, run } = await filled();
