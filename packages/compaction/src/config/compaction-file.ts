@@ -1,5 +1,5 @@
 import { InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
-import { fileJsonSchema, type Issue, toSnakeCase } from '@x/core/internal';
+import { fileJsonSchema, toSnakeCase } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/tool-result-eviction.js';
@@ -39,24 +39,7 @@ export function parseCompactionConfig(
   value: unknown,
   subject = 'compaction configuration',
 ): ParsedCompactionConfig {
-  const config = configOf(value, subject) ?? {};
-  try {
-    return namesOf(parseFileConfig(compactionFileSchema, config, subject));
-  } catch (error) {
-    if (!InvalidInputError.isInstance(error)) throw error;
-    throw new InvalidInputError(error.subject, error.issues.map(withRemedy), { cause: error.cause });
-  }
-}
-
-/** By unknown key: a hint at the key to use instead. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  summarizer: 'the model that summarizes is written as model: PROVIDER:MODEL',
-};
-
-/** Adds the hint to the error about an unknown key. */
-function withRemedy(issue: Issue): Issue {
-  const remedy = Object.hasOwn(REMEDIES, issue.path) && REMEDIES[issue.path];
-  return remedy ? { ...issue, message: `unknown key; ${remedy}` } : issue;
+  return namesOf(parseFileConfig(compactionFileSchema, configOf(value, subject) ?? {}, subject));
 }
 
 /** Separates the names, which only a table can resolve, from the options of a file. */
@@ -82,17 +65,12 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
   return { options: isName ? { ...data, summary } : data, prompt: isName ? prompt : undefined, model };
 }
 
-/** Keys that only one preset has, in snake_case. */
-const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
-  preset,
-  keys: new Set(
-    Object.keys(shape).flatMap((key) =>
-      Object.values(PRESETS).filter((other) => Object.hasOwn(other.shape, key)).length > 1
-        ? []
-        : toSnakeCase(key),
-    ),
-  ),
-}));
+/** By preset: the keys that no other preset has, in snake_case. */
+const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => {
+  const others = Object.values(PRESETS).filter((other) => other.shape !== shape);
+  const own = Object.keys(shape).filter((key) => !others.some((other) => Object.hasOwn(other.shape, key)));
+  return [preset, own.map(toSnakeCase)] as const;
+});
 
 /**
  * Adds the preset to a configuration with the keys of another system. Each such key belongs to one preset only.
@@ -101,15 +79,14 @@ const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
  */
 function withPreset(config: unknown, subject: string): unknown {
   if (typeof config !== 'object' || config === null || Object.hasOwn(config, 'preset')) return config;
-  const owned = OWN_KEYS.map(({ preset, keys }) => ({
-    preset,
-    keys: Object.keys(config).filter((key) => keys.has(key)),
-  })).filter(({ keys }) => keys.length > 0);
+  const owned = OWN_KEYS.flatMap(([preset, own]) => {
+    const keys = Object.keys(config).filter((key) => own.includes(key));
+    return keys.length > 0 ? [{ preset, said: `${keys.join(', ')} of ${preset}` }] : [];
+  });
   const [own, ...others] = owned;
   if (own === undefined) return config;
   if (others.length === 0) return { preset: own.preset, ...config };
-  const said = owned.map(({ preset, keys }) => `${keys.join(', ')} of ${preset}`).join(', ');
-  const message = `has keys of ${owned.length} presets: ${said}. Keep those of one.`;
+  const message = `has keys of ${owned.length} presets: ${owned.map(({ said }) => said).join(', ')}. Keep those of one.`;
   throw new InvalidInputError(subject, [{ path: '', message }]);
 }
 

@@ -27,12 +27,6 @@ describe('parseCompactionConfig', () => {
     [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 30 for 30 %'],
     [{ threshold: 0.8 }, 'threshold: is in percent: write 80 for 80 %'],
     [{ '// my threshold "threshold"': 80 }, 'holds a comment that begins with //: write # in its place'],
-    ...[{}, { preset: 'everruns' }, { preset: 'aura' }, { preset: 'agentscope' }].map(
-      (preset): [object, string] => [
-        { ...preset, summarizer: 'anthropic:claude-haiku-4-5' },
-        'summarizer: unknown key; the model that summarizes is written as model: PROVIDER:MODEL',
-      ],
-    ),
   ])('refuses %j in the words of the file', (written, message) => {
     expect(() => parseCompactionConfig(written)).toThrow(message);
   });
