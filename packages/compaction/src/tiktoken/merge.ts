@@ -122,19 +122,17 @@ function leastKey(length: number): number {
   return least;
 }
 
-/** A binary min-heap of numbers, in one typed array that grows as needed. */
+/** A binary min-heap of numbers. */
 export class RankHeap {
-  #size = 0;
-  #items = new Float64Array(256);
+  readonly #items: number[] = [];
 
   get size(): number {
-    return this.#size;
+    return this.#items.length;
   }
 
   push(item: number): void {
-    if (this.#size === this.#items.length) this.#grow();
     const items = this.#items;
-    let index = this.#size++;
+    let index = items.push(item) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
       const parentItem = items[parent] as number;
@@ -149,8 +147,9 @@ export class RankHeap {
   pop(): number {
     const items = this.#items;
     const least = items[0] as number;
-    const size = --this.#size;
-    const item = items[size] as number;
+    const item = items.pop() as number;
+    const size = items.length;
+    if (size === 0) return least;
     let index = 0;
     for (;;) {
       let child = index * 2 + 1;
@@ -163,11 +162,5 @@ export class RankHeap {
     }
     items[index] = item;
     return least;
-  }
-
-  #grow(): void {
-    const items = new Float64Array(this.#items.length * 2);
-    items.set(this.#items);
-    this.#items = items;
   }
 }

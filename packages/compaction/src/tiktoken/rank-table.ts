@@ -1,8 +1,6 @@
 /** The rank of bytes that are not a token. It is greater than any rank, so that a search for the least skips it. */
 export const NO_RANK = 0x7fffffff;
 
-/** The merge of long pieces keeps the length of each token in a byte. */
-const MAX_TOKEN_LENGTH = 255;
 /** Enough for the ranks of every published vocabulary, and few enough to leave room for more in 32 bits. */
 const RANK_BITS = 18;
 const RANK_MASK = 2 ** RANK_BITS - 1;
@@ -12,7 +10,8 @@ const RANK_MASK = 2 ** RANK_BITS - 1;
  *
  * An open-addressing hash table with linear probing over typed arrays: 4.5 MB for the 200,000 tokens of o200k_base,
  * where a `Map` of strings takes 13 and twice that in garbage. A slot holds the token's rank plus one (18 bits) and a
- * tag of its hash (14 bits): most lookups of a merge fail, and nearly all that do end there, at one number.
+ * tag of its hash (14 bits): most lookups of a merge fail, and nearly all that do end there, at one number. For vocabularies of
+ * up to 262 142 tokens with at most 255 bytes each.
  */
 export class RankTable {
   /** Length in bytes of the longest token. */
@@ -25,7 +24,6 @@ export class RankTable {
   readonly #pairs = new Int32Array(0x10000).fill(NO_RANK);
 
   constructor({ bytes, ends }: Vocabulary) {
-    if (ends.length >= RANK_MASK) throw new RangeError(`A vocabulary has fewer than ${RANK_MASK} tokens`);
     const slots = new Int32Array(2 ** Math.ceil(Math.log2(ends.length * 2)));
     const mask = slots.length - 1;
     let start = 0;
@@ -39,9 +37,6 @@ export class RankTable {
       if (end - start === 2) this.#pairs[pairAt(bytes, start)] = rank;
       maxTokenLength = Math.max(maxTokenLength, end - start);
       start = end;
-    }
-    if (maxTokenLength > MAX_TOKEN_LENGTH) {
-      throw new RangeError(`A token has at most ${MAX_TOKEN_LENGTH} bytes`);
     }
     this.#bytes = bytes;
     this.#ends = ends;

@@ -60,12 +60,3 @@ describe('parseRanks', () => {
     expect(() => parseRanks('nonsense')).toThrow(RangeError);
   });
 });
-
-describe('RankTable', () => {
-  it('refuses what its slots cannot tell apart', () => {
-    const tooMany = { bytes: new Uint8Array(0), ends: new Uint32Array(2 ** 18) };
-    expect(() => new RankTable(tooMany)).toThrow(/tokens/);
-    const tooLong = { bytes: new Uint8Array(256), ends: new Uint32Array([256]) };
-    expect(() => new RankTable(tooLong)).toThrow(/bytes/);
-  });
-});
