@@ -44,9 +44,7 @@ export async function previewBlock(
   previewChars: number,
   result?: ToolResultBlock,
 ): Promise<TextBlock> {
-  let lines = 1;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
-  const head = STUB_TEXTS.evicted.write(what, text.length, lines, path);
+  const head = STUB_TEXTS.evicted.write(what, text.length, text.split('\n').length, path);
   const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
   const odd = await inPieces(oddLinesWork(text));
   const marker = (left: number, from: number) =>

@@ -3,6 +3,7 @@ import {
   type Message,
   type ToolResultBlock,
   type ToolUseBlock,
+  textOf,
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
@@ -111,18 +112,11 @@ function masked(
     const evictedTo = evictedPath(block);
     const where = evictedTo ? `read_file ${evictedTo}` : placeOf(message);
     const text = observationStub(block, format, { ...target, where, onceOnly });
-    if (!isShorter(text, block)) return block;
+    const isShorter =
+      block.output.some(({ type }) => type === 'file') || text.length < textOf(block.output).length;
+    if (!isShorter) return block;
     ids.push(block.toolUseId);
     return { ...block, output: [markedText(text, {}, endOf(block))] };
   });
   return { content, marks: { masked: ids } };
-}
-
-function isShorter(stub: string, { output }: ToolResultBlock): boolean {
-  let length = 0;
-  for (const part of output) {
-    if (part.type === 'file') return true;
-    length += part.text.length;
-  }
-  return stub.length < length;
 }

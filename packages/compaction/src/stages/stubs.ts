@@ -84,10 +84,7 @@ function headAndTail(text: string, line: string): string {
 }
 
 function lineCount(text: string): number {
-  if (text === '') return 0;
-  let count = text.endsWith('\n') ? 0 : 1;
-  for (let index = text.indexOf('\n'); index !== -1; index = text.indexOf('\n', index + 1)) count++;
-  return count;
+  return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
 const LONGEST_NAME = 120;
