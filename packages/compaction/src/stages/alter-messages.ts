@@ -3,68 +3,47 @@ import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
 import { type StubMarks, withMarks } from '../conversation/marks.js';
 import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
-import {
-  type Fate,
-  type Reduction,
-  type ReductionTarget,
-  type StageContext,
-  unchanged,
-  type View,
-} from '../stage.js';
+import { type Fate, type Reduction, type Stage, unchanged } from '../stage.js';
 
-/** Messages after a change to some of them, with the savings. */
-interface Alteration {
-  readonly messages: readonly Message[];
-  readonly fates: readonly Fate[];
-  readonly savedTokens: number;
-}
+/** The input of a stage. */
+type Given = Parameters<Stage['reduce']>;
 
-/**
- * Changes the content of messages one by one. Skips a change that does not make its message smaller. Keeps ids, number
- * and order.
- *
- * @param change The new content with notes for the metadata, or nothing to leave the message alone.
- */
-export function alterMessages(
-  messages: readonly Message[],
-  fate: MessageFate,
-  { meter }: Pick<StageContext, 'meter'>,
-  change: (
-    message: Message,
-    index: number,
-  ) => { readonly content: readonly ContentBlock[]; readonly marks: StubMarks } | undefined,
-): Alteration {
-  const fates: Fate[] = [];
-  let savedTokens = 0;
-  const altered = messages.map((message, index) => {
-    const changed = change(message, index);
-    if (!changed) return message;
-    const candidate = withMarks({ ...message, content: changed.content }, changed.marks);
-    const saved = meter.message(message) - meter.message(candidate);
-    if (saved <= 0) return message;
-    savedTokens += saved;
-    fates.push({ messageId: message.id, fate });
-    return candidate;
-  });
-  return { messages: fates.length > 0 ? altered : messages, fates, savedTokens };
+/** A new content, with notes for the metadata. */
+interface Change {
+  readonly content: readonly ContentBlock[];
+  readonly marks: StubMarks;
 }
 
 /** The share of the request that a rewrite must save when a reduction is due anyway, and when it is not. */
 const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
 
 /**
- * Returns an alteration if it saves enough. Rewriting an old message invalidates the provider's cache after it, so small
- * savings are postponed. A forced reduction accepts any savings.
+ * Changes the content of messages one by one, if that saves enough. Skips a change that does not make its message smaller. Rewriting an old
+ * message invalidates the provider's cache after it, so small savings are postponed. A forced reduction accepts any savings.
+ *
+ * @param change Returns nothing to leave the message alone.
  */
-export function ifWorthwhile(
-  view: View,
-  budget: ReductionTarget,
-  { messages, fates, savedTokens }: Alteration,
+export function alterMessages(
+  [view, budget, { meter }]: Given,
+  fate: MessageFate,
+  change: (message: Message, index: number) => Change | undefined,
 ): Reduction {
+  const fates: Fate[] = [];
+  let saved = 0;
+  const messages = view.messages.map((message, index) => {
+    const changed = change(message, index);
+    if (!changed) return message;
+    const candidate = withMarks({ ...message, content: changed.content }, changed.marks);
+    const fewer = meter.message(message) - meter.message(candidate);
+    if (fewer <= 0) return message;
+    saved += fewer;
+    fates.push({ messageId: message.id, fate });
+    return candidate;
+  });
   if (fates.length === 0) return unchanged(view, 'nothing to do');
   const share = budget.early ? MINIMUM_SHARE.early : MINIMUM_SHARE.due;
-  if (!budget.forced && savedTokens < view.tokens * share) {
-    return unchanged(view, `would save only ${Math.round(savedTokens)} tokens; waits until it saves more`);
+  if (!budget.forced && saved < view.tokens * share) {
+    return unchanged(view, `would save only ${Math.round(saved)} tokens; waits until it saves more`);
   }
   return { messages, fates };
 }
@@ -76,17 +55,15 @@ export function ifWorthwhile(
  * @param marks Notes for the metadata of a message that was changed.
  */
 export function alterArguments(
-  view: View,
-  budget: ReductionTarget,
-  context: StageContext,
+  given: Given,
   window: KeepWindow,
   fate: MessageFate,
   change: (call: ToolUseBlock, message: Message) => JsonValue,
   marks: StubMarks,
 ): Reduction {
-  const { messages } = view;
-  const end = Math.min(startOfWindow(messages, window, context.meter), startOfLive(messages));
-  const alteration = alterMessages(messages, fate, context, (message, index) => {
+  const [{ messages }, , { meter }] = given;
+  const end = Math.min(startOfWindow(messages, window, meter), startOfLive(messages));
+  return alterMessages(given, fate, (message, index) => {
     if (index >= end) return undefined;
     const content = message.content.map((block) => {
       const input = block.type === 'tool_use' ? change(block, message) : undefined;
@@ -94,7 +71,6 @@ export function alterArguments(
     });
     return content.some((block, place) => block !== message.content[place]) ? { content, marks } : undefined;
   });
-  return ifWorthwhile(view, budget, alteration);
 }
 
 /** How much a reduction must save to count: both; `false`: fewer messages are enough, also where a summary of them is longer. */

@@ -15,7 +15,7 @@ import { startOfLive } from '../conversation/regions.js';
 import { endOf, matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
 import { type Stage, unchanged } from '../stage.js';
-import { alterMessages, ifWorthwhile } from './alter-messages.js';
+import { alterMessages } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
 /** Default number of the newest outputs that stay whole. */
@@ -48,7 +48,8 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage 
   return {
     name: 'mask_outputs',
     cost: 'free',
-    async reduce(view, budget, context) {
+    async reduce(...given) {
+      const [view, budget, context] = given;
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.enoughTokens) {
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
@@ -58,14 +59,13 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage 
         context.tools?.flatMap(({ name, annotations }) => (annotations?.destructive ? [name] : [])),
       );
       const placeOf = placesIn(view.messages, context);
-      const alteration = alterMessages(view.messages, 'masked', context, (message) => {
+      return alterMessages(given, 'masked', (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const shape = { format: settings.format, destructive, placeOf };
         return message.content.some((block) => maskable.has(block))
           ? masked(message, maskable, calls, shape)
           : undefined;
       });
-      return ifWorthwhile(view, budget, alteration);
     },
   };
 }

@@ -32,15 +32,15 @@ export function previewArgs(options: z.input<typeof optionsSchema> = {}): Stage 
     name: 'preview_args',
     cost: 'free',
     isDueEarly: () => mode === 'iteration',
-    async reduce(view, budget, context) {
+    async reduce(...given) {
+      const [view, budget, { meter }] = given;
       if (mode === 'off') return unchanged(view, 'switched off');
-      const { meter } = context;
       const window = { keepMessages: 0, keepTokens: Math.floor(budget.contextWindow * protectPercent) };
       const change = ({ input }: { readonly input: JsonValue }, message: Message) =>
         marksOf(message).previewed || meter.text(jsonText(input)) <= argThreshold
           ? input
           : shortened(input, meter);
-      return alterArguments(view, budget, context, window, 'previewed', change, { previewed: true });
+      return alterArguments(given, window, 'previewed', change, { previewed: true });
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { ToolUseBlock } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, textSchema } from '../config/values.js';
@@ -48,16 +49,10 @@ export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Stage
     name: 'truncate_args',
     cost: 'free',
     isDueEarly: (view) => isDueByMessages(view) || (triggerTokens > 0 && view.tokens >= triggerTokens),
-    async reduce(view, budget, context) {
-      const reduction = alterArguments(
-        view,
-        budget,
-        context,
-        settings,
-        'truncated',
-        ({ input }) => mapStrings(input, shorten),
-        { truncated: truncationText },
-      );
+    async reduce(...given) {
+      const [view, budget, context] = given;
+      const change = ({ input }: ToolUseBlock) => mapStrings(input, shorten);
+      const reduction = alterArguments(given, settings, 'truncated', change, { truncated: truncationText });
       if (!budget.early || isDueByMessages(view) || reduction.messages === view.messages) return reduction;
       const tokens = view.fixedTokens + context.meter.messages(reduction.messages);
       const mark = triggerTokens * LOWER_MARK;
