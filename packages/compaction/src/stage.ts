@@ -63,10 +63,10 @@ export interface StageContext {
   /** Redacts secrets in texts made from messages; `undefined` if redaction is off. */
   readonly redact?: Redact | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** For built-in stages that wait for models. If omitted, no work outlives the reduction. */
-  readonly work?: ModelWork | undefined;
-  /** The conversation before cheaper stages ran. Default: that of the view. */
-  readonly conversation?: readonly Message[] | undefined;
+  /** For built-in stages that wait for models. */
+  readonly work: ModelWork;
+  /** The conversation before cheaper stages ran. */
+  readonly conversation: readonly Message[];
   /** `true` shortly before a reduction is due: stages that wait for models only begin what they will need. */
   readonly isAhead?: boolean | undefined;
   /** `true` in a dry run: no model may be called. */

@@ -8,6 +8,8 @@ import {
 } from '@x/core';
 import { Meter } from '../src/meter.js';
 import type { Reduction, ReductionTarget, Stage, StageContext, View } from '../src/stage.js';
+import { NarrativeDesk } from '../src/summary/narrative-desk.js';
+import { Patience } from '../src/summary/patience.js';
 
 let serial = 0;
 
@@ -62,8 +64,14 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
   };
 }
 
-function contextOf(context: Partial<StageContext> = {}): StageContext {
-  return { meter, dryRun: false, original: (message) => message, ...context };
+function contextOf(conversation: readonly Message[], context: Partial<StageContext>): StageContext {
+  const work = {
+    desk: new NarrativeDesk(),
+    patience: new Patience(10_000),
+    onUsage: () => {},
+    warn: () => {},
+  };
+  return { meter, dryRun: false, original: (message) => message, work, conversation, ...context };
 }
 
 /** Runs a stage by itself. */
@@ -73,7 +81,7 @@ export function reduceWith(
   budget: Partial<ReductionTarget> = {},
   context: Partial<StageContext> = {},
 ): Promise<Reduction> {
-  return stage.reduce(viewOf(messages), budgetOf(budget), contextOf(context));
+  return stage.reduce(viewOf(messages), budgetOf(budget), contextOf(messages, context));
 }
 
 /** The item at an index that must be there. */

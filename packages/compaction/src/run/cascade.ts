@@ -62,7 +62,7 @@ export async function runCascade(
 
     const before = view;
     if (reduction.usage) usage = usage ? addUsage(usage, reduction.usage) : reduction.usage;
-    if (reduction.usage && !reduction.isReported) context.work?.onUsage(reduction.usage);
+    if (reduction.usage && !reduction.isReported) context.work.onUsage(reduction.usage);
     if (reduction.usage) modelCalls += reduction.modelCalls ?? 1;
     if (reduction.failure) failures.push(`${stage.name}: ${reduction.failure}`);
     else if (reduction.messages !== view.messages) {

@@ -21,10 +21,8 @@ import {
 import { savesEnough, savesMessages } from '../stages/alter-messages.js';
 import { stayingTokens } from '../stages/cut-unseen.js';
 import { type Partition, partitionAt, reassemble } from './cut.js';
-import { type ModelWork, NarrativeDesk } from './narrative-desk.js';
 import { numbersOf } from './numbers.js';
 import type { SummarizeOptions } from './options.js';
-import { Patience } from './patience.js';
 import {
   type EarlierSummaries,
   type Narrative,
@@ -71,8 +69,6 @@ export class Composer {
   readonly room: number;
   /** Most tokens of the user's requests in front of the summary, without the latest one. */
   readonly maxRequests: number;
-  /** Runs the model calls. A stage that runs outside a compaction gets its own desk, so late results are lost. */
-  readonly work: ModelWork & { readonly conversation: readonly Message[] };
   /** The running numbers of messages. */
   readonly numbers: ReadonlyMap<Message, number>;
 
@@ -89,11 +85,6 @@ export class Composer {
     };
     this.maxRecord = recordTokens(settings.record, budget.dueTokens);
     this.numbers = numbersOf(view.messages);
-    const { conversation = view.messages, signal } = context;
-    const nobody = { onUsage: () => {}, warn: () => {}, signal };
-    const { work = { ...nobody, desk: new NarrativeDesk(), patience: new Patience(settings.waitMs) } } =
-      context;
-    this.work = { ...work, conversation };
     this.room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
     this.maxRequests = Math.floor(
       Math.min(settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2), this.room / 2),
@@ -145,7 +136,9 @@ export class Composer {
 
   /** Milliseconds for one answer of a model: the shorter of two limits; 0 for no limit. */
   get timeoutMs(): number {
-    return Math.min(this.settings.timeoutMs || Infinity, this.work.modelMs || Infinity) % Infinity || 0;
+    return (
+      Math.min(this.settings.timeoutMs || Infinity, this.context.work.modelMs || Infinity) % Infinity || 0
+    );
   }
 
   /** Counts the tokens of a request with this conversation. */

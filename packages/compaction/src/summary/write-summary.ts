@@ -44,9 +44,10 @@ function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
  * limited time. If the model is late or fails, the record alone is the summary, unless `fallback` is `none`.
  */
 export async function summarizeView(composer: Composer): Promise<Reduction> {
-  const { settings, view, context, work } = composer;
+  const { settings, view, context } = composer;
+  const { work } = context;
   const writer = context.dryRun ? undefined : context.summarizer;
-  const found = work.desk.find(work.conversation);
+  const found = work.desk.find(context.conversation);
   // This summary includes a narrative that was too late for the previous compaction.
   const late = found?.isLate ? found.writing.narrative : undefined;
   const attempt: Attempt = writer ? await withNarrative(composer, writer, found) : {};
@@ -72,7 +73,8 @@ function noteOf({ context }: Composer, { note, problem }: Attempt): string | und
 
 /** Tries to get a summary with a narrative. */
 async function withNarrative(composer: Composer, writer: Model, found: Found | undefined): Promise<Attempt> {
-  const { context, settings, work } = composer;
+  const { context, settings } = composer;
+  const { work } = context;
   if (found && found.writing.result === undefined && (found.isLate || found.writing.kind === 'native')) {
     // While a narrative is being written, do not wait again, and do not pay for a second one.
     return { note: 'the model is still writing about an earlier part: the record alone, for now' };
@@ -128,13 +130,13 @@ function writingOf(found: Found | undefined): Writing | undefined {
  * @returns whether anything was begun.
  */
 export function prepareSummary(composer: Composer): boolean {
-  const { work } = composer;
-  const writer = composer.context.summarizer;
+  const { context } = composer;
+  const { summarizer: writer, work } = context;
   if (!writer || isResting(writer)) return false;
   const most = maxNarrativeOf(composer, writer);
   const plan = most > 0 ? planNarrative(composer, most) : undefined;
   if (!plan) return false;
-  const found = work.desk.find(work.conversation);
+  const found = work.desk.find(context.conversation);
   const order = { end: endOfSeen(composer, writer, plan), maxNarrative: plan.maxNarrative, found };
   return begin(composer, writer, order) !== undefined;
 }
@@ -173,7 +175,7 @@ function begin(
   writer: Model,
   { end, maxNarrative, found }: { end: number; maxNarrative: number; found: Found | undefined },
 ): Writing | undefined {
-  const { view, context, redact, work } = composer;
+  const { view, context, redact } = composer;
   const { messages } = view;
   const earlier = messages.filter(isOfSummary);
   const told: Narrative | undefined = found?.writing.narrative ?? readSummaries(earlier).told;
@@ -198,10 +200,10 @@ function begin(
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
     laterRequests: messages.slice(end).filter(isUserRequest).length,
   };
-  return work.desk.begin({
+  return context.work.desk.begin({
     kind: 'narrative',
     ...reachOf(composer, last),
-    work,
+    work: context.work,
     write: async (signal, onUsage) => {
       const written = await writeNarrative({ ...task, signal, onUsage });
       if (!written.ok) return written;
@@ -219,13 +221,13 @@ function begin(
     },
     onEnd: (problem) => {
       const warning = noteEnd(writer, problem);
-      if (warning) work.warn(warning);
+      if (warning) context.work.warn(warning);
     },
   });
 }
 
 /** Returns the original conversation up to a message, and the highest message number in it. */
-function reachOf({ numbers, view, work: { conversation } }: Composer, last: Message) {
+function reachOf({ numbers, view, context: { conversation } }: Composer, last: Message) {
   const messages = conversation.slice(0, conversation.findIndex(({ id }) => id === last.id) + 1);
   const known = view.messages.slice(0, view.messages.indexOf(last) + 1);
   return { messages, at: Math.max(0, ...known.map((message) => numbers.get(message) ?? 0)) };
@@ -248,7 +250,8 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
  * `summary.waitMs`, its result is discarded, and it is not asked again for a while.
  */
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
-  const { view, context, work } = composer;
+  const { view, context } = composer;
+  const { work } = context;
   const ready = preparedNatively(composer);
   const part = ready?.part ?? (await inPieces(planRecord(composer), context.signal))?.part;
   if (!part) return unchanged(view, 'there is nothing older, or too little to be worth it');
@@ -276,8 +279,8 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
 
 /** Finds a provider compaction that was begun ahead of time, if it fits the budget together with the messages since. */
 function preparedNatively(composer: Composer) {
-  const { view, budget, context, work } = composer;
-  const found = work.desk.find(work.conversation);
+  const { view, budget, context } = composer;
+  const found = context.work.desk.find(context.conversation);
   if (found?.writing.kind !== 'native' || found.isLate || context.instructions) return undefined;
   const { writing } = found;
   if (writing.result?.ok === false) return undefined;
@@ -295,10 +298,10 @@ export function prepareNatively(composer: Composer, model: Model): boolean {
 }
 
 function beginNatively(composer: Composer, model: Model, cut: number): Writing {
-  const { view, context, settings, work } = composer;
+  const { view, context, settings } = composer;
   const messages = view.messages.slice(0, cut).filter((message) => !isNarrative(message));
   const wishes = [settings.instructions, context.instructions].filter(Boolean).join('\n') || undefined;
-  const { system, tools = [] } = context;
+  const { system, tools = [], work } = context;
   return work.desk.begin({
     kind: 'native',
     ...reachOf(composer, view.messages[cut - 1] as Message),
