@@ -28,8 +28,8 @@ function withMessage(row: unknown): unknown {
     const isMeta = commandMode !== 'prompt' || (isObject(origin) && origin.kind !== 'human');
     return { ...row, type: 'user', isMeta, message: { content: prompt } };
   }
-  const said = attached.safeParse(content || text || snippet || skills).data;
-  if (said === undefined) return row;
+  const said = textIn(content || text || snippet || skills);
+  if (said === '') return row;
   return {
     ...row,
     type: 'user',
@@ -38,18 +38,12 @@ function withMessage(row: unknown): unknown {
   };
 }
 
-/** What an attachment says: a text, the text of a file, or a list. */
-const attached = z.union([
-  z.string().min(1),
-  z.looseObject({ content: z.string() }).transform(({ content }) => content),
-  z.looseObject({ file: z.looseObject({ content: z.string() }) }).transform(({ file }) => file.content),
-  z
-    .array(z.unknown())
-    .min(1)
-    .transform((list) =>
-      list.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))).join('\n'),
-    ),
-]);
+/** Returns what an attachment says: a text, the text of a file, or the lines of a list. Empty if it says nothing. */
+function textIn(value: unknown): string {
+  if (isObject(value)) return textIn(value.content ?? value.file);
+  if (!Array.isArray(value)) return typeof value === 'string' ? value : '';
+  return value.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))).join('\n');
+}
 
 const rowSchema = z.looseObject({
   type: z.string(),

@@ -106,57 +106,51 @@ export const geminiCli = importerOf({
   },
 });
 
-const at = { timestamp: z.string().optional() };
-const event = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('init'), session_id: z.string(), model: z.string().optional() }),
-  z.looseObject({
-    type: z.literal('message'),
-    role: z.enum(['user', 'assistant']),
-    content: z.string(),
-    delta: z.boolean().optional(),
-    ...at,
-  }),
-  z.looseObject({
-    ...{ type: z.literal('tool_use'), tool_id: z.string(), tool_name: z.string(), ...at },
+const text = z.string().default('');
+const event = z
+  .looseObject({
+    type: z.enum(['init', 'message', 'tool_use', 'tool_result', 'result']),
+    timestamp: z.string().optional(),
+    session_id: z.string().optional(),
+    model: z.string().optional(),
+    role: z.enum(['user', 'assistant']).default('assistant'),
+    content: text,
+    /** `true` for a piece of a text. */
+    delta: z.boolean().default(false),
+    tool_id: text,
+    tool_name: z.string().min(1).default('unknown'),
     parameters: z.unknown().optional(),
-  }),
-  z.looseObject({
-    ...{ type: z.literal('tool_result'), tool_id: z.string(), status: z.string(), ...at },
-    output: z.string().default(''),
-  }),
-  z.looseObject({ type: z.literal('result'), stats: z.unknown() }),
-]);
+    status: z.string().optional(),
+    output: text,
+  })
+  .refine(({ type, tool_id }) => tool_id !== '' || !type.startsWith('tool_'));
 
 /** What Gemini CLI prints with `--output-format stream-json`: calls, results, and pieces of texts, which are joined. */
-export const geminiStream = importerOf<z.output<typeof event>>({
+export const geminiStream = importerOf({
   format: 'gemini-stream',
   describes: 'what Gemini CLI prints with `--output-format stream-json` (JSONL)',
   entry: event,
-  recognizes: (value) => event.safeParse(value).data?.type.startsWith('tool_') === true,
+  recognizes: (value) => (event.safeParse(value).data?.tool_id ?? '') !== '',
   choose(entries) {
     const joined: z.output<typeof event>[] = [];
     for (const entry of entries) {
       const last = joined.at(-1);
-      const goesOn = entry.type === 'message' && entry.delta === true && last?.type === 'message';
-      if (goesOn && last.role === entry.role)
+      if (entry.delta && last?.type === 'message' && last.role === entry.role)
         joined.splice(-1, 1, { ...last, content: last.content + entry.content });
       else joined.push(entry);
     }
     return joined;
   },
-  readEntry(entry, builder) {
-    if (entry.type === 'init') return builder.identify({ id: entry.session_id, model: entry.model });
-    if (entry.type === 'result') return;
-    const placed = { at: entry.timestamp };
-    if (entry.type === 'message')
-      return builder.message(entry.role, [{ type: 'text', text: entry.content }], placed);
-    const { tool_id: id } = entry;
-    if (entry.type === 'tool_result') {
-      const block = toolResultBlock({ id, name: '' }, entry.output, entry.status === 'error');
-      return builder.message('tool', [block], placed);
+  readEntry({ type, role, timestamp: at, tool_id: id, tool_name: name, ...entry }, builder) {
+    if (type === 'init') builder.identify({ id: entry.session_id, model: entry.model });
+    else if (type === 'message') builder.message(role, [{ type: 'text', text: entry.content }], { at });
+    else if (type === 'tool_use') {
+      const input = plainJson(entry.parameters ?? {});
+      builder.message('assistant', [{ type, id, name, input }], { at });
+    } else if (type === 'tool_result') {
+      const isError = entry.status === 'error';
+      builder.message('tool', [toolResultBlock({ id, name }, entry.output, isError)], { at });
     }
-    const input = plainJson(entry.parameters ?? {});
-    builder.message('assistant', [{ type: 'tool_use', id, name: entry.tool_name, input }], placed);
   },
 });
 
