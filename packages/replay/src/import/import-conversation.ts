@@ -64,10 +64,11 @@ export function importConversation(
   source: string,
   options: { readonly format?: string } = {},
 ): RecordedConversation {
-  const { entries, torn, around = {} } = parse(source);
+  const { entries, torn, repeated, around = {} } = parse(source);
   const importer = importerFor(source, entries, options);
   const builder = new ConversationBuilder(importer.format);
   for (let count = 0; count < torn; count++) builder.unread('line that is not valid JSON');
+  for (let count = 0; count < repeated; count++) builder.unread('duplicate row');
   importer.read(entries, builder, around);
   const conversation = builder.build();
   if (conversation.messages.length > 0) return conversation;
@@ -109,20 +110,25 @@ interface Parsed {
   readonly entries: readonly unknown[];
   /** Lines that are not valid JSON. */
   readonly torn: number;
+  /** Lines with a time that are the same as an earlier one. Without a time, somebody may have said the same again. */
+  readonly repeated: number;
   readonly around?: JsonAround;
 }
 
 export function parse(source: string): Parsed {
   const whole = parseJson(source);
   const inner = Array.isArray(whole) ? { entries: whole } : listIn(whole);
-  if (inner !== undefined) return { torn: 0, ...inner };
+  if (inner !== undefined) return { torn: 0, repeated: 0, ...inner };
   const lines = source.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const entries = lines.map(parseJson);
+  const seen = new Set<string>();
+  const isNew = (line: string) => !/"timestamp": ?"/.test(line) || seen.size < seen.add(line).size;
+  const different = lines.filter(isNew);
+  const entries = different.map(parseJson);
   const read = entries.filter((entry) => entry !== undefined);
-  return { entries: read, torn: entries.length - read.length };
+  return { entries: read, torn: entries.length - read.length, repeated: lines.length - different.length };
 }
 
-function listIn(value: unknown): Omit<Parsed, 'torn'> | undefined {
+function listIn(value: unknown): Pick<Parsed, 'entries' | 'around'> | undefined {
   if (!isObject(value)) return undefined;
   for (const name of LISTS) {
     const { [name]: list, output, ...around } = value;

@@ -1,3 +1,4 @@
+import { textOf } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { importConversation } from '../../src/index.js';
@@ -112,7 +113,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
         result: { type: 'function_call_output', call_id: call, output: words(id) },
         answer: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words(id) }] },
       }[kind];
-      return { type: 'response_item', payload };
+      return { timestamp: id, type: 'response_item', payload };
     },
   },
   'copilot-cli': {
@@ -125,7 +126,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
         result: ['tool.execution_complete', { toolCallId: call, result: { content: words(id) } }],
         answer: ['assistant.message', { messageId: id, content: words(id) }],
       }[kind] as [string, object];
-      return { type, data };
+      return { type, timestamp: id, data };
     },
   },
 };
@@ -135,12 +136,13 @@ const damage = fc.array(
   { maxLength: 6 },
 );
 
-/** A log of 15 turns with some damage, and the ids of the rows that can still be read. */
+/** A log of 15 turns with some damage, the ids of the rows that can still be read, and the number of lines that cannot. */
 function damaged({ first, row, rewind }: Program, done: readonly { kind: string; at: number }[]) {
   const kinds = ['question', 'call', 'result', 'answer'] as const;
   const said: Said[] = [];
   const lines = first.map((each) => JSON.stringify(each));
   const legible = new Set<string>();
+  let torn = 0;
   for (let place = 0; place < 60; place++) {
     const kind = kinds[place % 4] as Said['kind'];
     const marks = done.filter(({ at }) => at === place).map((mark) => mark.kind);
@@ -153,20 +155,22 @@ function damaged({ first, row, rewind }: Program, done: readonly { kind: string;
     said.push(one);
     const written = JSON.stringify(row(one));
     if (marks.includes('cut')) continue;
-    if (marks.includes('torn')) lines.push(written.slice(0, written.length / 2));
-    else {
+    if (marks.includes('torn')) {
+      lines.push(written.slice(0, written.length / 2));
+      torn++;
+    } else {
       legible.add(one.id);
       lines.push(...(marks.includes('twice') ? [written, written] : [written]));
     }
   }
-  return { log: lines.join('\n'), legible };
+  return { log: lines.join('\n'), legible, torn };
 }
 
 describe.each(Object.entries(PROGRAMS))('a damaged log of %s', (name, program) => {
   it('misses no row that is not counted', () => {
     fc.assert(
       fc.property(damage, (done) => {
-        const { log, legible } = damaged(program, done);
+        const { log, legible, torn } = damaged(program, done);
         const read = importConversation(log);
         expect(read.format).toBe(program.format ?? name);
         const all = JSON.stringify(read.messages);
@@ -176,6 +180,13 @@ describe.each(Object.entries(PROGRAMS))('a damaged log of %s', (name, program) =
           .reduce((sum, [, count]) => sum + count, 0);
         expect(missing.length).toBeLessThanOrEqual(counted);
         if (!done.some(({ kind }) => kind === 'rewind')) expect(missing).toEqual([]);
+        expect(read.unread['line that is not valid JSON'] ?? 0).toBe(torn);
+        // The user's words are those of the questions, each once, and no others.
+        const typed = read.messages.filter(({ role, kind }) => role === 'user' && kind === undefined);
+        const questions = [...legible].filter((id) => Number(id.slice(1)) % 4 === 0 && !missing.includes(id));
+        const said = typed.map((message) => textOf(message)).join('\n');
+        for (const id of questions) expect(said.split(words(id))).toHaveLength(2);
+        expect(said.match(/words of/g) ?? []).toHaveLength(questions.length);
         const asked = read.messages.flatMap(({ content }) =>
           content.flatMap((b) => (b.type === 'tool_use' ? b.id : [])),
         );
