@@ -82,6 +82,7 @@ export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
 export { describeHead, type ListedRow, listedSession } from './sessions/listing.js';
 export { heartOf, PROCESS_TTL_MS, type ProcessHeart } from './sessions/process-heart.js';
+export { titleOf } from './sessions/session.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
 export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
 export {

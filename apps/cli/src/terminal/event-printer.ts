@@ -221,11 +221,9 @@ function summary(
   const parts = [
     `${shortNumber(usage.inputTokens)} tokens in${cached}`,
     `${shortNumber(usage.outputTokens)} out`,
+    context?.contextWindow && `window ${Math.round((100 * context.total) / context.contextWindow)} % full`,
+    compaction && renderCompactionCost(compaction),
+    stopReason !== 'completed' && stopReason.replaceAll('_', ' '),
   ];
-  if (context?.contextWindow) {
-    parts.push(`window ${Math.round((100 * context.total) / context.contextWindow)} % full`);
-  }
-  if (compaction !== undefined) parts.push(renderCompactionCost(compaction));
-  if (stopReason !== 'completed') parts.push(stopReason.replaceAll('_', ' '));
-  return parts.join(' · ');
+  return parts.filter(Boolean).join(' · ');
 }

@@ -156,6 +156,7 @@ it('goes on with the session of another agent: compacted, with our tools', async
     /^Imported theirs \(mine\): claude-code, 63 messages\.\nGo on with: x run --session theirs$/m,
   );
 
+  expect((await x(['sessions', 'list', '-w', 'files'])).stdout).toContain(WISH);
   const request = await requestWith('read_file');
   expect(request).not.toContain(place.directory);
 

@@ -252,7 +252,7 @@ function readState(key: SessionKey, { head, messages }: StoredSession): AgentSta
 }
 
 /** Returns the first line of the first user request among the messages. */
-function titleOf(messages: readonly Message[]): string | undefined {
+export function titleOf(messages: readonly Message[]): string | undefined {
   for (const message of messages) {
     if (message.role !== 'user' || message.kind !== undefined) continue;
     const line = textOf(message)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { AgentState, type Message, SessionConflictError, SessionKey, type SessionKeyParts } from '@x/core';
-import { operationOf } from '@x/core/internal';
+import { operationOf, titleOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { oneLine } from '@x/harness/view';
 import { importConversation } from '@x/replay';
@@ -103,6 +103,7 @@ async function logIn(
   const owner = { tenantId: values.tenant, userId: values.user, sessionId: values.session ?? id };
   const state = AgentState.create(owner);
   state.contextMutable().push(...log);
+  state.title = titleOf(log);
   const left = Object.entries(unread).map(([reason, count]) => `, left out: ${count} × ${reason}`);
   const about = `: ${format}, ${log.length} messages${left.join('')}`;
   return { parts: { ...owner, agentId: values.agent ?? (await ownAgent()) }, state, log, about };
