@@ -169,6 +169,18 @@ it('the context panel says of a window that is too full what comes next', async 
   await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);
 });
 
+it('the context panel does not call a window empty that was never counted', async () => {
+  v.backend.seed('imported', function* (stage) {
+    yield* stage.begin('What came from another agent');
+    yield* stage.end();
+  });
+  await v.open('imported');
+  await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toMatch(/^Not counted yet\s+24k tokens$/);
+  await expect
+    .poll(() => textIn(v.page.locator('.gauge-readout')))
+    .toBe('The next request counts what is in it.');
+});
+
 describe('the context panel', () => {
   beforeEach(async () => {
     v.backend.seed('s', longSession);

@@ -1,6 +1,6 @@
 import { exactCount, share, shortCount } from '../lib/format.js';
 import { emptyUsage, partsOf } from '../lib/sources.js';
-import { context, info, windowSize } from '../state/session.js';
+import { blocks, context, info, windowSize } from '../state/session.js';
 import { shownPlace } from '../state/view.js';
 
 /** Returns the window at the selected place, otherwise the current one. */
@@ -10,17 +10,22 @@ const shownUsage = () => shownPlace.value?.context ?? context.value ?? emptyUsag
 export function Gauge() {
   const { total } = shownUsage();
   const window = windowSize.value;
+  // Messages that came from elsewhere have not been sent yet.
+  const isCounted = context.value !== undefined || blocks.value.length === 0;
   const [isOver, words] = shownPlace.value
     ? [total > window, 'As it was there. “Latest” shows the window now.']
-    : whatIsNext(total, window, info.value?.triggerTokens ?? 0);
+    : isCounted
+      ? whatIsNext(total, window)
+      : [false, 'The next request counts what is in it.'];
   return (
     <div class="stack gauge">
       <p class="gauge-figure row">
         <strong class={`grow${isOver ? ' warn' : ''}`} title={`${exactCount(total)} tokens`}>
-          {share(total, window)} full
+          {isCounted ? `${share(total, window)} full` : 'Not counted yet'}
         </strong>
         <span class="quiet small" title={`${exactCount(total)} of ${exactCount(window)} tokens`}>
-          {shortCount(total)} of {shortCount(window)} tokens
+          {isCounted ? `${shortCount(total)} of ` : ''}
+          {shortCount(window)} tokens
         </span>
       </p>
       <GaugeBar />
@@ -30,15 +35,12 @@ export function Gauge() {
 }
 
 /** Describes what happens to the window next, and whether it is too full now. */
-function whatIsNext(
-  total: number,
-  window: number,
-  trigger: number,
-): readonly [isOver: boolean, words: string] {
+function whatIsNext(total: number, window: number): readonly [isOver: boolean, words: string] {
+  const { triggerTokens = 0 } = info.value ?? {};
   if (total > window) return [true, 'Over the window: the next message compacts first.'];
-  if (trigger <= 0) return [false, 'Compacts only when you ask for it.'];
-  if (total >= trigger) return [true, 'Past the tick: the next message compacts first.'];
-  return [false, `Compacts at the tick, ${shortCount(trigger)} tokens.`];
+  if (triggerTokens <= 0) return [false, 'Compacts only when you ask for it.'];
+  if (total >= triggerTokens) return [true, 'Past the tick: the next message compacts first.'];
+  return [false, `Compacts at the tick, ${shortCount(triggerTokens)} tokens.`];
 }
 
 /** The window as one bar, stacked by source, with a tick where compaction starts. The thin bar shows the current window. */
