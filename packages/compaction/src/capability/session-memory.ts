@@ -1,5 +1,5 @@
 import type { CallScope, Message, TokenCounter } from '@x/core';
-import { ContextMeter, type UserScope } from '@x/core/internal';
+import { ContextMeter, systemClock, type UserScope } from '@x/core/internal';
 import { NarrativeDesk } from '../summary/narrative-desk.js';
 
 /** Messages that a step reads ahead. More than a step adds, so that reading catches up. */
@@ -25,6 +25,7 @@ export const RETRY_GROWTH = 0.05;
  */
 export class SessionMemory {
   readonly desk = new NarrativeDesk();
+  usedAt = 0;
   #callId: string | undefined;
   #calls = 0;
   #stepsOfCall = 0;
@@ -122,6 +123,8 @@ export class SessionTracker {
 
 /** Most sessions that are remembered. The least recently used are forgotten first. */
 const MAX_SESSIONS = 1_000;
+/** Milliseconds after its last step at which a session is forgotten. */
+const IDLE_MS = 30 * 60_000;
 
 /** The memories of a capability's sessions. */
 export class SessionMemories {
@@ -130,10 +133,13 @@ export class SessionMemories {
   of({ agentId, state }: Pick<CallScope, 'agentId' | 'state'>): SessionMemory {
     const key = JSON.stringify([state.tenantId ?? null, state.userId ?? null, agentId, state.sessionId]);
     const memory = this.#memories.get(key) ?? new SessionMemory();
+    memory.usedAt = systemClock.now();
     this.#memories.delete(key);
     this.#memories.set(key, memory);
-    const [oldest = key] = this.#memories.keys();
-    if (this.#memories.size > MAX_SESSIONS) this.#forget(oldest);
+    for (const [other, { usedAt }] of this.#memories) {
+      if (this.#memories.size <= MAX_SESSIONS && memory.usedAt - usedAt <= IDLE_MS) break;
+      this.#forget(other);
+    }
     return memory;
   }
 
