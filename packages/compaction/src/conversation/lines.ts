@@ -19,8 +19,15 @@ const PLAIN_COUNTED = /\b[A-Za-z_]*\d\w*/g;
 
 /** Masks each word that has a digit. Rows of the same kind have the same shape. */
 export function shapeOf(line: string): string {
-  if (!/\p{N}/u.test(line)) return line.trim();
-  return line.replaceAll(hasPlainWords(line) ? PLAIN_COUNTED : COUNTED, '0').trim();
+  const isPlain = hasPlainWords(line);
+  if (isPlain && !/\d/.test(line)) return line.trim();
+  return line.replaceAll(isPlain ? PLAIN_COUNTED : COUNTED, '0').trim();
+}
+
+/** Returns the offset of the end of the line that begins at `start`. */
+export function lineEnd(text: string, start: number): number {
+  const end = text.indexOf('\n', start);
+  return end === -1 ? text.length : end;
 }
 
 /** A line with its start offset. */
@@ -46,8 +53,7 @@ export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
   const shapes = new Map<string, OddLine | undefined>();
   let lines = 0;
   for (let at = 0; at < text.length; ) {
-    const next = text.indexOf('\n', at);
-    const end = next === -1 ? text.length : next;
+    const end = lineEnd(text, at);
     if (lines % LINES_A_PIECE === 0) yield;
     const line = headOf(text.slice(at, Math.min(end, at + LONGEST + 1)), LONGEST);
     const shape = shapeOf(line);
@@ -93,8 +99,7 @@ export function* countedText(text: string): Work<string> {
   let lines = 0;
   for (let at = 0; at < text.length; ) {
     if (++lines % LINES_A_PIECE === 0) yield;
-    const found = text.indexOf('\n', at);
-    const line = found === -1 ? text.slice(at) : text.slice(at, found);
+    const line = text.slice(at, lineEnd(text, at));
     let [end, count] = [at + line.length, 1];
     while (text.startsWith(line, end + 1) && isLineEnd(text, end + 1 + line.length)) {
       end += line.length + 1;

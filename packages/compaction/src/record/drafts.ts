@@ -155,19 +155,13 @@ class Drafts {
     }
   }
 
-  #addExcerpt(excerpt: Excerpt, at: number, text = excerpt.text): void {
-    const { kind, part, opens, goesOn, worth } = excerpt;
-    const entry: Quote = {
-      kind,
-      at,
-      text,
-      ...(part ? { part } : {}),
-      ...(opens && { opens }),
-      ...(goesOn && { goesOn }),
-    };
-    this.#all.push(
-      optional(entry, this.#price, worth, text === excerpt.text ? excerpt : { leans: excerpt.leans }),
-    );
+  #addExcerpt(excerpt: Excerpt, at: number, text = excerpt.text, factor = 1): void {
+    const { kind, part, opens, goesOn, worth, leans } = excerpt;
+    const entry: Quote = { kind, at, text };
+    if (part) entry.part = part;
+    if (opens) entry.opens = opens;
+    if (goesOn) entry.goesOn = goesOn;
+    this.#all.push(optional(entry, this.#price, worth * factor, text === excerpt.text ? excerpt : { leans }));
   }
 
   #addSaid({ at, excerpts }: Turn): void {
@@ -199,7 +193,9 @@ class Drafts {
     const list = lists.get(use);
     const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
     const whole = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
-    const text = result && outcomeOf(result.block, use).failed ? whole : stale.without(made, whole);
+    const fresh = stale.of(made);
+    // A longer text is no outcome, unless the call failed.
+    const text = result && outcomeOf(result.block, use).failed ? whole : fresh(whole, OUTCOME);
     const { outcome, ...end } = ending(use, result?.block, text, OUTCOME);
     // A longer answer competes with the excerpts instead.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
@@ -228,15 +224,11 @@ class Drafts {
     for (const [index, part] of parts.entries()) {
       if (!result) continue;
       const isEnd = part.opens || index === parts.length - 1;
-      const found = stale.without(made, isEnd ? boilerplate.strip(result.block, part.text) : part.text);
+      const found = fresh(isEnd ? boilerplate.strip(result.block, part.text) : part.text);
       if (this.#quoted.has(found)) continue;
       this.#quoted.add(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;
-      this.#addExcerpt(
-        { ...part, worth: part.worth * answering(asked, part.terms) },
-        result.numbered.at,
-        found,
-      );
+      this.#addExcerpt(part, result.numbered.at, found, answering(asked, part.terms));
     }
   }
 }

@@ -1,4 +1,5 @@
 import { isObject, isTimeToRest, type Work } from '@x/core/internal';
+import { lineEnd } from '../conversation/lines.js';
 import { outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { OLD_KEY } from './calls.js';
 import type { Entry } from './entry.js';
@@ -20,10 +21,11 @@ const LIST = 3;
 const SHORTEST = 4;
 /** The mark of a gap at the beginning of an excerpt. */
 const GAP_BEFORE = `${GAP} `;
+const [OPENS, CLOSES] = [0x28, 0x29];
 /** Matches the number that a tool prints before a line of a file. */
 const LINE_NUMBER = /^\s*\d+(?:[\t→:|]\s?)/;
 
-/** The first call whose result states a fact, and the number of results that do. */
+/** The id of the first call whose result states a fact, and the number of results that do. */
 interface Told {
   readonly first: string;
   times: number;
@@ -32,7 +34,7 @@ interface Told {
 /** Removes what a record need not say from excerpts of results. */
 export class StaleLines {
   /** By tool: the facts that nearly all results state, and the first call whose result does. */
-  readonly #shared = new Map<string, ReadonlyMap<string, string>>();
+  readonly #shared = new Map<string, ReadonlyMap<string, Told>>();
   /** By path: the lines that edits replaced, and the number of the last message that did. */
   readonly #replaced = new Map<string, Map<string, number>>();
 
@@ -43,31 +45,37 @@ export class StaleLines {
   /** @param earlier The entries of earlier records, which tell their facts already. */
   static *in(turns: readonly Turn[], earlier: readonly Entry[]): Work<StaleLines> {
     const stale = new StaleLines();
-    const tools = new Map<string, { results: number; readonly facts: Map<string, Told> }>();
+    const tools = new Map<string, Made[]>();
     for (const { at, calls } of turns) {
       if (isTimeToRest()) yield;
       for (const call of calls) {
         stale.#addReplaced(at, call);
-        const tool = tools.get(call.use.name) ?? { results: 0, facts: new Map<string, Told>() };
-        tools.set(call.use.name, tool);
-        tool.results++;
-        for (const fact of new Set(partsOf(call).flatMap(({ text }) => text.split('\n').flatMap(factsOf)))) {
-          const known = tool.facts.get(fact);
-          if (known) known.times++;
-          else tool.facts.set(fact, { first: call.use.id, times: 1 });
-        }
+        const made = tools.get(call.use.name) ?? [];
+        tools.set(call.use.name, made);
+        made.push(call);
       }
     }
     for (const entry of earlier) {
       if (entry.kind !== 'found') continue;
       for (const fact of entry.text.split('\n').flatMap(factsOf)) stale.#told.add(fact);
     }
-    for (const [name, { results, facts }] of tools) {
-      const least = Math.max(LEAST_RESULTS, results * LEAST_SHARE);
-      const shared = [...facts].flatMap(([fact, { first, times }]) =>
-        times >= least ? [[fact, first] as const] : [],
-      );
-      if (shared.length > 0) stale.#shared.set(name, new Map(shared));
+    for (const [name, made] of tools) {
+      const least = Math.max(LEAST_RESULTS, made.length * LEAST_SHARE);
+      const facts = new Map<string, Told>();
+      for (const [index, call] of made.entries()) {
+        if (isTimeToRest()) yield;
+        // Facts are dropped when too few results are left that may state them.
+        const left = made.length - index;
+        if (left < least && facts.size === 0) break;
+        for (const fact of new Set(partsOf(call).flatMap(({ text }) => text.split('\n').flatMap(factsOf)))) {
+          const known = facts.get(fact);
+          if (known) known.times++;
+          else if (left >= least) facts.set(fact, { first: call.use.id, times: 1 });
+        }
+        if (left <= least)
+          for (const [fact, { times }] of facts) if (times + left - 1 < least) facts.delete(fact);
+      }
+      if (facts.size > 0) stale.#shared.set(name, facts);
     }
     return stale;
   }
@@ -90,24 +98,32 @@ export class StaleLines {
     if (lines.size > 0) this.#replaced.set(path, lines);
   }
 
-  /** Removes stale lines and facts from an excerpt of a call's result, and marks the gaps. */
-  without({ use, result }: Made, text: string): string {
-    const shared = this.#shared.get(use.name);
+  /**
+   * Returns a function that removes stale lines and facts from excerpts of a call's result, and marks the gaps. The function stops
+   * after `most` UTF-16 units.
+   */
+  of({ use, result }: Made): (text: string, most?: number) => string {
     const replaced = this.#replaced.get(pathOf(use) ?? '');
-    if (!shared?.size && !replaced?.size) return text;
+    const shared = this.#shared.get(use.name);
+    if (!shared && !replaced) return (text) => text;
+    const told = new Set<string>();
+    for (const [fact, { first }] of shared ?? [])
+      if (first !== use.id || this.#told.has(fact)) told.add(fact);
     const at = result?.numbered.at ?? 0;
     const isStale = (line: string) => (replaced?.get(bare(line)) ?? 0) > at;
-    const isTold = (fact: string) => {
-      const first = shared?.get(fact);
-      return first !== undefined && (first !== use.id || this.#told.has(fact));
+    return (text, most = Number.POSITIVE_INFINITY) => {
+      let shown = '';
+      for (let start = 0; start <= text.length; ) {
+        const end = lineEnd(text, start);
+        const line = text.slice(start, end);
+        start = end + 1;
+        const rest = isStale(line) ? GAP : withGaps(line, told);
+        if (rest !== GAP) shown += shown === '' || shown === GAP_BEFORE ? rest : `\n${rest}`;
+        else if (!shown.trimEnd().endsWith(GAP)) shown += shown === '' ? GAP_BEFORE : ` ${GAP}`;
+        if (shown.trim().length > most) break;
+      }
+      return shown === GAP_BEFORE ? '' : shown;
     };
-    let shown = '';
-    for (const line of text.split('\n')) {
-      const rest = isStale(line) ? GAP : withGaps(factsOf(line), isTold);
-      if (rest !== GAP) shown += shown === '' || shown === GAP_BEFORE ? rest : `\n${rest}`;
-      else if (!shown.trimEnd().endsWith(GAP)) shown += shown === '' ? GAP_BEFORE : ` ${GAP}`;
-    }
-    return shown === GAP_BEFORE ? '' : shown;
   }
 }
 
@@ -124,23 +140,26 @@ function bare(line: string): string {
 /** Returns the facts of a line, such as `status shipped`. A line that is not a list of facts is one fact. */
 function factsOf(line: string): readonly string[] {
   const facts: string[] = [];
-  let depth = 0;
   let start = 0;
-  for (let at = 0; at < line.length; at++) {
-    if (line[at] === '(') depth++;
-    else if (line[at] === ')') depth--;
-    else if (depth === 0 && line.startsWith(', ', at)) {
-      facts.push(line.slice(start, at));
-      start = at + 2;
+  let depth = 0;
+  let counted = 0;
+  for (let at = line.indexOf(', '); at !== -1; at = line.indexOf(', ', at + 2)) {
+    for (; counted < at; counted++) {
+      const unit = line.charCodeAt(counted);
+      if (unit === OPENS) depth++;
+      else if (unit === CLOSES) depth--;
     }
+    if (depth !== 0) continue;
+    facts.push(line.slice(start, at));
+    start = at + 2;
   }
   facts.push(line.slice(start));
   return facts.length < LIST ? [line] : facts;
 }
 
-/** Joins facts, with one mark in place of those that are told already. */
-function withGaps(facts: readonly string[], isTold: (fact: string) => boolean): string {
-  const shown = facts.map((fact) => (isTold(fact) ? GAP : fact));
+/** Returns a line with one mark in place of facts that are told already. */
+function withGaps(line: string, told: ReadonlySet<string>): string {
+  const shown = factsOf(line).map((fact) => (told.has(fact) ? GAP : fact));
   const kept = shown.filter((fact, index) => fact !== GAP || shown[index - 1] !== GAP);
   return kept.length === 1 && kept[0] === GAP ? GAP : kept.join(', ');
 }
