@@ -254,14 +254,20 @@ function piecesOf(text: string): readonly Piece[] {
 
 /** Joins short neighboring lines, so that related lines stay together. */
 function joinLines(lines: readonly Piece[]): readonly Piece[] {
-  const joined: Piece[] = [];
+  const groups: Piece[][] = [];
+  let length = Number.POSITIVE_INFINITY;
   for (const line of lines) {
-    const last = joined.at(-1);
-    if (last && !line.isBehindGap && last.text.length + line.text.length <= JOINED)
-      last.text += `\n${line.text}`;
-    else joined.push({ ...line });
+    const fits = !line.isBehindGap && length + line.text.length <= JOINED;
+    length = fits ? length + line.text.length + 1 : line.text.length;
+    const last = groups.at(-1);
+    if (last && fits) last.push(line);
+    else groups.push([line]);
   }
-  return joined;
+  // Joining at once makes a flat string. Reading a string that grew piece by piece takes several times as long.
+  return groups.map((group) => ({
+    ...(group[0] as Piece),
+    text: group.map(({ text }) => text).join('\n'),
+  }));
 }
 
 /** Splits a text into pieces of at most {@link LONGEST} UTF-16 units, at a space or a comma if possible. */

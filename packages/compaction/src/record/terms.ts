@@ -27,18 +27,37 @@ export function sortedOnce(lists: readonly Terms[]): Terms {
 /** A shared buffer in which the terms of one text are sorted. */
 let room = new Uint32Array(1 << 12);
 
+/** Most numbers that are sorted here, because calling the sort of the platform costs more. */
+const FEW = 48;
+
 /** Returns the first `count` numbers of the buffer, sorted and without duplicates. */
 function firstOnce(count: number): Terms {
-  const sorted = room.subarray(0, count).sort();
-  let length = 0;
-  for (const term of sorted) if (length === 0 || term !== sorted[length - 1]) sorted[length++] = term;
-  const once = new Array<number>(length);
-  for (let index = 0; index < length; index++) once[index] = sorted[index] as number;
+  if (count > FEW) room.subarray(0, count).sort();
+  else sortFew(count);
+  const once: number[] = [];
+  for (let index = 0; index < count; index++)
+    if (index === 0 || room[index] !== room[index - 1]) once.push(room[index] as number);
   return once;
+}
+
+/** Sorts the first `count` numbers of the buffer by insertion. */
+function sortFew(count: number): void {
+  for (let index = 1; index < count; index++) {
+    const term = room[index] as number;
+    let place = index;
+    for (; place > 0 && (room[place - 1] as number) > term; place--) room[place] = room[place - 1] as number;
+    room[place] = term;
+  }
 }
 
 /** Maximum UTF-16 units of a word that are hashed, as in `wordsIn`. */
 const LONGEST = 64;
+
+/** For each ASCII character: its code in lower case if it belongs to words, else 0. */
+const LETTERS = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const character = String.fromCharCode(unit);
+  return /\w/.test(character) ? character.toLowerCase().charCodeAt(0) : 0;
+});
 
 /** Hashes ASCII words without allocating a string per word. */
 function plainTerms(text: string): Terms {
@@ -46,17 +65,18 @@ function plainTerms(text: string): Terms {
   let count = 0;
   let hash = BASIS;
   let length = 0;
-  for (let index = 0; index <= text.length; index++) {
+  for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    const isCapital = unit >= 65 && unit <= 90;
-    if (isCapital || (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 95) {
-      if (length++ < LONGEST) hash = Math.imul(hash ^ (isCapital ? unit + 32 : unit), PRIME);
+    const letter = unit < LETTERS.length ? (LETTERS[unit] as number) : 0;
+    if (letter !== 0) {
+      if (length++ < LONGEST) hash = Math.imul(hash ^ letter, PRIME);
     } else if (length > 0) {
       room[count++] = hash >>> 1;
       hash = BASIS;
       length = 0;
     }
   }
+  if (length > 0) room[count++] = hash >>> 1;
   return firstOnce(count);
 }
 

@@ -46,8 +46,15 @@ const SLASH = 0x2f;
 const APOSTROPHE = 0x27;
 const CARRIAGE_RETURN = 0x0d;
 
+/** Units of a text whose kinds fit in the shared buffer. */
+const BUFFER = 1 << 17;
+/** Kinds behind the end of a text, which end every piece but white space. */
+const BEYOND = 2;
+
 interface Tables {
   readonly kinds: Uint8Array;
+  /** A buffer for the kinds of a text's units, because reading a unit of a string costs more than reading a byte. */
+  readonly buffer: Uint8Array;
   readonly pairs: Float32Array;
   readonly joined: Float32Array;
 }
@@ -56,6 +63,7 @@ let tables: Tables | undefined;
 /** One run over one text. */
 class Estimate {
   readonly #text: string;
+  /** The kind of each unit of the text. */
   readonly #kinds: Uint8Array;
   readonly #pairs: Float32Array;
   readonly #joined: Float32Array;
@@ -64,9 +72,19 @@ class Estimate {
 
   constructor(text: string) {
     // Made when first used: an import should cost nothing.
-    tables ??= { kinds: characterKinds(), pairs: letterPairs(), joined: joinedTokens() };
+    tables ??= {
+      kinds: characterKinds(),
+      buffer: new Uint8Array(BUFFER + BEYOND),
+      pairs: letterPairs(),
+      joined: joinedTokens(),
+    };
+    const { length } = text;
+    const kinds = length <= BUFFER ? tables.buffer : new Uint8Array(length + BEYOND);
+    for (let position = 0; position < length; position++)
+      kinds[position] = tables.kinds[text.charCodeAt(position)] as number;
+    kinds.fill(NEWLINE, length, length + BEYOND);
     this.#text = text;
-    this.#kinds = tables.kinds;
+    this.#kinds = kinds;
     this.#pairs = tables.pairs;
     this.#joined = tables.joined;
   }
@@ -74,7 +92,7 @@ class Estimate {
   run(): number {
     const end = this.#text.length;
     while (this.#position < end) {
-      const kind = this.#kindAt(this.#position);
+      const kind = this.#kinds[this.#position] as number;
       if (kind >= SMALL) this.#word(WORD);
       else if (kind >= FIRST_SCRIPT) this.#script(kind);
       else if (kind >= SPACE) this.#whiteSpace();
@@ -84,22 +102,19 @@ class Estimate {
     return this.#tokens;
   }
 
-  /** The kind of the unit there; `NEWLINE` behind the end, which ends every piece but white space. */
-  #kindAt(position: number): number {
-    return position < this.#text.length ? (this.#kinds[this.#text.charCodeAt(position)] as number) : NEWLINE;
-  }
-
   /** Capitals, then small letters: `Word`, `word`, `HTMLWord`, `WORD`; then `'s` and its kin. */
   #word(start: number): void {
-    let position = this.#position;
-    let kind = this.#kindAt(position);
+    const kinds = this.#kinds;
+    const first = this.#position;
+    let position = first;
+    let kind = kinds[position] as number;
     let capitals = 0;
     let torn = 0;
     let before = -1;
     let previous = -1;
     while (kind >= SMALL) {
       if (kind >= CAPITAL) {
-        if (capitals < position - this.#position) break;
+        if (capitals < position - first) break;
         capitals++;
       }
       if (kind === previous && kind === before) torn += REPEATED_LETTER;
@@ -107,7 +122,7 @@ class Estimate {
         torn += this.#pairs[pairIndex(previous & LETTER_MASK, kind & LETTER_MASK)] as number;
       before = previous;
       previous = kind;
-      kind = this.#kindAt(++position);
+      kind = kinds[++position] as number;
     }
     this.#tokens += Math.max(1, start + torn * (capitals > 1 ? CAPITALS_FACTOR : 1));
     this.#position = position + contractionLength(this.#text, position);
@@ -118,7 +133,11 @@ class Estimate {
     const script = kind === TRADITIONAL_HAN ? HAN : kind;
     let position = this.#position;
     let traditional = false;
-    for (let next = kind; next === script || next === TRADITIONAL_HAN; next = this.#kindAt(++position)) {
+    for (
+      let next = kind;
+      next === script || next === TRADITIONAL_HAN;
+      next = this.#kinds[++position] as number
+    ) {
       if (next === TRADITIONAL_HAN) {
         if (script !== HAN) break;
         traditional = true;
@@ -135,18 +154,19 @@ class Estimate {
   #digits(): void {
     const start = this.#position;
     let position = start + 1;
-    while (this.#kindAt(position) === DIGIT) position++;
+    while (this.#kinds[position] === DIGIT) position++;
     this.#tokens += Math.ceil((position - start) / 3);
     this.#position = position;
   }
 
   /** Up to the last line break of the run; then all but its last character, which may join the next piece. */
   #whiteSpace(): void {
+    const kinds = this.#kinds;
     const { length } = this.#text;
     let end = this.#position;
     let lineBreak = -1;
     for (; end < length; end++) {
-      const kind = this.#kindAt(end);
+      const kind = kinds[end] as number;
       if (kind < SPACE || kind > NEWLINE) break;
       if (kind === NEWLINE) lineBreak = end;
     }
@@ -155,8 +175,8 @@ class Estimate {
     if (this.#position === end) return;
     this.#blankPiece(end - 1);
 
-    const last = this.#kindAt(end - 1);
-    const next = this.#kindAt(end);
+    const last = kinds[end - 1];
+    const next = kinds[end] as number;
     this.#position = end;
     if (next >= SMALL) this.#word(last === SPACE ? WORD_AFTER_SPACE : WORD);
     else if (next >= FIRST_SCRIPT) this.#script(next);
@@ -171,7 +191,7 @@ class Estimate {
     let previous = this.#text.charCodeAt(this.#position);
     for (let position = this.#position + 1; position < end; position++) {
       const unit = this.#text.charCodeAt(position);
-      const kind = this.#kinds[unit];
+      const kind = this.#kinds[position];
       if (unit === previous) tokens += kind === SPACE ? SAME_SPACE : SAME_BLANK;
       else if (kind !== NEWLINE || previous !== CARRIAGE_RETURN) tokens += OTHER_BLANK;
       previous = unit;
@@ -182,17 +202,18 @@ class Estimate {
 
   /** A run that begins at `start`, maybe with a space; or one character of ASCII that joins the word behind it. */
   #punctuation(start: number): void {
+    const kinds = this.#kinds;
     let position = this.#position;
-    const first = this.#kindAt(position);
-    if (start === position && first >= PUNCTUATION && this.#kindAt(position + 1) >= FIRST_SCRIPT) {
+    const first = kinds[position] as number;
+    if (start === position && first >= PUNCTUATION && (kinds[position + 1] as number) >= FIRST_SCRIPT) {
       // With a single letter it is one token: `(x`, `-v`, the `\n` of an escaped text.
-      const single = this.#kindAt(position + 2) < SMALL;
+      const single = (kinds[position + 2] as number) < SMALL;
       if (!single) this.#tokens += this.#joined[this.#text.charCodeAt(position)] as number;
       this.#position = position + 1;
       return;
     }
     let previous = -1;
-    for (let kind = first; kind <= RULER; kind = this.#kindAt(++position)) {
+    for (let kind = first; kind <= RULER; kind = kinds[++position] as number) {
       const unit = this.#text.charCodeAt(position);
       this.#tokens += punctuationTokens(kind, unit === previous, previous < 0);
       previous = unit;
