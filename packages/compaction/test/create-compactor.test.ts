@@ -61,7 +61,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.message).toMatch(/system prompt and tools alone need \d+ of 1000 tokens.*Shorten them/);
+    expect(outcome.message).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -128,24 +128,22 @@ describe('createCompactor', () => {
       'messages[1].content',
     );
     const broken = { ...userMessage('x'), content: [{ type: 'text' }] };
-    await refused([userMessage('x'), broken]).toThrow(
-      'messages[1].content[0].text: Invalid input: expected string',
-    );
+    await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: is missing or no text');
     const result = (output: unknown) => toolResultMessage({ id: 'c', name: 'list' }, output as string);
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     const call = (input: unknown) =>
       assistantMessage([{ type: 'tool_use', id: 'c', name: 'list', input } as never]);
     for (const [message, fault] of [
-      [{ ...userMessage('x'), content: [{ type: 'txt' }] }, '.type: '],
-      [{ ...userMessage('x'), content: [{ type: 'toString' }] }, '.type: '],
-      [result({ rows: 3 }), '.output: Invalid input: expected array'],
-      [result(null), '.output: Invalid input: expected array'],
-      [result([{ type: 'tool_result' }]), '.output[0].type: '],
-      [call(undefined), '.input: must be a JSON value'],
-      [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: '],
-      [call({ size: 3n }), '.input.size: '],
-      [call(cyclic), '.input.self: refers to itself'],
+      [{ ...userMessage('x'), content: [{ type: 'txt' }] }, '.type: "txt" is not one of text, file,'],
+      [{ ...userMessage('x'), content: [{ type: 'toString' }] }, '.type: "toString" is not one of'],
+      [result({ rows: 3 }), '.output: must be a list of text and file blocks'],
+      [result(null), '.output: must be a list of text and file blocks'],
+      [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is not one of text, file'],
+      [call(undefined), '.input: is missing'],
+      [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: is not valid JSON'],
+      [call({ size: 3n }), '.input: is not valid JSON: Do not know how to serialize a BigInt'],
+      [call(cyclic), '.input: is not valid JSON: Converting circular structure'],
     ] as const) {
       await refused([userMessage('x'), message]).toThrow(`messages[1].content[0]${fault}`);
     }
@@ -153,9 +151,7 @@ describe('createCompactor', () => {
     await refused('hello').toThrow('messages: must be a list');
     await refused([], { instruction: 'Keep names' }).toThrow('instruction: unknown key');
     await refused([], { reason: 'force' }).toThrow('reason: ');
-    await expect(compactor.plan([null as never])).rejects.toThrow(
-      'messages[0]: Invalid input: expected object',
-    );
+    await expect(compactor.plan([null as never])).rejects.toThrow('messages[0]: must be a message');
   });
 
   it('says that two messages have one id, which nothing could be told apart by', async () => {

@@ -1,14 +1,17 @@
 import { type CompactOptions, InvalidInputError, type Message } from '@x/core';
-import { having, type Issue, parseWith } from '@x/core/internal';
-import { checkMessages, type ToolDefinition } from '@x/core/messages';
+import { parseWith } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod/mini';
+
+const holding = <Value>(key: string, what: string) =>
+  z.custom<Value>((value) => typeof value === 'object' && value !== null && key in value, `must be ${what}`);
 
 const optionsSchema = z.strictObject({
   reason: z.optional(z.enum(['proactive_budget', 'request_too_large', 'manual'])),
   instructions: z.optional(z.string()),
-  signal: z.optional(having<AbortSignal>('aborted', 'an AbortSignal')),
+  signal: z.optional(holding<AbortSignal>('aborted', 'an AbortSignal')),
   system: z.optional(z.string()),
-  tools: z.optional(z.array(having<ToolDefinition>('name', 'a tool definition'))),
+  tools: z.optional(z.array(holding<ToolDefinition>('name', 'a tool definition'))),
   contextWindow: z.optional(z.number().check(z.minimum(1))),
   tokenRatio: z.optional(z.number().check(z.gt(0))),
   appendix: z.optional(z.string()),
@@ -23,23 +26,76 @@ const REMEDY =
   '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
 
 /**
- * Rejects invalid messages and options, such as messages of another library.
+ * Rejects invalid messages and options, such as messages of another library. A message that passed is not checked again, because a
+ * conversation is compacted repeatedly.
  *
- * @throws {InvalidInputError} naming every invalid field of the messages, and every bad option.
+ * @throws {InvalidInputError} naming the first bad message, and every bad option.
  */
 export function checkRequest(messages: readonly Message[], options: CompactOptions): void {
   parseWith(optionsSchema, options, 'compact options');
-  if (!Array.isArray(messages)) refuse([{ path: 'messages', message: 'must be a list of messages' }]);
-  try {
-    checkMessages(messages, 'conversation', 'messages');
-  } catch (error) {
-    if (!InvalidInputError.isInstance(error)) throw error;
-    refuse(error.issues);
+  if (!Array.isArray(messages)) refuse('messages', 'must be a list of messages');
+  for (const [index, message] of (messages as readonly unknown[]).entries()) {
+    if (!isRecord(message)) refuse(`messages[${index}]`, 'must be a message');
+    if (checked.has(message)) continue;
+    const { id, content } = message;
+    if (!isText(id) || id === '') refuse(`messages[${index}].id`, 'must be a non-empty string');
+    if (!Array.isArray(content)) refuse(`messages[${index}].content`, 'must be a list of blocks');
+    for (const [place, block] of content.entries())
+      checkBlock(block, `messages[${index}].content[${place}]`, BLOCKS);
+    checked.add(message);
   }
 }
 
-function refuse(issues: readonly Issue[]): never {
-  throw new InvalidInputError('conversation', issues, { remedy: REMEDY });
+const checked = new WeakSet<object>();
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Refuses a value; its path is given. */
+type Check = (value: unknown, path: string) => void;
+
+const isRecord = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+const isText = (value: unknown) => typeof value === 'string';
+
+const text: Check = (value, path) => isText(value) || refuse(path, 'is missing or no text');
+const record: Check = (value, path) => isRecord(value) || refuse(path, 'is missing or no object');
+
+const json: Check = (value, path) => {
+  if (value === undefined) refuse(path, 'is missing');
+  try {
+    JSON.stringify(value);
+  } catch (error) {
+    // A value that is nested too deeply for `JSON.stringify` is not invalid.
+    if (error instanceof TypeError) refuse(path, `is not valid JSON: ${error.message.split('\n', 1)[0]}`);
+  }
+};
+
+const output: Check = (value, path) => {
+  if (!Array.isArray(value)) refuse(path, 'must be a list of text and file blocks');
+  for (const [place, part] of value.entries()) checkBlock(part, `${path}[${place}]`, OUTPUTS);
+};
+
+/** The required fields of each type of block, so that no stage meets a block that it cannot read. */
+type Blocks = Readonly<Record<string, Readonly<Record<string, Check>>>>;
+
+const OUTPUTS: Blocks = { text: { text }, file: { mediaType: text, source: record } };
+
+const BLOCKS: Blocks = {
+  ...OUTPUTS,
+  thinking: { thinking: text },
+  tool_use: { id: text, name: text, input: json },
+  tool_result: { toolUseId: text, toolName: text, output },
+  opaque: { provider: text, data: json },
+};
+
+function checkBlock(block: unknown, path: string, known: Blocks): void {
+  const { type, ...fields } = Object(block) as Fields;
+  if (!isText(type)) refuse(`${path}.type`, 'is missing or no text');
+  const checks = Object.hasOwn(known, type as string) ? known[type as string] : undefined;
+  if (!checks) refuse(`${path}.type`, `"${type}" is not one of ${Object.keys(known).join(', ')}`);
+  for (const [key, check] of Object.entries(checks)) check(fields[key], `${path}.${key}`);
+}
+
+function refuse(path: string, message: string): never {
+  throw new InvalidInputError('conversation', [{ path, message }], { remedy: REMEDY });
 }
 
 /** Finds the first duplicate id; a manifest could not tell the two messages apart. */

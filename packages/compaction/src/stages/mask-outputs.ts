@@ -1,7 +1,6 @@
 import {
   type ContentBlock,
   type Message,
-  type ToolResultBlock,
   type ToolUseBlock,
   textOf,
   toolResultsOf,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_RANK, parseRanks, RankTable } from '../../src/tiktoken/rank-table.js';
+import { NO_RANK, parseRanks } from '../../src/tiktoken/rank-table.js';
 import { rankData, table } from './reference.js';
 
 describe('the ranks', () => {
