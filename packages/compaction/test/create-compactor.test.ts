@@ -61,7 +61,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.message).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
+    expect(outcome.message).toMatch(/system prompt and tools alone need \d+ of 1000 tokens.*Shorten them/);
     expect(outcome.messages).toBe(messages);
   });
 

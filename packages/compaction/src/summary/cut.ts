@@ -41,7 +41,6 @@ export function candidateCuts(
   reserve: number,
   meter: Meter,
 ): Cuts {
-  // Long because all cuts are computed from the same sizes.
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
   const room = budget.targetTokens - fixedTokens - reserve;
