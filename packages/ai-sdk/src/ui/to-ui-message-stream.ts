@@ -178,13 +178,13 @@ class Step {
         return;
       case 'tool.progress': {
         const { toolUseId: toolCallId, output } = event;
-        const result = { output: shown(output), preliminary: true };
+        const result = { output: outputOf(output), preliminary: true };
         yield { type: 'tool-output-available', toolCallId, ...result, dynamic: true };
         return;
       }
       case 'permission.required':
         for (const call of event.calls) {
-          const toolCallId = shownId(call);
+          const toolCallId = callIdOnPage(call);
           yield* this.#call(toolCallId, call.name, call.input);
           const request = { approvalId: call.approvalId, toolCallId };
           if (this.#version === 5) yield { type: 'data-approval', data: request };
@@ -195,7 +195,7 @@ class Step {
         const { call, decision } = event;
         // The page never gets the result of a subagent's call. Without an output, `useChat` would send the decision again.
         if (!call.agentId || decision === 'superseded') return;
-        const toolCallId = shownId(call);
+        const toolCallId = callIdOnPage(call);
         yield* this.#call(toolCallId, call.name, call.input);
         const output = `Decision: ${decision}. The result goes to the subagent.`;
         yield { type: 'tool-output-available', toolCallId, output, dynamic: true };
@@ -335,17 +335,17 @@ class Step {
     // A call of an earlier answer, such as one that was approved, is not in this message yet.
     yield* this.#call(toolCallId, toolName, {});
     if (isError) yield { type: 'tool-output-error', toolCallId, errorText: textOf([result]), dynamic: true };
-    else yield { type: 'tool-output-available', toolCallId, output: shown(output), dynamic: true };
+    else yield { type: 'tool-output-available', toolCallId, output: outputOf(output), dynamic: true };
   }
 }
 
 /** A subagent's call may have the same id as another call, so the page gets the id of its approval instead. */
-function shownId({ id, approvalId, agentId }: PendingCall): string {
+function callIdOnPage({ id, approvalId, agentId }: PendingCall): string {
   return agentId ? approvalId : id;
 }
 
 /** Returns a tool's output, as a string if it consists of text only. */
-function shown(output: ToolResultBlock['output']) {
+function outputOf(output: ToolResultBlock['output']) {
   return output.every(({ type }) => type === 'text') ? textOf(output) : output;
 }
 
