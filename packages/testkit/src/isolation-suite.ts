@@ -3,6 +3,7 @@ import type { ErasedUser, UserScope } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
+  type Attack,
   type AttackedAgent,
   Attacker,
   attackWith,
@@ -11,7 +12,6 @@ import {
   isReader,
   sequencesOf,
 } from './attacks/attacker.js';
-import type { Attack } from './attacks/direct-calls.js';
 import { placeOf, swapping } from './attacks/swapping.js';
 
 export interface IsolationSuiteOptions {
@@ -19,8 +19,7 @@ export interface IsolationSuiteOptions {
   readonly name: string;
   /**
    * Opens your agent with this model, on an empty store and workspace. Allow every tool call; otherwise the permissions stop the attacks.
-   * With the capability `model.direct`, most calls need no model step. The agent's `close` must also close everything else that you
-   * opened.
+   * The agent's `close` must also close everything else that you opened.
    */
   open(model: Attacker): Promise<{
     readonly agent: AttackedAgent;
@@ -76,8 +75,9 @@ const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> 
 /** Part of every planted text. Searches for it must find nothing. */
 const WORD = 'canarybird';
 const LONG = 60_000;
-/** Number of the victim's files that the symlink attack swaps in. */
+/** Number of the victim's files that the symlink attack swaps in. The command that swaps them ends after a minute. */
 const SWAPPED = 6;
+const SWAP_SEQUENCES = 100;
 
 /**
  * Registers Vitest tests which check that no user of your agent can access another user's data. One user plants a text wherever the
@@ -93,7 +93,7 @@ const SWAPPED = 6;
  *     const agent = HarnessAgent.builder()
  *       .model(model)
  *       .workspace(mkdtempSync(join(tmpdir(), 'isolation-')))
- *       .use(workspaceTools(), model.direct)
+ *       .use(workspaceTools())
  *       .build();
  *     return { agent, storage: agent.storage, session: agent.session };
  *   },
@@ -137,22 +137,16 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       { timeout: 0 },
       async (who, identify) => {
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
-        await attackWith(
-          attacker,
-          { ...names, sequences: each, rounds: 2, secret, writes: 16 },
-          async (made) => {
-            // Also uses the session id of the victim, but only once, because that session grows.
-            const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
-            const reply = await agent
-              .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
-              .catch((error: unknown) => String(error));
-            const leak = excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
-            if (leak === undefined) return reply;
-            throw new Error(
-              `After ${made} sequences, ${who} was shown planted text of another user:\n${leak}`,
-            );
-          },
-        );
+        await attackWith(attacker, { ...names, sequences: each, rounds: 2, writes: 16 }, async (made) => {
+          // Also uses the session id of the victim, but only once, because that session grows.
+          const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
+          const reply = await agent
+            .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
+            .catch((error: unknown) => String(error));
+          const leak = excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
+          if (leak === undefined) return reply;
+          throw new Error(`In call ${made + 1}, ${who} was shown planted text of another user:\n${leak}`);
+        });
       },
     );
 
@@ -175,19 +169,21 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       ]);
       if (calls?.length === 0) return skip('the agent has no tool that takes a command');
       if (place === undefined) throw new Error('The command of the first session swapped no files.');
-      const shown: string[] = [];
-      const attacks = { words: [WORD, ...paths], foreign: paths, sequences, rounds: 2, secret };
+      const leakIn = (reply: unknown) => excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
+      let leak: string | undefined;
+      const most = Math.min(sequences, SWAP_SEQUENCES);
+      const attacks = { words: [WORD, ...paths], foreign: paths, sequences: most, rounds: 2 };
       await attackWith(attacker, attacks, async (made) => {
         const reply = await agent
           .call('Read', RuntimeContext.of({ ...user, sessionId: `second-${made}` }))
           .catch(String);
-        shown.push(attacker.seen, textOf(reply));
+        leak ??= leakIn(reply);
         return reply;
       });
       attacker.plan(() => []);
       await storage.write(`${place}/stop`, '');
-      shown.push(textOf(await first.catch(String)), attacker.seen);
-      expect(excerptAround(secret, shown.join('\n'))).toBeUndefined();
+      leak ??= leakIn(await first.catch(String));
+      expect(leak).toBeUndefined();
       expect(await textsOf(storage, files)).toEqual(before);
     });
 

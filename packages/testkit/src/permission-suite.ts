@@ -5,6 +5,7 @@ import { type JsonObject, RuntimeContext, type Tool } from '@x/core';
 import type { ToolDefinition } from '@x/core/messages';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
+  type Attack,
   type AttackedAgent,
   Attacker,
   attackWith,
@@ -12,7 +13,6 @@ import {
   inputFor,
   sequencesOf,
 } from './attacks/attacker.js';
-import type { Attack } from './attacks/direct-calls.js';
 import {
   forbiddenTool,
   type HostileRepository,
@@ -98,7 +98,7 @@ const OTHERS = 'API_KEY sk- general-purpose helper root starter deploy completed
  *       .workspace(directory)
  *       .isolation('shared')
  *       .tools(tool)
- *       .use(workspaceTools(), server, permissions(rules), model.direct)
+ *       .use(workspaceTools(), server, permissions(rules))
  *       .build();
  *   },
  * });
@@ -177,10 +177,10 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
 
     test('random calls do nothing that the rules do not allow', { timeout: 0 }, async () => {
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
-      await attackWith(model, { words, sequences, rounds: 4, secret: SECRET }, async (made) => {
+      await attackWith(model, { words, sequences, rounds: 4 }, async (made) => {
         const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
         const outcome = await agent.call('Go', context).catch(String);
-        expect(harm(), `after ${made} sequences`).toEqual([]);
+        expect(harm(), `in call ${made + 1}`).toEqual([]);
         return outcome;
       });
     });

@@ -157,7 +157,6 @@ for (const [storeName, workspaceName] of places) {
           planMode({ approval: false }),
           workspaceTools(),
           subagents([], { timeoutMs: 20_000 }),
-          model.direct,
         )
         .build();
       opened = agent;
@@ -171,7 +170,6 @@ let endRunning: () => Promise<void>;
 const project = place();
 isolationSuite({
   name: 'the agent of a file, as x run opens it',
-  // Its file names all capabilities: each sequence takes steps of the model.
   sequences: Math.min(1_000, Number(process.env.X_ATTACKS ?? 10)),
   areas: {
     logs: /\.log\.jsonl$/,

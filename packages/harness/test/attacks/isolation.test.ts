@@ -50,7 +50,6 @@ isolationSuite({
         workspaceTools(),
         ...(findSandbox() ? [shell({ sandbox: 'required', timeoutMs: 120_000 })] : []),
         subagents([], { timeoutMs: 20_000 }),
-        model.direct,
       )
       .build();
     return { agent, storage: agent.storage, session: agent.session };

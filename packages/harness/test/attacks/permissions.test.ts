@@ -23,7 +23,7 @@ permissionSuite({
       .isolation('shared')
       .tools(tool)
       .use(workspaceTools(), shell(), agentsFiles(), skills(), todoList(), planMode(), server)
-      .use(subagents([], { timeoutMs: 20_000 }), permissions(rules), model.direct)
+      .use(subagents([], { timeoutMs: 20_000 }), permissions(rules))
       .build();
   },
 });

@@ -1,16 +1,13 @@
-import type {
-  Capability,
-  JsonObject,
-  JsonValue,
-  Model,
-  ModelRequest,
-  ModelResponse,
-  RuntimeContext,
-} from '@x/core';
+import type { JsonObject, JsonValue, Model, ModelRequest, ModelResponse, RuntimeContext } from '@x/core';
 import { isObject } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { randomNumbers } from '../random-numbers.js';
-import { type Attack, DirectCalls, type MakeCall } from './direct-calls.js';
+
+/** One tool call of the attacker. */
+export interface Attack {
+  readonly name: string;
+  readonly input: JsonObject;
+}
 
 /** The agent under attack: a `HarnessAgent`, or any object with these two methods. */
 export interface AttackedAgent {
@@ -26,8 +23,6 @@ type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[] | Promise<re
 export class Attacker implements Model {
   readonly id = 'attacker';
   readonly contextWindow = 1_000_000;
-  /** A capability for the agent. With it, 199 of 200 sequences of calls run without a step of the model, which is much faster. */
-  readonly direct: Capability = new DirectCalls();
   /** The text of an answer without calls. */
   answer = 'Done.';
   #plan: Plan = () => [];
@@ -41,11 +36,6 @@ export class Attacker implements Model {
     this.#plan = plan;
     this.#seen = [];
     this.#known = new Set();
-  }
-
-  /** Adds the result of a direct call to `seen`. */
-  saw(text: string): void {
-    this.#seen.push(text);
   }
 
   /** Everything that requests have shown the model since the last plan, as text. */
@@ -70,23 +60,18 @@ export class Attacker implements Model {
   }
 }
 
-/** Maximum number of answers with tool calls in one call of the agent. Agents allow more. */
-const ROUNDS_PER_CALL = 40;
-const CALLS_PER_ROUND = 4;
-/** Number of direct sequences before each sequence of the model, and how many of them run concurrently. */
-const DIRECT = 199;
-const AT_A_TIME = 4;
+/** Answers with tool calls in one call of the agent. Agents allow more. */
+const ANSWERS_PER_CALL = 10;
+const CALLS_PER_ANSWER = 4;
 
 interface Attacks {
   /** Texts for the inputs of random calls. The first is a word that every secret contains, but not a whole secret. */
   readonly words: readonly string[];
-  /** Paths and ids of another user. With direct calls, every tool that reads is called with each of them before the random calls. */
+  /** Paths and ids of another user. Before the random calls, every tool that reads is called with each of them. */
   readonly foreign?: readonly string[];
   readonly sequences: number;
   /** Answers with tool calls in a sequence. */
   readonly rounds: number;
-  /** The text that no tool may return. */
-  readonly secret: string;
   /**
    * One in this many calls may write, and fewer with every sequence, because searching earlier attackers' files would take too long.
    * Default: every call may write.
@@ -95,10 +80,10 @@ interface Attacks {
 }
 
 /**
- * Makes sequences of random tool calls. The same seed gives the same calls. One call of the agent makes many sequences in a row, so that
- * each sequence can use what earlier ones left in the conversation.
+ * Makes sequences of random tool calls. The same seed gives the same calls. One call of the agent makes several sequences in a row, so
+ * that each sequence can use what earlier ones left in the conversation.
  *
- * @param call Calls the agent once, checks what the attacker has seen, and returns the outcome. `made` is the number of earlier sequences.
+ * @param call Calls the agent once, checks what the attacker has seen, and returns the outcome. `made` is the number of earlier calls.
  * @throws {Error} if a call of the agent makes no tool call at all.
  */
 export async function attackWith(
@@ -106,55 +91,35 @@ export async function attackWith(
   attacks: Attacks,
   call: (made: number) => Promise<unknown>,
 ): Promise<void> {
-  const { sequences, rounds } = attacks;
-  const direct = attacker.direct as DirectCalls;
-  for (let made = 0; made < sequences; ) {
-    // The model makes the first sequences itself, so that even few sequences test the whole loop.
-    const tried = direct.isInstalled && made > 0 ? Math.min(sequences - made - 1, DIRECT) : 0;
-    const first = made + tried;
-    const possible = direct.isInstalled ? 2 : Math.floor(ROUNDS_PER_CALL / rounds);
-    const most = tried > 0 ? 1 : Math.min(sequences - first, possible);
-    let next = made;
-    direct.attempt(async (make, tools) => {
-      const attempt = attempts(attacker, attacks, make);
-      if (made === 0) {
-        for (const name of attacks.foreign ?? [])
-          await attempt(callsFor(name, attacks.words[0] ?? '', tools));
-      }
-      const work = async () => {
-        while (next < first) {
-          const seed = next++;
-          const below = randomNumbers(seed);
-          for (let round = 0; round < rounds; round++) await attempt(choose(attacks, tools, below, seed));
-        }
-      };
-      await Promise.all(Array.from({ length: AT_A_TIME }, work));
-    });
-    let round = 0;
-    let below = randomNumbers(first);
+  const answers = answersOf(attacks);
+  let next = answers.next();
+  for (let made = 0; !next.done; made++) {
+    let left = ANSWERS_PER_CALL;
     attacker.plan((tools) => {
-      if (round >= most * rounds || tools.length === 0) return [];
-      if (round % rounds === 0) below = randomNumbers(first + round / rounds);
-      round++;
-      return choose(attacks, tools, below, first);
+      if (left === 0 || tools.length === 0 || next.done) return [];
+      left--;
+      const calls = next.value(tools);
+      next = answers.next();
+      return calls;
     });
     const outcome = await call(made);
-    // On a busy machine an agent may lose its turn after the direct calls.
-    if (round === 0 && next === made)
+    if (left === ANSWERS_PER_CALL)
       throw new Error(
-        `The agent asked its model for no tool calls after sequence ${made}. Its outcome: ${outcome}`,
+        `The agent asked its model for no tool calls in call ${made + 1}. Its outcome: ${outcome}`,
       );
-    // A sequence that the agent ended early counts, too.
-    made = round === 0 ? next : first + Math.max(1, Math.floor(round / rounds));
   }
 }
 
-/** Returns a function that makes calls concurrently, and adds results that contain the secret to `seen`. */
-function attempts(attacker: Attacker, { secret }: Attacks, make: MakeCall) {
-  return async (attacks: readonly Attack[]): Promise<void> => {
-    for (const answer of await Promise.all(attacks.map(make)))
-      if (answer.includes(secret)) attacker.saw(answer);
-  };
+/** Yields the answers of all sequences, each as a function that chooses its calls. */
+function* answersOf(
+  attacks: Attacks,
+): Generator<(tools: readonly ToolDefinition[]) => readonly Attack[], void> {
+  const { words, foreign = [], sequences, rounds } = attacks;
+  for (const name of foreign) yield (tools) => callsFor(name, words[0] ?? '', tools);
+  for (let seed = 0; seed < sequences; seed++) {
+    const below = randomNumbers(seed);
+    for (let round = 0; round < rounds; round++) yield (tools) => choose(attacks, tools, below, seed);
+  }
 }
 
 /** Chooses the random calls of one answer. */
@@ -167,7 +132,7 @@ function choose(
   const every = writes === undefined ? 1 : writes + Math.floor(seed / 8);
   const text = () => words[below(words.length)] ?? '';
   const readers = tools.filter(isReader);
-  return Array.from({ length: CALLS_PER_ROUND }, () => {
+  return Array.from({ length: CALLS_PER_ANSWER }, () => {
     const list = readers.length > 0 && below(every) > 0 ? readers : tools;
     const { name, inputSchema } = list[below(list.length)] as ToolDefinition;
     return { name, input: inputFor(inputSchema, { below, text }) };

@@ -63,8 +63,9 @@ export function hostileRepository(directory: string): HostileRepository {
   return {
     directory,
     damage() {
-      const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-      const started = paths.filter((path) => path.endsWith(MARKER));
+      // With file types, links are not followed. What a program made above the repository counts, too.
+      const found = readdirSync(dirname(directory), { recursive: true, withFileTypes: true });
+      const started = found.flatMap(({ name }) => (name.endsWith(MARKER) ? [name] : []));
       const isSecretSame = readFileSync(join(directory, '.env'), 'utf8') === FILES['.env'];
       const areDocsSame = docs().join() === before && statSync(join(directory, 'docs')).isDirectory();
       return [

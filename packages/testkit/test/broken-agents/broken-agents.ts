@@ -8,13 +8,7 @@ import type { IsolationSuiteOptions, PermissionSuiteParts } from '../../src/suit
 import type { Holes } from './small-agent.js';
 
 /** An agent for each hole, and the attackers who come through it. */
-export const brokenAgents: readonly (readonly [
-  name: string,
-  holes: Holes,
-  through: readonly string[],
-  /** Holes of calls that take no step of the model. */
-  direct?: Holes,
-])[] = [
+export const brokenAgents: readonly (readonly [name: string, holes: Holes, through: readonly string[]])[] = [
   ['Sound', {}, []],
   ['SessionsOfAll', { sessionsOfAll: true }, ['another user', 'a call without a user']],
   [
@@ -24,14 +18,6 @@ export const brokenAgents: readonly (readonly [
   ],
   ['Tenantless', { tenantless: true }, ['a user of the same name in another tenant']],
   ['OpensStorage', { opensStorage: true }, ['another user', 'a call without a user']],
-  ['SoundDirectly', {}, [], {}],
-  ['OpensStorageDirectly', {}, ['another user', 'a call without a user'], { opensStorage: true }],
-  [
-    'SearchesAllDirectly',
-    {},
-    ['another user', 'a user of the same name in another tenant'],
-    { searchesAll: true },
-  ],
 ];
 
 /** An agent with leases for each other promise of the suite, and the test that fails because of it. `Whole` breaks none. */

@@ -6,14 +6,14 @@ import { isolationSuite, permissionSuite } from '../../src/suites.js';
 import { brokenAgents, brokenPromises, looseAgents } from './broken-agents.js';
 import { filesInMemory, smallAgent } from './small-agent.js';
 
-for (const [name, holes, , direct] of brokenAgents) {
+for (const [name, holes] of brokenAgents) {
   isolationSuite({
     name,
     areas: { logs: /log-/, files: /big\.txt$/ },
-    sequences: direct === undefined ? 100 : 200,
+    sequences: 100,
     async open(model) {
       const storage = filesInMemory();
-      return { agent: smallAgent(model, storage, holes, direct), storage };
+      return { agent: smallAgent(model, storage, holes), storage };
     },
   });
 }
@@ -28,7 +28,7 @@ for (const [name, , holes, { area = /log-/, leftAfterErasing = async () => [] } 
       const directory = mkdtempSync(join(tmpdir(), 'x-broken-agent-'));
       const session = new JsonSession({ directory: join(directory, 'sessions') });
       const storage = new LocalWorkspace(join(directory, 'files'));
-      const agent = smallAgent(model, storage, holes, undefined, session);
+      const agent = smallAgent(model, storage, holes, session);
       return { agent, storage, session };
     },
   });

@@ -21,7 +21,6 @@ import {
 import { isObject, takeTurn } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { pathSegments } from '@x/core/store';
-import type { Attacker } from '../../src/suites.js';
 
 /** What is wrong with an agent; without any it is sound. */
 export interface Holes {
@@ -91,23 +90,13 @@ export function filesInMemory(): Workspace {
 }
 
 /** The smallest agent that keeps sessions and files: the suite has to tell its holes from what is sound. */
-export function smallAgent(
-  model: Model & Partial<Pick<Attacker, 'direct'>>,
-  storage: Workspace,
-  holes: Holes = {},
-  direct?: Holes,
-  store?: SessionStore,
-) {
+export function smallAgent(model: Model, storage: Workspace, holes: Holes = {}, store?: SessionStore) {
   const sessions = new Map<string, Message[]>();
   const tools = holes.followsSwaps ? [...TOOLS, EXECUTE] : TOOLS;
-  const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
-    `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
+  const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext) =>
+    `${holes.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
 
-  async function run(
-    { name, input }: Pick<ToolUseBlock, 'name' | 'input'>,
-    owner: string,
-    of = holes,
-  ): Promise<string> {
+  async function run({ name, input }: ToolUseBlock, owner: string): Promise<string> {
     const values = (isObject(input) ? input : {}) as Record<string, string>;
     const { path = '', content = '', word = '', command = '' } = values;
     const folder = join((storage as { readonly root?: string }).root ?? '', owner);
@@ -118,35 +107,20 @@ export function smallAgent(
     }
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
-      const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
+      const opened = holes.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
       // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
       if (opened.split('/').includes('..')) throw new Error('No.');
-      if (of.followsSwaps && path.startsWith('swaps/l/')) return readSwapped(folder, path);
+      if (holes.followsSwaps && path.startsWith('swaps/l/')) return readSwapped(folder, path);
       return readText(storage, opened);
     }
     if (name !== 'search') return 'Done.';
     const found: string[] = [];
     for await (const entry of storage.list('', { recursive: true })) {
-      if (entry.type !== 'file' || !(of.searchesAll || entry.path.startsWith(owner))) continue;
+      if (entry.type !== 'file' || !(holes.searchesAll || entry.path.startsWith(owner))) continue;
       const whole = await readText(storage, entry.path);
       if (word !== '' && whole.includes(word)) found.push(whole);
     }
     return found.map((each) => each.slice(0, 200)).join('\n');
-  }
-
-  /** Lets calls be made as an agent with capabilities does, with holes of their own. */
-  async function offer(owner: string) {
-    const tools = TOOLS.map((definition) => ({
-      definition,
-      run: async (input: ToolUseBlock['input']) => [
-        await run({ name: definition.name, input }, owner, direct),
-      ],
-    }));
-    const name = 'small';
-    model.direct?.install?.({ name, tools, capabilities: [] } as never);
-    const { signal } = new AbortController();
-    const scope = { agentId: name, tools: TOOLS, signal } as never;
-    await model.direct?.aroundReason?.(scope, async () => ({}) as never);
   }
 
   return {
@@ -157,7 +131,6 @@ export function smallAgent(
       const messages = (holes.forgets ? undefined : sessions.get(key)) ?? [];
       sessions.set(key, messages);
       messages.push(userMessage(input));
-      if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
         const { content } = await model.generate({ messages, tools });
         messages.push(assistantMessage([...content]));
