@@ -77,7 +77,7 @@ export const completeSchema = z.strictObject({
   ...groupedShape,
   ...codeShape.grouped,
   ...codeShape.common,
-  summary: z.prefault(z.omit(summarizeOptionsSchema, { keep: true, saving: true, redact: true }), {}),
+  summary: z.prefault(z.omit(summarizeOptionsSchema, { keep: true, saving: true }), {}),
   preset: z.optional(z.enum(['agentscope', 'everruns', 'aura'])),
 });
 

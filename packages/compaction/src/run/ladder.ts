@@ -12,8 +12,8 @@ import { truncateArgs } from '../stages/truncate-args.js';
 import type { SummarizeOptions } from '../summary/options.js';
 
 /** The groups of a configuration that stages share. */
-interface StageSettings extends Pick<SummarizeOptions, 'keep' | 'saving' | 'redact'> {
-  readonly summary: Omit<SummarizeOptions, 'keep' | 'saving' | 'redact'>;
+interface StageSettings extends Pick<SummarizeOptions, 'keep' | 'saving'> {
+  readonly summary: Omit<SummarizeOptions, 'keep' | 'saving'>;
 }
 
 /** The built-in stages, by the name that the configuration and the steps of an outcome use. */
@@ -23,8 +23,8 @@ const STAGES = {
   trim_synthetic: () => trimSynthetic(),
   preview_args: () => previewArgs(),
   mask_outputs: () => maskOutputs({ onlyForTokens: true }),
-  native: ({ summary, keep, saving, redact }) => nativeCompaction({ ...summary, keep, saving, redact }),
-  summarize: ({ summary, keep, saving, redact }) => summarize({ ...summary, keep, saving, redact }),
+  native: ({ summary, keep, saving }) => nativeCompaction({ ...summary, keep, saving }),
+  summarize: ({ summary, keep, saving }) => summarize({ ...summary, keep, saving }),
   drop_oldest: () => dropOldest(),
 } satisfies Readonly<Record<string, (settings: StageSettings) => Stage>>;
 
@@ -38,6 +38,7 @@ const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize
 /** The settings of a ladder: its stages, and the groups that these share. */
 interface LadderSettings extends StageSettings {
   readonly stages?: readonly (StageName | Stage)[] | undefined;
+  readonly redact: Parameters<typeof redactorFor>[0];
 }
 
 /** Makes the ladder of a configuration, in the order in which they run. */

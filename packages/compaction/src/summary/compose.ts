@@ -1,7 +1,7 @@
 import { type Message, textOf } from '@x/core';
 import { atOnce, type Redact, type Work } from '@x/core/internal';
 import { once } from '../conversation/once.js';
-import { redactMessage, redactorFor } from '../conversation/redaction.js';
+import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
 import { mapStrings } from '../conversation/text.js';
@@ -73,7 +73,7 @@ export class Composer {
   readonly numbers: ReadonlyMap<Message, number>;
 
   constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: StageContext) {
-    this.redact = redactorFor(settings.redact) ?? ((text: string) => text);
+    this.redact = context.redact ?? ((text) => text);
     const redacted = (text: string | undefined) => text && this.redact(text);
     this.view = view;
     this.budget = budget;
@@ -178,8 +178,7 @@ export class Composer {
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.budget.mostTokens - others - told) - FRAME;
     // Redact secrets before cutting any text: half a secret would not be recognized.
-    const offered = (message: Message) =>
-      excerptsOf(message, this.settings.redact === false ? undefined : this.redact);
+    const offered = (message: Message) => excerptsOf(message, this.context.redact);
     if (room > 0) {
       for (const message of this.view.messages) {
         offered(this.context.original(message));

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { countSchema, namesSchema, positiveSchema, shareSchema, wordsSchema } from '../config/values.js';
-import { redactSchema } from '../conversation/redaction.js';
 import { savingSchema } from '../stages/alter-messages.js';
 
 /** Default share of the trigger point that stays verbatim. */
@@ -77,8 +76,6 @@ export const summarizeOptionsSchema = z.strictObject({
   retryTooLong: z._default(z.boolean(), false),
   keep: z.prefault(keepSchema, {}),
   saving: z.prefault(savingSchema, {}),
-  /** Replace secrets by `[redacted:kind]`: common ones (`true`), your own as well (`patterns`), or none (`false`). */
-  redact: z._default(redactSchema, true),
 });
 
 export type SummarizeOptions = z.output<typeof summarizeOptionsSchema>;
