@@ -7,12 +7,11 @@ import {
   estimateCounter,
   type Message,
   type Model,
-  type Pin,
-  type PinRequest,
   type ReasonScope,
 } from '@x/core';
 import { countWork, inPieces, othersTurn, type UserScope } from '@x/core/internal';
 import { messageBytes } from '@x/core/messages';
+import { once } from '../conversation/once.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
@@ -25,8 +24,7 @@ import type { Stage } from '../stage.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
-import { addPin } from './keep-pins.js';
-import { nativeIsMissing, nativeIsUnused } from './native-notice.js';
+import { nativeIsMissing } from './native-notice.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { RETRY_GROWTH, SessionMemories, type SessionMemory, SessionTracker } from './session-memory.js';
 import { calibrationOf, changeNotes, heldUntil, isWriting, pinsIn } from './stored-state.js';
@@ -60,16 +58,17 @@ interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
 export class CompactionRunner {
   readonly windows: WindowKnowledge;
   readonly #config: ResolvedCapabilityConfig;
-  readonly #stages: readonly Stage[];
+  readonly stages: readonly Stage[];
   readonly #observe: ((message: Message) => void) | undefined;
-  readonly #trackers = new WeakMap<AgentState, SessionTracker>();
   readonly #memories = new SessionMemories();
+  /** Returns what is remembered of a state between its steps. */
+  readonly tracker = once((_: AgentState) => new SessionTracker(this.#config.counter ?? estimateCounter));
   readonly #warnOnce = warnOnce();
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
-    this.#stages = stagesOf(config);
+    this.stages = stagesOf(config);
     this.windows = new WindowKnowledge(config, this.#warnOnce);
   }
 
@@ -135,7 +134,7 @@ export class CompactionRunner {
     if (isNear) memory.readAhead(context, this.#observe);
     if (isDue(this.#config, window, tokens / AHEAD, context.length / AHEAD))
       await this.#prepare(scope, memory);
-    if (!this.#stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
+    if (!this.stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
     // First reduce without changing the state, so that a reduction without effect is not announced.
     const before = [...context];
     const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
@@ -163,11 +162,6 @@ export class CompactionRunner {
     scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
   }
 
-  /** {@link addPin}, in the window of the agent's model. */
-  pin(scope: ReasonScope, what: PinRequest): Promise<Pin> {
-    return addPin(scope, what, this.meter(scope), this.windows.of(scope).tokens);
-  }
-
   /** Reduces after an overflow. Returns whether the conversation is smaller now, so that the call is worth a retry. */
   async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
     const isMeasured = this.windows.learnFromOverflow(scope, this.measure(scope), error);
@@ -193,13 +187,14 @@ export class CompactionRunner {
 
     tracker.busy = true;
     this.warnOfNative(scope.model, scope.emit);
+    const { preset, stages } = this.#config;
     if (reason === 'manual' && options.instructions && !this.#summarizer(scope.model)) {
       scope.emit({ type: 'warning', source: 'compaction', message: INSTRUCTIONS_UNREAD });
     }
     scope.emit({
       type: 'context.compacting',
       reason,
-      strategy: this.#strategy(),
+      strategy: preset ?? (stages ? this.stages.map(({ name }) => name).join('+') : 'auto'),
       messagesBefore: before.length,
       tokensBefore: tokens,
     });
@@ -339,7 +334,7 @@ export class CompactionRunner {
         modelMs: limits?.modelMs,
       },
       config: this.#config,
-      stages: this.#stages,
+      stages: this.stages,
       meter: this.meter(scope),
       messages,
       options: {
@@ -371,35 +366,14 @@ export class CompactionRunner {
     return model === null ? undefined : (model ?? agentModel);
   }
 
-  /** Names the stages for events: the preset, else the stages of the configuration. */
-  #strategy(): string {
-    const { preset, stages } = this.#config;
-    return preset ?? (stages ? this.#stages.map(({ name }) => name).join('+') : 'auto');
-  }
-
   /** Warns once for each model if the configuration asks for a native compaction that the model does not offer. */
   warnOfNative(model: Model, emit: Emit): void {
-    const problem = nativeIsMissing(this.#config, this.#stages, model);
+    const problem = nativeIsMissing(this.#config, this.stages, model);
     if (problem !== undefined) this.#warnOnce(emit, `native ${model.id}`, problem);
-  }
-
-  /** {@link nativeIsUnused} */
-  unusedNative(model: Model): string | undefined {
-    return nativeIsUnused(this.#config, this.#stages, model);
   }
 
   /** Forgets the sessions of a user, or all, and aborts their model calls. */
   forget(user?: UserScope): void {
     this.#memories.clear(user);
-  }
-
-  /** Returns what is remembered of a state between its steps. */
-  tracker(state: AgentState): SessionTracker {
-    let tracker = this.#trackers.get(state);
-    if (tracker === undefined) {
-      tracker = new SessionTracker(this.#config.counter ?? estimateCounter);
-      this.#trackers.set(state, tracker);
-    }
-    return tracker;
   }
 }

@@ -8,7 +8,7 @@ import {
   type ModelResponse,
   type ReasonScope,
 } from '@x/core';
-import { parseWith, warn } from '@x/core/internal';
+import { parseWith, type UserScope, warn } from '@x/core/internal';
 import * as z from 'zod';
 import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
@@ -17,7 +17,8 @@ import { SessionRecall } from '../recall/session-recall.js';
 import { receiptFor } from '../receipt.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
-import { removePin } from './keep-pins.js';
+import { addPin, removePin } from './keep-pins.js';
+import { nativeIsUnused } from './native-notice.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import type { SessionTracker } from './session-memory.js';
 
@@ -48,6 +49,12 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     ...(recall ? [recall.tool] : []),
     ...(settings.compactTool ? [compactTool((state) => runner.tracker(state))] : []),
   ];
+
+  /** Forgets the sessions of a user, or all. */
+  async function forget(user?: UserScope): Promise<void> {
+    runner.forget(user);
+    recall?.forget();
+  }
 
   /** Calls the model, and corrects our count by the usage that it reports. */
   async function measured(
@@ -86,7 +93,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
       const above = triggerAbove(config, settings.contextWindow ?? model.contextWindow);
-      for (const problem of [runner.unusedNative(model), above]) {
+      for (const problem of [nativeIsUnused(settings, runner.stages, model), above]) {
         if (problem !== undefined) warn(`compaction: ${problem}`);
       }
     },
@@ -112,16 +119,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     compact: (scope, options) => runner.run(scope, 'manual', options),
     undo: (scope) => runner.undo(scope),
     explain: (session) => receiptFor(session, redactorFor(settings.redact)),
-    pin: (scope, what) => runner.pin(scope, what),
+    pin: (scope, what) => addPin(scope, what, runner.meter(scope), runner.windows.of(scope).tokens),
     unpin: async (scope, id) => removePin(scope, id),
-    async erase(user) {
-      runner.forget(user);
-      recall?.forget();
-    },
-    async close() {
-      runner.forget();
-      recall?.forget();
-    },
+    erase: forget,
+    close: () => forget(),
   };
 }
 

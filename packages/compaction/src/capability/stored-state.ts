@@ -1,6 +1,5 @@
 import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
 import { isObject } from '@x/core/internal';
-import * as z from 'zod/mini';
 
 /** The key under which this package keeps its notes in a state's extensions. */
 const EXTENSION = 'compaction';
@@ -112,12 +111,8 @@ export function isWriting(state: AgentState): boolean {
   return notesIn(state).writing !== undefined;
 }
 
-const pinSchema = z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) });
-
 /** The pins of a session, the newest first. */
 export function pinsIn(state: AgentState): readonly Pin[] {
   const { pins } = notesIn(state);
-  return Array.isArray(pins)
-    ? (pins as unknown as Pin[]).filter((pin) => pinSchema.safeParse(pin).success)
-    : [];
+  return Array.isArray(pins) ? (pins as unknown as Pin[]) : [];
 }

@@ -101,12 +101,12 @@ describe('the board of an agent', () => {
     await step();
   });
 
-  it('survives an odd pin in the stored state, and a checkpoint that fails meanwhile', async () => {
+  it('keeps fields of a stored pin that it does not know, and survives a checkpoint that fails meanwhile', async () => {
     const { scope, board, pin, compact } = pinned();
     await pin('Use pnpm.');
     const stored = scope.state.toJSON();
     const { compaction: notes } = stored.extensions as { compaction: { pins: unknown[] } };
-    notes.pins.push({ id: 7 }, { id: 'mine', text: 'Port 80.', color: 'red' });
+    notes.pins.push({ id: 'mine', text: 'Port 80.', color: 'red' });
     const again = pinned([], { state: AgentState.fromJSON(stored), log: scope.log });
     await again.pin('No mocks.');
     expect(again.board()).toEqual(['No mocks.', 'Use pnpm.', 'Port 80.']);
