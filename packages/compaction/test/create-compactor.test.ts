@@ -103,9 +103,7 @@ describe('createCompactor', () => {
 
   it('says of options what was probably meant', () => {
     const refused = (options: object) => expect(() => createCompactor(options));
-    refused({ trigger: 0.5 }).toThrow(
-      'trigger: must not be a bare number: write { share: 0.5 } for a share of the window',
-    );
+    refused({ trigger: 0.5 }).toThrow('trigger: must be an object: { share: 0.5 } for a share of the window');
     refused({ trigger: { shar: 0.5 } }).toThrow('trigger.shar: unknown key; did you mean share?');
     refused({ stages: ['sumarize'] }).toThrow('did you mean summarize?');
     refused({ model: { id: 'm', stream: () => {} } }).toThrow(

@@ -4,15 +4,9 @@ import * as z from 'zod/mini';
 export const countSchema = z.int().check(z.minimum(0));
 
 /** A share of a whole, from 0 to 1. */
-export const shareSchema = z.number().check(
-  z.minimum(0),
-  z.maximum(1, {
-    error: ({ input }) => {
-      const hint = typeof input === 'number' && input <= 100 ? `: write ${input / 100} for ${input} %` : '';
-      return `must be a share between 0 and 1${hint}`;
-    },
-  }),
-);
+export const shareSchema = z
+  .number()
+  .check(z.minimum(0), z.maximum(1, 'must be a share between 0 and 1: write 0.85 for 85 %'));
 
 /** A text without the white space around it, which must not be empty. */
 export const wordsSchema = z.string().check(z.trim(), z.minLength(1));

@@ -27,9 +27,9 @@ export const triggerSchema = z.pipe(
       bytes: z._default(countSchema, HEAVY_BYTES),
     },
     {
-      error: ({ code, input }) =>
-        code === 'invalid_type' && typeof input === 'number'
-          ? `must not be a bare number: write { share: ${input < 1 ? input : TRIGGER_SHARE} } for a share of the window, else { tokens } or { messages }`
+      error: ({ code }) =>
+        code === 'invalid_type'
+          ? 'must be an object: { share: 0.5 } for a share of the window, { tokens } or { messages }'
           : undefined,
     },
   ),

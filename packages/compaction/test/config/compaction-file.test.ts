@@ -24,7 +24,7 @@ describe('parseCompactionConfig', () => {
       { threshold: 80, strategy: 'auto', chunks: 2 },
       'has keys of 2 presets: strategy of everruns, threshold, chunks of aura. Keep those of one.',
     ],
-    [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 30 for 30 %'],
+    [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 80 for 80 %'],
     [{ threshold: 0.8 }, 'threshold: is in percent: write 80 for 80 %'],
     [{ '// my threshold "threshold"': 80 }, 'holds a comment that begins with //: write # in its place'],
   ])('refuses %j in the words of the file', (written, message) => {

@@ -7,12 +7,7 @@ import { countSchema, wordsSchema } from '../values.js';
 const percentSchema = z.number().check(
   z.minimum(0),
   z.maximum(100),
-  z.refine((value) => value === 0 || value >= 1, {
-    error: ({ input }) => {
-      const percent = Math.round(Number(input) * 10_000) / 100;
-      return `is in percent: write ${percent} for ${percent} %`;
-    },
-  }),
+  z.refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %'),
 );
 
 /** Percent of the window at which repeated injected messages are removed. */
