@@ -45,12 +45,13 @@ export function resolveCompactionConfig({
   onWarning,
 }: CompactionConfigSources): ParsedCompactionConfig {
   const subjects = ['compaction configuration', fileName, 'defaults of the compaction configuration'];
-  const features = field(frontMatter, 'features', 'front matter');
-  const layers = [field(features, 'compaction', 'features'), file, defaults].map((layer, index) =>
+  const { features } = asLayer(frontMatter, 'front matter');
+  const { compaction } = asLayer(features, 'features');
+  const layers = [compaction, file, defaults].map((layer, index) =>
     asLayer(configOf(layer, subjects[index]), subjects[index] as string),
   );
-  const preset = layers.find((layer) => Object.hasOwn(layer, 'preset'))?.preset;
   const firstNamed = layers.findIndex((layer) => Object.hasOwn(layer, 'preset'));
+  const preset = layers[firstNamed]?.preset;
   const heard = layers.map((layer, index) => {
     const isOther = firstNamed !== -1 && index > firstNamed && layer.preset !== preset;
     // Check each layer by itself, so that its mistakes are not attributed to another file.
@@ -74,10 +75,8 @@ function placed(error: unknown, own: Layer, file: Layer, fileName: string): unkn
   if (!InvalidInputError.isInstance(error)) return error;
   const issues = error.issues.map(({ path, message }) => {
     const [key = ''] = path.split(/[.[]/, 1);
-    const isFar = key !== '' && !Object.hasOwn(own, key) && Object.hasOwn(file, key);
-    return isFar
-      ? { path: '', message: `together with ${fileName}, where ${path}: ${message}` }
-      : { path, message };
+    if (Object.hasOwn(own, key) || !Object.hasOwn(file, key)) return { path, message };
+    return { path: '', message: `together with ${fileName}, where ${path}: ${message}` };
   });
   return new InvalidInputError(error.subject, issues, { cause: error });
 }
@@ -85,13 +84,11 @@ function placed(error: unknown, own: Layer, file: Layer, fileName: string): unkn
 /** Merges two layers: the keys of `near`, and those of `far` that `near` does not set. */
 function merged(far: Layer, near: Layer): Layer {
   const kept = without(far, near, ALTERNATIVES);
-  return Object.fromEntries(
-    [...new Set([...Object.keys(kept), ...Object.keys(near)])].map((key) => {
-      const [ours, theirs] = [near[key], kept[key]];
-      if (!isLayer(ours) || !isLayer(theirs)) return [key, Object.hasOwn(near, key) ? ours : theirs];
-      return [key, { ...without(theirs, ours, [SIZES]), ...ours }];
-    }),
-  );
+  const groups = Object.entries(near).map(([key, ours]) => {
+    const theirs = Object.hasOwn(kept, key) ? kept[key] : undefined;
+    return [key, isLayer(ours) && isLayer(theirs) ? { ...without(theirs, ours, [SIZES]), ...ours } : ours];
+  });
+  return { ...kept, ...Object.fromEntries(groups) };
 }
 
 /** Returns the keys of `far` that `near` does not replace. */
@@ -100,10 +97,6 @@ function without(far: Layer, near: Layer, alternatives: readonly (readonly strin
     alternatives.filter((keys) => keys.some((key) => Object.hasOwn(near, key))).flat(),
   );
   return Object.fromEntries(Object.entries(far).filter(([key]) => !silenced.has(key)));
-}
-
-function field(value: unknown, key: string, subject: string): unknown {
-  return asLayer(value, subject)[key];
 }
 
 function asLayer(value: unknown, subject: string): Layer {
