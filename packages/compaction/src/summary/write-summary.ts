@@ -1,4 +1,4 @@
-import { addUsage, type Message, type Model, TimeLimitError } from '@x/core';
+import { type Message, type Model, TimeLimitError } from '@x/core';
 import { atOnce, inPieces } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
@@ -28,15 +28,8 @@ interface Attempt {
 /** The usage of model calls, already reported when they ended. */
 type Spent = Pick<Reduction, 'usage' | 'modelCalls' | 'isReported'>;
 
-/** @param late A narrative that finished too late for the compaction that ordered it. */
-function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
-  if (!usage) return {};
-  if (!late?.usage) return { usage, modelCalls, isReported: true };
-  return {
-    usage: addUsage(usage, late.usage),
-    modelCalls: modelCalls + late.modelCalls,
-    isReported: true,
-  };
+function spentOn({ usage, modelCalls }: Writing): Spent {
+  return usage ? { usage, modelCalls, isReported: true } : {};
 }
 
 /**
@@ -107,7 +100,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
     return { meanwhile: isOfUse ? meanwhile : undefined, note: `${late}: the narrative follows` };
   }
   work.desk.clear(writing);
-  const spent = spentOn(writing, found?.isLate ? found.writing : undefined);
+  const spent = spentOn(writing);
   if (!narrative) return { problem: result?.ok === false ? result.problem : undefined, spent };
   for (const tokens of [maxRecord, 0]) {
     const composed = await inPieces(composer.compose(part, narrative, tokens), context.signal);
