@@ -244,13 +244,11 @@ function tooLargeFrame(fixed: number, { contextWindow }: ReductionTarget): strin
   );
 }
 
-function irreducible(view: View, budget: ReductionTarget): string {
-  const conversation = Math.round(view.tokens - view.fixedTokens);
-  const advice = 'shorten what is new, put it into files (tool_result_eviction does), or use a larger window';
+function irreducible({ tokens, fixedTokens }: View, { contextWindow }: ReductionTarget): string {
   return (
-    `still ${Math.round(view.tokens)} of ${budget.contextWindow} tokens after every stage: ` +
-    `${Math.round(view.fixedTokens)} of system prompt, tools and reminders, ${conversation} of messages that must stay: ` +
-    advice
+    `still ${Math.round(tokens)} of ${contextWindow} tokens after every stage: ${Math.round(fixedTokens)} of system prompt, tools and ` +
+    `reminders, ${Math.round(tokens - fixedTokens)} of messages that must stay: shorten what is new, put it into files ` +
+    '(tool_result_eviction does), or use a larger window'
   );
 }
 

@@ -117,18 +117,16 @@ function shortest(message: Message, meter: Meter): Cut {
 function cut(original: Message, most: number, meter: Meter): Cut {
   const share = most / meter.message(original);
   const isTerse = most === SHORTEST_REQUEST;
-  const message = shortened(original, share, isTerse);
-  const tokens = meter.message(message);
-  if (tokens >= most * CLOSE) return { message, tokens };
+  const cutTo = (part: number) => {
+    const message = shortened(original, part, isTerse);
+    return { message, tokens: meter.message(message) };
+  };
+  const first = cutTo(share);
+  if (first.tokens >= most * CLOSE) return first;
   // The remaining text may have fewer tokens per character than the removed text.
-  const longer = shortened(original, (share * most) / tokens, isTerse);
-  const made = [
-    { message, tokens },
-    { message: longer, tokens: meter.message(longer) },
-  ];
-  if (!isTerse) made.push(shortest(original, meter));
-  const fitting = made.filter((one) => one.tokens <= most).toSorted((a, b) => b.tokens - a.tokens);
-  return fitting[0] ?? { message, tokens };
+  const made = [first, cutTo((share * most) / first.tokens), ...(isTerse ? [] : [shortest(original, meter)])];
+  const fitting = made.filter(({ tokens }) => tokens <= most);
+  return fitting.toSorted((one, other) => other.tokens - one.tokens)[0] ?? first;
 }
 
 /** Shortens requests ahead of time, in pieces of work, if they exceed the room. */
