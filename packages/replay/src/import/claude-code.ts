@@ -15,12 +15,13 @@ const usageSchema = z.looseObject({
 
 /**
  * Puts a message around what stands in a row without one: the result of a call, and an attachment. Attachments are words that the user
- * typed while the agent worked, and texts of the program: files, reminders, output of hooks.
+ * typed while the agent worked, and texts of the program: files, reminders, output of hooks, which a stream has in rows of their own.
  */
 function withMessage(row: unknown): unknown {
   if (!isObject(row)) return row;
   if (row.type === 'tool_result' && 'tool_use_id' in row) return { ...row, message: { content: [row] } };
-  const { attachment } = row;
+  const isHook = row.subtype === 'hook_response';
+  const attachment = isHook ? { type: row.subtype, text: row.output } : row.attachment;
   if (!isObject(attachment)) return row;
   const { type, prompt, origin, commandMode = 'prompt', filename = '' } = attachment;
   const { content, text, snippet, skills } = attachment;

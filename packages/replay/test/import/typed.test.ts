@@ -103,6 +103,7 @@ it('reads what Claude Code attached as written by a program, and counts attachme
     attached({ type: 'todo_reminder', content: [{ content: 'Fix a', status: 'pending' }], itemCount: 1 }),
     attached({ type: 'hook_additional_context', hookName: 'Stop', content: ['one', 'two'] }),
     attached({ type: 'total_tokens_reminder', text: '9000 left' }),
+    { type: 'system', subtype: 'hook_response', uuid: 'h', session_id: 's', output: 'Be kind.' },
     attached({ type: 'todo_reminder', content: [], itemCount: 0 }),
     attached({ type: 'auto_mode' }),
     attached({ type: 'file', filename: 'a.png', content: { type: 'image', file: { base64: 'iVBO' } } }),
@@ -116,6 +117,7 @@ it('reads what Claude Code attached as written by a program, and counts attachme
       'todo_reminder:\n{"content":"Fix a","status":"pending"}',
       'hook_additional_context:\none\ntwo',
       'total_tokens_reminder:\n9000 left',
+      'hook_response:\nBe kind.',
     ],
   });
   expect(importConversation(rows.map((row) => JSON.stringify(row)).join('\n')).unread).toEqual({
