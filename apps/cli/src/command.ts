@@ -158,9 +158,13 @@ export function columns(rows: readonly (readonly [string, string])[]): readonly 
   });
 }
 
+/** Quotes a word for a shell if it has to be. */
+export function quoted(word: string): string {
+  return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** Formats a command of this program for a shell. */
 export function shellCommand(words: readonly string[], options: Readonly<Record<string, unknown>>): string {
-  const quoted = (word: string) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const named = given.flatMap(([name, value]) => [
     `--${name}`,

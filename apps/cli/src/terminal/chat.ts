@@ -12,6 +12,7 @@ import {
 import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
+import { quoted } from '../command.js';
 import { askDecisions } from './ask-decisions.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
@@ -112,7 +113,7 @@ class Chat {
           this.#printer.note(XError.isInstance(error) ? error.message : String(error));
         }
       }
-      this.#printer.note(`Go on with --session ${this.#context.sessionId}`);
+      this.#printer.note(`Go on with --session ${quoted(this.#context.sessionId ?? '')}`);
     } finally {
       process.off('warning', onWarning);
       this.#input.close();

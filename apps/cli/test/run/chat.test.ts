@@ -22,6 +22,7 @@ async function converse(
   script: ConstructorParameters<typeof ScriptedModel>[0],
   lines: readonly string[],
   guards: readonly Capability[] = [permissions(), planMode()],
+  sessionId = 's-1',
 ) {
   const model = new ScriptedModel(script);
   const agent = HarnessAgent.builder()
@@ -35,7 +36,7 @@ async function converse(
   output.on('data', (chunk) => {
     shown += chunk;
   });
-  const context = RuntimeContext.of({ sessionId: 's-1' });
+  const context = RuntimeContext.of({ sessionId });
   const sessions = async () => [];
   const done = chat({
     agent,
@@ -66,6 +67,11 @@ describe('a chat', () => {
     expect(shown).toContain('Bye.\n');
     expect(shown).toContain('--session s-1');
     expect(model.requests).toHaveLength(2);
+  });
+
+  it('says how to come back so that a shell runs no part of a session’s name', async () => {
+    const { shown } = await converse([], [], undefined, 'a; touch ran');
+    expect(shown).toContain("Go on with --session 'a; touch ran'\n");
   });
 
   it('compacts, takes it back, and shows todos', async () => {
