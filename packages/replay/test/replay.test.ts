@@ -128,6 +128,13 @@ it('replays in half of what the recording would need whole, unless a window is g
   expect(setting.window).toBe(1_000 * Math.ceil(everything.largestRequest / 2_000));
 });
 
+it('names each strategy before it replays it, for those who wait', async () => {
+  const steps: string[] = [];
+  const onStrategy = (name: string, place: number) => void steps.push(`${place} ${name}`);
+  await compareStrategies(conversation, { tail: keepTail(10), mask: maskOutputs(5) }, { onStrategy });
+  expect(steps).toEqual(['1 tail', '2 mask']);
+});
+
 describe('reports', () => {
   it('are a table of one row a strategy', () => {
     const rows = replayTable([comparison, comparison], { currency: 'USD' }).split('\n');
