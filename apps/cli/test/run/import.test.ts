@@ -114,6 +114,24 @@ function geminiCli(): string {
   ]);
 }
 
+function opencode(): string {
+  const said = (id: string, role: string, part: object) => ({ info: { id, role }, parts: [part] });
+  const text = (text: string) => ({ type: 'text', text });
+  const read = (index: number) => ({
+    ...{ type: 'tool', callID: `c${index}`, tool: 'read' },
+    state: { status: 'completed', input: { filePath: fileAt(index) }, output: contentOf(index) },
+  });
+  return JSON.stringify({
+    info: { id: 'theirs' },
+    messages: [
+      said('q', 'user', text(WISH)),
+      ...reads.map((index) => said(`a${index}`, 'assistant', read(index))),
+      said('f', 'assistant', text(FINDING)),
+      said('o', 'user', text(OPEN)),
+    ],
+  });
+}
+
 it.each([
   ['claude-code', () => jsonl(claudeCode()), 'read_file'],
   ['claude-code', damagedClaudeCode, 'read_file'],
@@ -132,6 +150,7 @@ it.each([
     'execute',
   ],
   ['gemini-cli', geminiCli, 'read_file'],
+  ['opencode', opencode, 'read_file'],
 ] as const)(
   'goes on with a session of %s: the open request, the record and the newest messages',
   async (format, log, tool) => {
