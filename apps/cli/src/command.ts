@@ -147,11 +147,11 @@ export function helpOf(command: Command, [name]: readonly string[]): string {
   ].join('\n');
 }
 
-/** Formats rows of two columns. Wraps the second column. */
-export function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const left = Math.min(30, Math.max(...rows.map(([term]) => term.length)) + 2);
+/** Formats rows of two columns. Wraps the second column. On a narrow terminal, it is below the first. */
+export function columns(rows: readonly (readonly [string, string])[], width = WIDTH): readonly string[] {
+  const left = width < 60 ? 2 : Math.min(30, Math.max(...rows.map(([term]) => term.length)) + 2);
   return rows.flatMap(([term, text]) => {
-    const [first = '', ...more] = rowsOf(text, WIDTH - left - 2);
+    const [first = '', ...more] = rowsOf(text, Math.min(width, WIDTH) - left - 2);
     const rest = more.map((line) => `${' '.repeat(left + 2)}${line}`);
     if (term.length + 2 <= left) return [`  ${term.padEnd(left)}${first}`, ...rest];
     return [`  ${term}`, `${' '.repeat(left + 2)}${first}`, ...rest];

@@ -211,7 +211,7 @@ export class LineInput {
   #footer(columns: number, height: number): Footer {
     const { above, status } = this.#listener.around();
     const { line, cursor } = this.#lines;
-    const label = this.#question?.text ?? PROMPT;
+    const label = rowsOf(this.#question?.text ?? PROMPT, columns).join('\n');
     const lines = [...this.#typed, ''].join('\n');
     const shown = (text: string) =>
       rowsOf(label + printable(lines + text).replaceAll('\t', ' '), columns, true);

@@ -48,11 +48,7 @@ interface SlashCommand {
 }
 
 /** Returns the id of a message by its running number, as the record and `recall` count. */
-async function messageAt(
-  agent: HarnessAgent,
-  context: RuntimeContext,
-  at: number,
-): Promise<string | undefined> {
+async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'>, at: number) {
   let number = 0;
   for await (const { id, role, kind } of agent.log(context).read()) {
     if (role !== 'system' && kind === undefined && ++number === at) return id;
@@ -68,7 +64,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'compacts the context now, or what is before message N; instructions say what to keep',
     async run({ agent, context }, argument) {
       const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
-      const upTo = number && (await messageAt(agent, context, Number(number) - 1));
+      const upTo = number && (await messageAt({ agent, context }, Number(number) - 1));
       if (upTo === undefined && number !== undefined)
         return { say: `There is no message before r${number}.` };
       const outcome = await agent.compact(context, {
@@ -97,7 +93,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'keeps message N, or a text, word for word; without either, lists the pins',
     async run({ agent, context }, argument) {
       const [, number] = /^r(\d+)$/.exec(argument) ?? [];
-      const messageId = number && (await messageAt(agent, context, Number(number)));
+      const messageId = number && (await messageAt({ agent, context }, Number(number)));
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
@@ -242,11 +238,14 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
 };
 
-const HELP = columns([
-  ...Object.values(commands).map(({ usage, summary }) => [usage, summary] as const),
-  ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
-  ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line, then ends the chat'],
-]).join('\n');
+function help(): string {
+  const usages = Object.values(commands).map(({ usage, summary }) => [usage, summary] as const);
+  const keys = [
+    ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
+    ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line, then ends the chat'],
+  ] as const;
+  return columns([...usages, ...keys], process.stdout.columns).join('\n');
+}
 
 /** Describes the latest request by source, one line each, the largest first. */
 function windowLines(usage: ContextUsage | undefined): readonly string[] {
@@ -283,7 +282,7 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   if (needs !== undefined && !scope.agent.capabilities.includes(needs))
     return { say: `This agent has no ${needs}: add it to the capabilities in its file.` };
   if (command !== undefined) return command.run(scope, line.slice(name.length).trim());
-  if (name === '/help' || name === '/') return { say: HELP };
+  if (name === '/help' || name === '/') return { say: help() };
   return {
     say: `There is no command ${name}${didYouMean(name, Object.keys(commands)) || '.'} /help lists them.`,
   };

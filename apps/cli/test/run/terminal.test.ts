@@ -256,6 +256,20 @@ describe('x run on a terminal', () => {
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no request 5') });
   });
 
+  it('wraps a question between words, and lists commands, on a narrow terminal', async () => {
+    const { terminal, press, seen } = await open(
+      [{ call: 'edit_file', input: { path: 'calc.mjs', oldText: 'a - b', newText: 'a + b' } }],
+      '',
+      40,
+    );
+    await seen('compatible:fake');
+    press('/help\r');
+    await seen(/\n {2}\/undo\n {4}undoes the last compaction\n/);
+    press('Fix it\r');
+    await seen(/\nLet it edit calc\.mjs\? \(y yes · n no · w\nno, and why · a always\)/);
+    for (const line of terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
+  });
+
   it('wraps lines between words, a note as well as an answer', async () => {
     const { terminal, press, seen } = await open([{ text: 'Hello.' }], '', 40);
     await seen('compatible:fake');
