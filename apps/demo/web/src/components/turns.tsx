@@ -1,7 +1,7 @@
 import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
-import { Component } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { firstLine, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
 import { blocks, call, compact, compacting, draft, draftText, fates, pin } from '../state/session.js';
@@ -13,32 +13,23 @@ import { Markdown } from './markdown.js';
 import { Button, Fold, IconButton } from './parts.js';
 import { FateTag, ToolCall } from './tool-call.js';
 
-interface BlockViewProps {
-  readonly block: Block;
-}
-
 /** One block of the conversation. It is redrawn only if it has changed. */
-export class BlockView extends Component<BlockViewProps> {
-  override shouldComponentUpdate(next: BlockViewProps): boolean {
-    return !isSame(next.block, this.props.block);
-  }
-
-  override render({ block }: BlockViewProps) {
-    if (block.type === 'user') return <UserTurn message={block.message} />;
-    if (block.type === 'agent') return <AgentTurn messages={block.messages} />;
-    if (block.type === 'notice') return <NoticeView id={block.id} notice={block.notice} />;
-    return <CompactionDivider compaction={block.compaction} />;
-  }
+export function BlockView({ block }: { readonly block: Block }) {
+  return useMemo(() => draw(block), [versionOf(block)]);
 }
 
-/** Returns whether two blocks look the same. Messages are only added at the end. */
-function isSame(left: Block, right: Block): boolean {
-  if (left.id !== right.id) return false;
-  if (left.type === 'agent') return right.type === 'agent' && left.messages.length === right.messages.length;
-  if (left.type !== 'compaction' || right.type !== 'compaction') return left.type === right.type;
-  return (
-    left.compaction.undone === right.compaction.undone && left.compaction.usage === right.compaction.usage
-  );
+function draw(block: Block) {
+  if (block.type === 'user') return <UserTurn message={block.message} />;
+  if (block.type === 'agent') return <AgentTurn messages={block.messages} />;
+  if (block.type === 'notice') return <NoticeView id={block.id} notice={block.notice} />;
+  return <CompactionDivider compaction={block.compaction} />;
+}
+
+/** Returns a text that changes with what a block shows. Messages are only added at the end. */
+function versionOf(block: Block): string {
+  if (block.type === 'agent') return `${block.id} ${block.messages.length}`;
+  if (block.type !== 'compaction') return block.id;
+  return `${block.id} ${block.compaction.undone} ${block.compaction.usage?.inputTokens}`;
 }
 
 /** Pins a message, and shows the pins. */
