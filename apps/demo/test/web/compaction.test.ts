@@ -291,9 +291,13 @@ describe('the context panel', () => {
     const before = Math.max(...timeline.map(({ compaction }) => compaction?.tokensBefore ?? 0));
     expect(before).toBeGreaterThan(sent + 1_000);
     await v.open('p');
-    await expect
-      .poll(() => textIn(v.page.locator('.timeline figcaption')))
-      .toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
+    const caption = () => textIn(v.page.locator('.timeline figcaption'));
+    await expect.poll(caption).toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
+    // Nor what an undo gives back.
+    await v.backend.undo('p');
+    expect(v.backend.transcript('p').places.at(-1)?.context.total).toBeGreaterThan(sent + 1_000);
+    await v.page.getByText('Compaction undone').first().waitFor();
+    expect(await caption()).toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
   });
 
   it('lists todos and cost', async () => {

@@ -26,8 +26,11 @@ export function WindowChart() {
   /** The place below the pointer. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
-  const peak = Math.max(1, ...points.map(({ context }) => context.total));
-  const most = Math.max(peak, ...points.map(({ compaction }) => compaction?.tokensBefore ?? 0));
+  // What compactions and undos leave was not sent yet.
+  const sent = points.filter(({ request }, index) => request !== points[index - 1]?.request);
+  const peak = Math.max(1, ...sent.map(({ context }) => context.total));
+  const sizes = points.flatMap(({ context, compaction }) => [context.total, compaction?.tokensBefore ?? 0]);
+  const most = Math.max(peak, ...sizes);
   // The trigger is hidden if it is so high that the chart would be too flat.
   const showsTrigger = trigger > 0 && most > trigger / 4;
   const top = showsTrigger ? Math.max(most, trigger) * 1.06 : most * 1.15;
