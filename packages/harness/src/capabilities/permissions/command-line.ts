@@ -12,7 +12,7 @@ const LITERAL =
   /^(?:[\w./:@%+,=^#\]-]|!(?=$|=)|\[(?=$|\[$)|(?<=[\w.)^@])~|\{\w*\}|\\[^\n]|'[^']*'|\$[?!#$]|"(?:[^"$`\\]|\\[^\n]|\$(?:[?!#$]|(?=["\\ ])))*")+$/;
 const NUMBER = /\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
-const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*)\1\n\s*\)"$/;
+const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*(?!\1\n).+)\n\1\n\s*\)"$/;
 /** Matches files of a repository of any name, and others that determine which programs Git starts. */
 const OF_GIT = /(?:^|\/)(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:\/|$)/i;
 /** Matches builtins of every shell, which neither `PATH` nor a file changes. */
@@ -118,7 +118,8 @@ export class CommandLine {
     const [name = '', option, line = ''] = words;
     const isShell = /^(?:ba|da)?sh$/.test(name) && option === '-c' && given.length === 3 && given[2]?.isKnown;
     const judged = isShell ? {} : effectOf(given.map(({ text, isKnown }) => (isKnown ? text : '$')));
-    if (words.some((word) => NUMBER.test(word)) && !judged.isText) this.isClear = false;
+    const takesNumbers = BUILTIN.test(name) && name !== 'cd';
+    if (!takesNumbers && words.some((word) => NUMBER.test(word))) this.isClear = false;
     // Any other program may run its input, its first argument, or what the line has written.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isWord = (word: string) => !word.startsWith('-') && this.#written.has(baseName(word));

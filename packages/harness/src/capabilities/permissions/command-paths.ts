@@ -1,6 +1,5 @@
 import { matchWildcard } from '../../lib/wildcard.js';
 import { baseName, CommandLine, DEVICE } from './command-line.js';
-import { plainPath } from './path-pattern.js';
 
 /** Maximum number of names in one path. The workspace may begin at any of them. */
 const MAX_STEPS = 64;
@@ -48,8 +47,6 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
     for (const place of places([each])) directories.add(place);
     if (count * directories.size > MAX_PATHS) return undefined;
   }
-  const isOut = (path: string) =>
-    path.startsWith('/') ? !DEVICE.test(path) : plainPath(path).names[0] === '..';
   const found: string[] = [];
   for (const { effect } of commands) {
     if (effect.below === undefined) continue;
@@ -64,6 +61,11 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
       }
   }
   return { named: places(pieces.flat()), found, isClear, isKnown, changesAny };
+}
+
+/** Tests if a path may lead out of the directory that it names first. A link there may lead anywhere before `..`. */
+function isOut(path: string): boolean {
+  return path.startsWith('/') ? !DEVICE.test(path) : path.split('/').includes('..');
 }
 
 function placeIn(directory: string, path: string): string {

@@ -1,6 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
-import type { JsonValue, PermissionRule, Tool, ToolUseBlock, Workspace } from '@x/core';
+import {
+  type JsonValue,
+  type PermissionRule,
+  type Tool,
+  type ToolUseBlock,
+  type Workspace,
+  WorkspaceError,
+} from '@x/core';
 import { type FileRule, type FileUse, isObject, type PathRole } from '@x/core/internal';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { pathsOf } from './command-paths.js';
@@ -120,8 +127,9 @@ async function filesBelow(
         const isKnown = (known: string) => known === '' || `${target}/`.startsWith(`${known}/`);
         if (target !== undefined && !places.some(isKnown)) places.push(target);
       }
-  } catch {
-    // A directory that cannot be listed has no files for a command to find, or is judged by its name.
+  } catch (error) {
+    // A path that is not valid is judged by its name. Behind a directory that cannot be listed may be more.
+    if (!WorkspaceError.isInstance(error) || error.code !== 'invalid_path') return undefined;
   }
   return found;
 }

@@ -2,7 +2,7 @@
 export interface Effect {
   /** Runs none of its words, which are options, texts and files. */
   readonly isKnown?: boolean;
-  /** Prints no content of files, and writes none. Its words may be numbers that only the shell knows, such as `$?`. */
+  /** Prints no content of files, and writes none. */
   readonly isText?: boolean;
   /** `files`: the program is not in the table. `options`: its words are not. `anything`: it may run any program. */
   readonly doubt?: 'files' | 'options' | 'anything';
@@ -43,7 +43,7 @@ const PLACES = String.raw`(?<below>(?:\n[^-(!\n].*)+)`;
 const NAME = String.raw`${TEST}\n-name\n(?<name>[^[\\\n]*)${TEST}`;
 const EACH = String.raw`\n-exec\n(?:cat|grep(?:\n-[ln]+)?\n[^-\n].*)\n\{\}\n[;+]`;
 const SHOWN = String.raw`(?:\n-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))|\n[^-\n].*)*`;
-const COMMIT = String.raw`(?:\n-c\nuser\.\w+=.*)?\ncommit(?:\n-[aq]*m\n.*|\n-[aq]+|\n-F\n-|\n--amend|\n--no-edit)*`;
+const COMMIT = String.raw`(?:\n-c\nuser\.(?:name|email)=.*)?\ncommit(?:\n-[aq]*m\n.*|\n-[aq]+|\n-F\n-|\n--amend|\n--no-edit)*`;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
  * Bounded because no single letter of `sys.version` is a word and longer code is not matched.
@@ -74,7 +74,7 @@ const ROWS: readonly (readonly [names: string, words: string, effect: Effect])[]
   ['jq', String.raw`(?:\n-r)?\n(?:\.[\w.]*|\[\d*\]|keys|length| *\| *)+${FILES}`, READS],
   ['curl', CURL, READS],
   ['tee', FILES, WRITES],
-  ['cp', String.raw`\n[^-\n].*${FILES}`, WRITES],
+  ['cp', BELOW, WRITES],
   ['cp mv', String.raw`(?:\n-r)?${BELOW}`, CHANGES],
   ['tar', String.raw`\n-?cz?f${PATH}(?:\n--exclude=.+)*${BELOW}`, WRITES],
   ['find', String.raw`${FILES}(?:\n-(?:name|path|type)\n.+|\n-maxdepth\n\d+|\n-not|\n-print0)*`, TEXT],
@@ -121,11 +121,11 @@ export function effectOf([name = '', ...given]: readonly string[]): Effect {
     const at = given.findIndex((word) => !WRAPPED.test(word));
     return { ...effectOf(at < 0 ? [] : given.slice(at)), isKnown: false, isText: false };
   }
-  const line = given.map((word) => `\n${word.replaceAll('\n', ' ')}`).join('');
+  const line = given.map((word) => `\n${word.replaceAll('\n', '\0')}`).join('');
   const rows = ROWS.filter(([names]) => names.split(' ').includes(SCRIPT.test(name) ? '/' : name));
   for (const [, words, effect] of rows) {
     const found = new RegExp(`^(?:${words})$`).exec(line);
-    if (found === null) continue;
+    if (found === null || (found.groups && line.includes('\0'))) continue;
     const { below, name: each } = found.groups ?? {};
     return { ...effect, below: below?.split('\n').slice(1), name: each };
   }

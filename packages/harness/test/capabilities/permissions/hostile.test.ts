@@ -32,6 +32,10 @@ beforeAll(() => {
   symlinkSync('../../sub', join(root, 'links/up/sub'));
   symlinkSync('../../.env', join(root, 'links/soft/page'));
   linkSync(join(root, '.env'), join(root, 'links/hard/page'));
+  for (const path of ['links/out', 'links/h0', 'q\nr']) mkdirSync(join(root, path));
+  symlinkSync('../../src', join(root, 'links/out/src'));
+  linkSync(join(root, '.env'), join(root, 'links/h0/page'));
+  writeFileSync(join(root, 'q\nr/.env'), 'KEY=x\n');
 });
 
 async function verdict(

@@ -300,6 +300,19 @@ export const HOSTILE: readonly string[] = [
   "git tag --format='%(contents)'",
   'git commit -qam x && git log -1 -p',
   'git commit -qm x sub',
+  // A link that leads elsewhere before `..` does.
+  "find links/out/src/.. -name '?env' -exec cat {} +",
+  'grep -rn KEY links/out/src/..',
+  'cd links/out; grep -rn KEY src/..',
+  'cd links/out/src/..; cat links/hard/page',
+  'tar cf k links/out/src/..',
+  // Folders whose names a shell completes.
+  'cd links/h$#; cat page',
+  'cd "links/h$#" && head page',
+  'cd "$(cat <<\'E\'\nlinks/hard\nE\n)"; cat page',
+  'grep -rn KEY "$(cat <<\'E\'\nsub\nE\n)"',
+  "grep -rn KEY 'q\nr'",
+  "find . -name '*v\n' -exec cat {} +",
   // A line that changes files, and shows or changes others.
   'cat a.txt > b.txt; cat b.txt',
   '> x; make',
@@ -325,6 +338,10 @@ export const OVERWRITES: readonly string[] = [
   'cp -r docs sub',
   'git rebase main',
   'git stash pop',
+  'cp docs/page links/soft',
+  'cp docs/page links/hard/',
+  'cd docs; cp page ../links/soft',
+  'cp a.txt docs/page links/out/src/../links/hard',
   'cp x r/hooks/update; chmod +x r/hooks/update; git push r HEAD',
   'echo x > node_modules/.bin/echo; chmod +x node_modules/.bin/echo; node_modules/.bin/echo hi',
 ];
