@@ -1,6 +1,6 @@
 import { ContextOverflowError, type Message, type ModelResponse, userMessage } from '@x/core';
 import { describe, expect, it, vi } from 'vitest';
-import { compaction } from '../../src/index.js';
+import { type CompactionCapabilityConfig, compaction } from '../../src/index.js';
 import { lines, meter, rounds } from '../build.js';
 import { modelOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';

@@ -2,8 +2,9 @@ import type { CommandArgument, Command as CommandNode, Redirection, SyntaxNode }
 import { forEachChild, parse } from 'unbash';
 import { type Effect, effectOf, OPAQUE, onlyPrints } from './programs.js';
 
-/** Limits for substitutions (with `sh -c`), special characters and here-documents. More would delay every call. */
+/** Limits for substitutions (with `sh -c`), words, special characters, and here-documents. More would delay every call. */
 const MAX_SCRIPTS = 64;
+const MAX_WORDS = 4_000;
 const MAX_SIGNS = 10_000;
 const MAX_DOCUMENTS = 64;
 
@@ -44,6 +45,7 @@ export class CommandLine {
   /** True if the line may run other commands than those listed. */
   isOpaque = false;
   #scripts = 0;
+  #count = 0;
   #writes = 0;
   /** Base names of files that the line writes. */
   readonly #written = new Set<string>();
@@ -107,6 +109,11 @@ export class CommandLine {
   }
 
   #command(node: CommandNode, isPiped: boolean): void {
+    this.#count += node.prefix.length + node.suffix.length + 1;
+    if (this.#count > MAX_WORDS) {
+      this.isOpaque = true;
+      return;
+    }
     const writes = this.#writes;
     const isFed = this.#redirect(node.redirects) || isPiped;
     const isWritten = this.#writes > writes;
