@@ -49,6 +49,9 @@ interface RunInput {
   readonly observe?: ((message: Message) => void) | undefined;
 }
 
+/** A conversation smaller than both, in tokens and as a share of the window, is too small to matter. */
+const TRIFLE = { tokens: 200, share: 0.01 };
+
 /** Reduces a conversation once. Never throws: a failure is an outcome with the original list. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
   try {
@@ -63,7 +66,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const { config, stages: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model, isAhead } = given;
-  const { reason = 'manual', system, tools, reminders, signal, upTo } = options;
+  const { reason = 'manual', system, tools, reminders, signal } = options;
   const window = known ?? contextWindowOf(options.contextWindow, config.contextWindow, model?.contextWindow);
   const contextWindow = window.tokens;
   const frame = meter.frame({ system, tools, reminders });
@@ -92,14 +95,32 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   const shared = sharedId(messages);
   if (shared !== undefined) {
-    return report('failed', `two messages have the id ${JSON.stringify(shared)}: give each its own id`);
+    return report(
+      'failed',
+      `two messages have the id ${JSON.stringify(shared)}: give each message its own id`,
+    );
   }
 
+  const { upTo } = options;
   if (upTo !== undefined && !messages.some(({ id }) => id === upTo)) {
     return report('failed', `no message of the conversation has the id ${JSON.stringify(upTo)} (upTo)`);
   }
   const broken = needsRepair(messages);
   const leavesOut = meter.messages(withPins(messages, pins)) < meter.messages(messages);
+  const conversation = view.tokens - fixedTokens;
+  if (
+    budget.forced &&
+    config.saving &&
+    !broken &&
+    !leavesOut &&
+    conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)
+  ) {
+    return report(
+      'ineffective',
+      `the conversation has only ${Math.round(conversation)} tokens: too few to matter`,
+    );
+  }
+
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
     const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...stages];
