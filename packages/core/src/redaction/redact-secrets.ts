@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../lib/json.js';
 import { knownSecrets } from './known-secrets.js';
-import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
+import { ASSIGNMENT, namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 
 /** Removes secrets from a text. Never throws; returns a text without secrets unchanged. */
 export type Redact = (text: string) => string;
@@ -137,7 +137,10 @@ const WINDOW = (1 << (3 * UNIT_BITS)) - 1;
 
 /** For each window of three units, the patterns (as bits) that may match there. */
 const patternsAt = new Uint32Array(WINDOW + 1);
-SECRET_PATTERNS.forEach(({ hints }, index) => {
+/** The patterns of values behind a name, as bits. */
+let assignments = 0;
+SECRET_PATTERNS.forEach(({ hints, isAssignment }, index) => {
+  if (isAssignment) assignments |= 1 << index;
   for (const hint of hints) {
     const window = [...hint].reduce((bits, unit) => shifted(bits, unit.charCodeAt(0)), 0);
     patternsAt[window] = (patternsAt[window] ?? 0) | (1 << index);
@@ -145,7 +148,7 @@ SECRET_PATTERNS.forEach(({ hints }, index) => {
 });
 
 /**
- * Returns the {@link SECRET_PATTERNS} that may match a text, as bits. Few texts contain a secret, and this scan costs a tenth of
+ * Returns the {@link SECRET_PATTERNS} that may match a text, as bits. Few texts contain a secret, and these searches cost a fraction of
  * searching for every pattern.
  */
 export function hintedPatterns(text: string): number {
@@ -155,7 +158,8 @@ export function hintedPatterns(text: string): number {
     window = shifted(window, text.charCodeAt(index));
     patterns |= patternsAt[window] as number;
   }
-  return patterns;
+  // Searching for a name once costs less than searching for each way to write its value.
+  return patterns & assignments && !ASSIGNMENT.test(text) ? patterns & ~assignments : patterns;
 }
 
 function shifted(window: number, code: number): number {

@@ -13,6 +13,8 @@ export interface SecretPattern {
 interface HintedPattern extends SecretPattern {
   /** Three characters each, in either case. Every match of the pattern contains at least one of them. */
   readonly hints: readonly string[];
+  /** Every match of the pattern contains a match of {@link ASSIGNMENT}. */
+  readonly isAssignment?: boolean;
 }
 
 /** The environment or the age of a secret, after its name. Other words, as in `token_count`, name something else. */
@@ -35,6 +37,8 @@ const [NAMED, VARIABLE] = [new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i'), new Reg
 const HARMLESS =
   '(?!string\\b|number\\b|boolean\\b|unknown\\b|null\\b|undefined\\b|none\\b|true\\b|false\\b|\\[redacted:|\\*{3}|process\\.|os\\.|[$<{])';
 const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|:?=|:)\\s{0,3}';
+/** Matches the name of a secret in front of its value. */
+export const ASSIGNMENT = new RegExp(`(?:${PASSWORDS}|${KEYS})\\\\?["']?\\s{0,3}[:=]`, 'i');
 /** Matches a whole word, but not an expression that continues with a bracket. A comma in a word belongs to it. */
 const WORD = '(?:[^\\s"\'\\\\,;(){}[\\]]|,(?=[^\\s"\'\\\\,;(){}[\\]])){4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
 
@@ -170,6 +174,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     // Blocks and lists of YAML.
     kind: 'secret',
     hints: [...PASSWORD_HINTS, ...KEY_HINTS],
+    isAssignment: true,
     pattern: new RegExp(
       `(?:${PASSWORDS}|${KEYS})["']?:[ \\t]{0,3}(?:[>|][+-]?[ \\t]{0,3}\\r?\\n[ \\t]{1,40}|\\r?\\n[ \\t]{0,40}-[ \\t]{1,3})["']?(?!\\[redacted:)(?<secret>[^\\s"'#][^\\r\\n"']{0,500})`,
       'gi',
@@ -179,6 +184,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   ...['', '\\\\'].map((slash) => ({
     kind: 'secret',
     hints: [...PASSWORD_HINTS, ...KEY_HINTS],
+    isAssignment: true,
     pattern: new RegExp(
       `(?:${PASSWORDS}|${KEYS})${ASSIGNS}${slash}(?<quote>["'])${HARMLESS}(?<secret>(?:${slash}\\\\${slash}[^\\r\\n]|\\\\${slash}|(?:${slash}\\k<quote>){2}|(?!\\k<quote>)[^\\\\\\r\\n]){1,500})`,
       'gi',
@@ -187,11 +193,13 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'secret',
     hints: PASSWORD_HINTS,
+    isAssignment: true,
     pattern: new RegExp(`(?:${PASSWORDS})${ASSIGNS}${HARMLESS}(?<secret>${WORD})`, 'gi'),
   },
   {
     kind: 'secret',
     hints: KEY_HINTS,
+    isAssignment: true,
     pattern: new RegExp(
       `(?:${KEYS})${ASSIGNS}${HARMLESS}(?=[^\\s"'\\\\,;(){}[\\]\\d]{0,100}\\d)(?<secret>${WORD})`,
       'gi',
