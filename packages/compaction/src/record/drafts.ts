@@ -72,43 +72,51 @@ const SHORTEST_EXCERPT = 12;
 /** Tokens of an excerpt's markup, without its text. */
 const FRAME = 4;
 
-/** Something that may enter a record. */
+/** Something that may enter a record, with its place in the order of the conversation. */
 export interface Draft extends Candidate {
-  /** The entry is always included. */
-  readonly must: boolean;
+  readonly order: number;
+}
+
+/** The drafts that are always included and those that compete for the remaining room, each in order. */
+interface AllDrafts {
+  readonly musts: readonly Draft[];
+  readonly options: readonly Draft[];
 }
 
 /** Converts an estimated number of tokens to the meter's tokens. */
 export type Price = (estimate: number) => number;
 
-/** Returns all drafts for the record, in order. Calls and requests are limited by the room. */
-export function* draftsOf(input: RecordInput, price: Price): Work<readonly Draft[]> {
+/** Returns all drafts for the record. Calls and requests are limited by the room. */
+export function* draftsOf(input: RecordInput, price: Price): Work<AllDrafts> {
   const turns = yield* turnsOf(input.covered, input.tools);
-  const drafts = yield* withoutRepeats(yield* new Drafts(input, price).of(turns), price);
-  leaveOldRequests(drafts, input.room * REQUESTS_SHARE);
-  return yield* fitted(drafts, input.room, price);
+  const { musts, options } = yield* new Drafts(input, price).of(turns);
+  const all = yield* withoutRepeats(musts, price);
+  const old = oldRequests(all, input.room * REQUESTS_SHARE);
+  const rest = old.size === 0 ? all : all.filter((draft) => !old.has(draft));
+  return {
+    musts: yield* fitted(rest, input.room, price),
+    options: old.size === 0 ? options : [...options, ...[...old].map(asOption)].sort(byOrder),
+  };
 }
+
+/** Compares drafts by their place. */
+export const byOrder = (one: Draft, other: Draft): number => one.order - other.order;
 
 /** Creates a draft that is always included. */
-function must(entry: Entry, price: Price): Draft {
+function must(entry: Entry, order: number, price: Price): Draft {
   const cost = price(estimateCounter.count(renderEntries([entry])));
-  return { entry, terms: NO_TERMS, worth: 1, cost, must: true };
-}
-
-/** Creates a draft of an excerpt that competes for the room. */
-function optional(entry: Quote, price: Price, worth: number, more: Partial<Excerpt> = {}): Draft {
-  const { terms = termsOf(entry.text), tokens = estimateCounter.count(entry.text), leans = false } = more;
-  return { entry, terms, worth, leans, cost: price(tokens) + FRAME, must: false };
+  return { entry, terms: NO_TERMS, worth: 1, cost, leans: false, order };
 }
 
 type Lists = ReturnType<typeof newestLists>;
 
 /** Collects the drafts of earlier records and covered messages. */
 class Drafts {
-  readonly #all: Draft[] = [];
+  readonly #musts: Draft[] = [];
+  readonly #options: Draft[] = [];
   readonly #input: RecordInput;
   readonly #price: Price;
-  /** The index of the assistant's newest statement. */
+  /** The index of the assistant's newest statement among the options. */
   #lastSaid = -1;
   /** Texts of excerpts from results and written content that were already added, to skip duplicates. */
   readonly #quoted = new Set<string>();
@@ -118,7 +126,7 @@ class Drafts {
     this.#price = price;
   }
 
-  *of(turns: readonly Turn[]): Work<readonly Draft[]> {
+  *of(turns: readonly Turn[]): Work<AllDrafts> {
     const { earlier, staying, room } = this.#input;
     const cost = (text: string) => this.#price(estimateCounter.count(text));
     const lists = newestLists(earlier, turns, staying, room * LISTS_SHARE, cost);
@@ -139,20 +147,32 @@ class Drafts {
       this.#addSaid(turn);
       for (const call of turn.calls) this.#addCall(turn, call, lists, longestAnswer, boilerplate, stale);
     }
-    return this.#all;
+    return { musts: this.#musts, options: this.#options };
+  }
+
+  /** The place of the next draft. */
+  get #order(): number {
+    return this.#musts.length + this.#options.length;
+  }
+
+  #addMust(entry: Entry, terms = NO_TERMS): void {
+    this.#musts.push({ ...must(entry, this.#order, this.#price), terms });
+  }
+
+  /** Adds a draft of an excerpt that competes for the room. */
+  #addOption(entry: Quote, worth: number, more: Partial<Excerpt> = {}): void {
+    const { terms = termsOf(entry.text), tokens = estimateCounter.count(entry.text), leans = false } = more;
+    const cost = this.#price(tokens) + FRAME;
+    this.#options.push({ entry, terms, worth, cost, leans, order: this.#order });
   }
 
   #addEarlier(entry: Entry, lists: Lists): void {
     const list = lists.get(entry);
-    if (list) this.#all.push(must(list, this.#price));
+    if (list) this.#addMust(list);
     if (entry.kind === 'listed' || entry.kind === 'named') return;
     if (entry.kind === 'found' || entry.kind === 'wrote') this.#quoted.add(entry.text);
-    if (entry.kind === 'asked' || entry.kind === 'counted' || isCall(entry))
-      this.#all.push(must(entry, this.#price));
-    else {
-      const worth = entry.kind === 'said' ? WORTH_OF_EARLIER.said : WORTH_OF_EARLIER.other;
-      this.#all.push(optional(entry, this.#price, worth));
-    }
+    if (entry.kind === 'asked' || entry.kind === 'counted' || isCall(entry)) this.#addMust(entry);
+    else this.#addOption(entry, entry.kind === 'said' ? WORTH_OF_EARLIER.said : WORTH_OF_EARLIER.other);
   }
 
   #addExcerpt(excerpt: Excerpt, at: number, text = excerpt.text, factor = 1): void {
@@ -161,20 +181,19 @@ class Drafts {
     if (part) entry.part = part;
     if (opens) entry.opens = opens;
     if (goesOn) entry.goesOn = goesOn;
-    this.#all.push(optional(entry, this.#price, worth * factor, text === excerpt.text ? excerpt : { leans }));
+    this.#addOption(entry, worth * factor, text === excerpt.text ? excerpt : { leans });
   }
 
   #addSaid({ at, excerpts }: Turn): void {
     for (const part of excerpts.parts) {
       if (part.kind === 'asked') {
-        const question = this.#all[this.#lastSaid];
+        const question = this.#options[this.#lastSaid];
         if (question && part.text.length <= SHORT_REPLY)
-          this.#all[this.#lastSaid] = { ...question, worth: question.worth * WORTH_OF_QUESTION };
+          this.#options[this.#lastSaid] = { ...question, worth: question.worth * WORTH_OF_QUESTION };
         const text = this.#input.standing.has(excerpts) ? cutLine(part.text, STANDING_REQUEST) : part.text;
-        const draft = must({ kind: 'asked', at, text }, this.#price);
-        this.#all.push({ ...draft, terms: part.terms });
+        this.#addMust({ kind: 'asked', at, text }, part.terms);
       } else if (part.kind === 'said') {
-        this.#lastSaid = this.#all.length;
+        this.#lastSaid = this.#options.length;
         this.#addExcerpt(part, at);
       }
     }
@@ -208,8 +227,8 @@ class Drafts {
       ...(isTold ? { outcome } : {}),
       ...(mendedAt === undefined ? {} : { mendedAt }),
     };
-    this.#all.push(must(call, this.#price));
-    if (list) this.#all.push(must(list, this.#price));
+    this.#addMust(call);
+    if (list) this.#addMust(list);
     const isListed = (text: string) => list?.items.some((item) => item.includes(text));
     // Short content is already in the call's line, but a change may be cut there.
     const isInLine = isShort && !call.args.some(({ key }) => key === '+');
@@ -265,10 +284,10 @@ function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> 
       kept.push(draft);
     }
   }
-  for (const { index, again, isAlike } of first.values()) {
-    const { entry } = kept[index] as Draft;
+  for (const { index, call, again, isAlike } of first.values()) {
+    const { order } = kept[index] as Draft;
     if (again.length > 0)
-      kept[index] = must({ ...(entry as Call), again, ...(isAlike ? { isAlike } : {}) }, price);
+      kept[index] = must({ ...call, again, ...(isAlike ? { isAlike } : {}) }, order, price);
   }
   return kept;
 }
@@ -276,18 +295,22 @@ function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> 
 /** Returns the line of a call without its number. */
 const lineOf = once((call: Call) => argumentsText(call) + endText(call));
 
-/** Makes the oldest requests optional if all requests together cost more than `room`. */
-function leaveOldRequests(drafts: Draft[], room: number): void {
+/** Returns the oldest requests if all requests together cost more than `room`. */
+function oldRequests(drafts: readonly Draft[], room: number): ReadonlySet<Draft> {
   let left = room;
-  for (let index = drafts.length - 1; index >= 0; index--) {
-    const draft = drafts[index] as Draft;
-    const { entry } = draft;
-    if (entry.kind !== 'asked') continue;
-    left -= draft.cost;
-    if (left >= 0) continue;
-    const terms = draft.terms.length > 0 ? draft.terms : termsOf(entry.text);
-    drafts[index] = { ...draft, must: false, worth: WORTH_OF_REQUEST, terms };
-  }
+  const requests = drafts.filter(({ entry }) => entry.kind === 'asked').reverse();
+  return new Set(
+    requests.filter(({ cost }) => {
+      left -= cost;
+      return left < 0;
+    }),
+  );
+}
+
+function asOption(request: Draft): Draft {
+  const { entry, terms } = request;
+  const own = terms.length > 0 || entry.kind !== 'asked' ? terms : termsOf(entry.text);
+  return { ...request, worth: WORTH_OF_REQUEST, terms: own };
 }
 
 /**
@@ -313,7 +336,7 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
       if (isTimeToRest()) yield;
       const entry = entries[index] as Entry;
       const short = isCall(entry) && lineOf(entry).length > most ? shortened(entry, most) : entry;
-      shown.push(short === draft.entry ? draft : must(short, price));
+      shown.push(short === draft.entry ? draft : must(short, draft.order, price));
     }
     return shown;
   };
@@ -323,9 +346,10 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
   yield;
   if (!counted) return shown;
   const first = shown.findIndex(({ entry }) => isCall(entry) || entry.kind === 'counted');
+  const { order } = shown[first] as Draft;
   // Restores a file's full path at its next mention if the line that introduced it was collapsed into the count.
   const left = yield* cut(drafts.filter((_, index) => rest.has(index)));
-  return left.toSpliced(first, 0, must(counted, price));
+  return left.toSpliced(first, 0, must(counted, order, price));
 }
 
 /** Collapses the oldest calls into counts until all required drafts fit in `room`. Failed calls are collapsed last. */
@@ -333,7 +357,7 @@ function countOldest(
   drafts: readonly Draft[],
   room: number,
 ): { readonly rest: ReadonlySet<number>; readonly counted: Entry | undefined } {
-  let excess = drafts.reduce((sum, draft) => (draft.must ? sum + draft.cost : sum), -room);
+  let excess = drafts.reduce((sum, { cost }) => sum + cost, -room);
   const rest = new Set(drafts.keys());
   const counts = new Map<string, number>();
   let at: number | undefined;

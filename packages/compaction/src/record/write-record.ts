@@ -4,7 +4,7 @@ import { countMessages } from '@x/core/messages';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { Choice, type Utterance } from './choose-excerpts.js';
-import { type Draft, draftsOf, type RecordInput } from './drafts.js';
+import { byOrder, type Draft, draftsOf, type RecordInput } from './drafts.js';
 import { type Entry, isCall, renderEntries } from './entry.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
 import { type Terms, termsOf } from './terms.js';
@@ -31,10 +31,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const { earlier, covered, staying, room, meter } = input;
   const ratio = tokensPerEstimate(covered, meter);
   const price = (estimate: number) => estimate * ratio;
-  const drafts = yield* draftsOf(input, price);
-
-  const calls = drafts.filter(({ must }) => must);
-  const optional = drafts.filter(({ must }) => !must);
+  const { musts, options } = yield* draftsOf(input, price);
   const utterances: Utterance[] = [];
   for (const entry of earlier) {
     utterances.push({ at: entry.at, terms: termsOf(renderEntries([entry])), by: speakerOf(entry.kind) });
@@ -47,21 +44,21 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     isUserRequest(excerpts.message),
   )?.excerpts;
   const choice = yield* Choice.among(
-    optional,
+    options,
     utterances,
-    termsThatStand(input, calls),
+    termsThatStand(input, musts),
     openRequest?.terms ?? [],
   );
   const forNames = room * NAMES_SHARE;
   const most = room - forNames;
-  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
+  const left = most - musts.reduce((sum, draft) => sum + draft.cost, 0);
   yield* choice.take(left);
   yield;
-  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
+  const needed = meter.text(renderEntries(inOrder(musts, choice.chosen)));
   // Costs are estimates. If the text is shorter than estimated, there is room for more.
   if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
-  const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
+  const { entries, tokens } = yield* fitted(musts, choice.chosen, most, meter);
   const unused = Math.min(forNames, room - tokens);
   const names = yield* namesBeside(entries, input, unused, (text) => price(estimateCounter.count(text)));
   return [...entries, ...names];
@@ -70,9 +67,9 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
 /** Yields the terms that the reader sees in any case, one list at a time so that the caller can pause. */
 function* termsThatStand(
   { staying, standing, narrative }: RecordInput,
-  calls: readonly Draft[],
+  musts: readonly Draft[],
 ): Iterable<Terms> {
-  for (const { entry, terms } of calls) yield terms.length > 0 ? terms : termsOf(renderEntries([entry]));
+  for (const { entry, terms } of musts) yield terms.length > 0 ? terms : termsOf(renderEntries([entry]));
   for (const { terms } of [...staying, ...standing]) yield terms;
   yield termsOf(narrative ?? '');
 }
@@ -127,14 +124,13 @@ function namesOf(entry: Entry): readonly string[] {
   return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
 }
 
-function inOrder(drafts: readonly Draft[], chosen: Iterable<Draft>): readonly Entry[] {
-  const all = new Set(chosen);
-  return drafts.flatMap((draft) => (draft.must || all.has(draft) ? draft.entry : []));
+function inOrder(musts: readonly Draft[], chosen: readonly Draft[]): readonly Entry[] {
+  return [...musts, ...chosen].sort(byOrder).map(({ entry }) => entry);
 }
 
 /** Returns the entries in order with their tokens. Removes the last chosen entries until the text fits. */
 function* fitted(
-  drafts: readonly Draft[],
+  musts: readonly Draft[],
   chosen: readonly Draft[],
   room: number,
   meter: Meter,
@@ -142,7 +138,7 @@ function* fitted(
   const rest = [...chosen];
   for (;;) {
     yield;
-    const entries = inOrder(drafts, rest);
+    const entries = inOrder(musts, rest);
     const tokens = meter.text(renderEntries(entries));
     let excess = tokens - room;
     if (excess <= 0 || rest.length === 0) return { entries, tokens };
