@@ -125,7 +125,8 @@ function namesOf(entry: Entry): readonly string[] {
 }
 
 function inOrder(musts: readonly Draft[], chosen: readonly Draft[]): readonly Entry[] {
-  return [...musts, ...chosen].sort(byOrder).map(({ entry }) => entry);
+  // A candidate without any gain may be chosen again.
+  return [...new Set([...musts, ...chosen])].sort(byOrder).map(({ entry }) => entry);
 }
 
 /** Returns the entries in order with their tokens. Removes the last chosen entries until the text fits. */
