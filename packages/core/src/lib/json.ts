@@ -89,89 +89,58 @@ function deepJsonText(value: JsonValue): string {
 /** Most keys of a path in an error message. The rest would not help a reader. */
 const PATH_KEYS = 20;
 
-interface Visit {
-  readonly value: unknown;
-  readonly key: PropertyKey;
-  readonly parent: Visit | undefined;
-  readonly depth: number;
-}
-
 /** Most levels of a stored value. Some thousands of levels overflow the stack of validators and serializers. */
 const DEEPEST = 1_000;
 
+interface Fault {
+  /** The way to the faulty part, its own key first. */
+  readonly keys: PropertyKey[];
+  readonly message: string;
+}
+
 /**
  * Finds the first part of a value that JSON cannot represent: a function, symbol, bigint, non-finite number, object with `toJSON`,
- * object that is not plain, hole in a list, cycle, or value nested more than 1 000 levels deep. `undefined` properties are allowed,
- * because JSON omits them.
+ * object that is not plain, hole in a list, or value nested more than 1 000 levels deep, as in a cycle. `undefined` properties are
+ * allowed, because JSON omits them.
  */
 export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
-  if (isSound(root, QUICK_DEPTH)) return undefined;
-  const open = new Set<unknown>();
-  const todo: (Visit | { readonly left: unknown })[] = [
-    { value: root, key: '', parent: undefined, depth: 0 },
-  ];
-  for (let next = todo.pop(); next; next = todo.pop()) {
-    if ('left' in next) {
-      open.delete(next.left);
-      continue;
-    }
-    const { value } = next;
-    const message = open.has(value) ? 'refers to itself' : unfit(next);
-    if (message !== undefined) return { path: pathTo(next), message };
-    if (typeof value !== 'object' || value === null) continue;
-    const depth = next.depth + 1;
-    open.add(value);
-    todo.push({ left: value });
-    if (Array.isArray(value)) {
-      for (let key = value.length - 1; key >= 0; key--)
-        todo.push({ value: value[key], key, parent: next, depth });
-    } else {
-      for (const key of Object.keys(value)) {
-        todo.push({ value: (value as Record<string, unknown>)[key], key, parent: next, depth });
-      }
-    }
+  const fault = root === undefined ? undefined : faultIn(root, 0);
+  if (fault === undefined) return undefined;
+  const keys = fault.keys.reverse();
+  const path = `${formatPath(keys.slice(0, PATH_KEYS))}${keys.length > PATH_KEYS ? ' …' : ''}`;
+  return { path, message: fault.message };
+}
+
+function faultIn(value: unknown, depth: number): Fault | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined;
+  const message = unfit(value, depth);
+  if (message !== undefined) return { keys: [], message };
+  if (typeof value !== 'object') return undefined;
+  // Without a list of keys, because a list may have millions of items.
+  const keys = Array.isArray(value) ? undefined : Object.keys(value);
+  const length = keys?.length ?? (value as readonly unknown[]).length;
+  for (let index = 0; index < length; index++) {
+    const key = keys?.[index] ?? index;
+    const inner = (value as Record<PropertyKey, unknown>)[key];
+    if (keys !== undefined && inner === undefined) continue;
+    const fault = faultIn(inner, depth + 1);
+    if (fault === undefined) continue;
+    fault.keys.push(key);
+    return fault;
   }
   return undefined;
 }
 
-/** Levels of the fast check. If it fails, as for deeper or cyclic values, a full check finds the path of the fault. */
-const QUICK_DEPTH = 64;
-
-function isSound(value: unknown, depth: number): boolean {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || depth === 0 || 'toJSON' in value) return false;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) if (!isSound(value[index], depth - 1)) return false;
-    return true;
-  }
-  if (!isPlain(value)) return false;
-  for (const key of Object.keys(value)) {
-    const inner = (value as Record<string, unknown>)[key];
-    if (inner !== undefined && !isSound(inner, depth - 1)) return false;
-  }
-  return true;
-}
-
-function unfit({ value, parent, depth }: Visit): string | undefined {
-  if (depth > DEEPEST) return `is nested more than ${DEEPEST} levels deep`;
-  if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which JSON cannot hold`;
-  if (value === undefined)
-    return Array.isArray(parent?.value) ? 'is undefined, which JSON cannot hold' : undefined;
-  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
-    return `is a ${typeof value}, which JSON cannot hold`;
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  if ('toJSON' in value && typeof value.toJSON === 'function') {
+function unfit(value: unknown, depth: number): string | undefined {
+  if (depth > DEEPEST) return `is nested more than ${DEEPEST} levels deep, or refers to itself`;
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot hold`;
+  if (value === undefined) return 'is undefined, which JSON cannot hold';
+  if (typeof value !== 'object' || value === null) return `is a ${typeof value}, which JSON cannot hold`;
+  if (Array.isArray(value)) return undefined;
+  if ('toJSON' in value && typeof value.toJSON === 'function')
     return 'is an object with toJSON: pass what it gives';
-  }
   return isPlain(value)
     ? undefined
     : `is not a plain object but a ${value.constructor?.name}, which JSON cannot hold`;
-}
-
-function pathTo(visit: Visit): string {
-  const keys: PropertyKey[] = [];
-  for (let at: Visit | undefined = visit; at?.parent !== undefined; at = at.parent) keys.unshift(at.key);
-  return `${formatPath(keys.slice(0, PATH_KEYS))}${keys.length > PATH_KEYS ? ' …' : ''}`;
 }

@@ -189,13 +189,13 @@ describe('AgentState.check', () => {
   ring.again = ring;
 
   test.each([
-    ['what JSON has no word for', { calls: 1n }, 'extensions.acme.calls'],
-    ['what holds itself', ring, 'extensions.acme.again'],
+    ['what JSON has no word for', { calls: 1n }, /^extensions\.acme\.calls$/],
+    ['what holds itself', ring, /^extensions\.acme\.again\.again/],
   ])('names the path of %s', (_, value, path) => {
     const state = fullState();
     state.check();
     state.extensions.acme = value as never;
-    expect(pathsOf(() => state.check())).toEqual([path]);
+    expect(pathsOf(() => state.check())).toEqual([expect.stringMatching(path)]);
   });
 });
 
