@@ -40,8 +40,6 @@ export interface WritesRecord {
 /** Channel values whose checkpoints retention has removed. */
 interface ValuesRecord {
   readonly kind: 'values';
-  /** It tells of channels without a value, too: whatever is missing then is lost. */
-  readonly nulls?: true;
   readonly values: CheckpointRecord['values'];
   readonly items: Items;
 }
@@ -99,8 +97,6 @@ export class ThreadIndex {
   readonly #isComplete: boolean;
   /** Retention has removed some of its checkpoints. */
   isReduced = false;
-  /** What is not there was left out, by a release that kept nothing of channels without a value. */
-  #isSparse = false;
 
   constructor(records: Iterable<ThreadRecord>, isComplete = true) {
     this.#isComplete = isComplete;
@@ -116,10 +112,7 @@ export class ThreadIndex {
         continue;
       }
       if (record.kind === 'checkpoint') this.checkpoints.set(record.id, record);
-      else {
-        this.isReduced = true;
-        this.#isSparse ||= !record.nulls;
-      }
+      else this.isReduced = true;
       for (const [channel, version, value] of record.values) {
         const key = keyOf(channel, version);
         this.#values.set(key, value);
@@ -141,9 +134,7 @@ export class ThreadIndex {
    */
   value(channel: string, version: string | number): Ref | undefined {
     const value = this.#values.get(keyOf(channel, version));
-    if (value === undefined && !(this.#isComplete && this.#isSparse)) {
-      this.#lacks(`what channel ${channel} was at version ${version}`);
-    }
+    if (value === undefined) this.#lacks(`what channel ${channel} was at version ${version}`);
     return value ?? undefined;
   }
 
@@ -200,8 +191,7 @@ export class ThreadIndex {
         this.items.get(digest) ?? '',
       ]),
     );
-    const nulls = this.#isSparse ? {} : ({ nulls: true } as const);
-    return [{ kind: 'values', ...nulls, values: [...values.values()], items }, ...records];
+    return [{ kind: 'values', values: [...values.values()], items }, ...records];
   }
 
   /** Tasks that wrote something, and nothing in another thread: those of the steps that it does not hold. */
