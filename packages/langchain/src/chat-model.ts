@@ -1,41 +1,30 @@
 import { type BaseLanguageModel, getModelContextSize } from '@langchain/core/language_models/base';
-import {
-  AIMessage,
-  HumanMessage,
-  type MessageContent,
-  SystemMessage,
-  type UsageMetadata,
-} from '@langchain/core/messages';
+import { AIMessage, type MessageContent, type UsageMetadata } from '@langchain/core/messages';
 import { mergeConfigs, type RunnableConfig } from '@langchain/core/runnables';
-import { type FinishReason, type Message, type Model, type ModelResponse, textOf } from '@x/core';
+import { type FinishReason, type Model, type ModelResponse, textOf } from '@x/core';
 import { wellFormed } from '@x/core/internal';
 
 /** LangChain leaves calls with this tag out of the stream of an agent's messages. */
 const INTERNAL_TAG = 'nostream';
 
-/** How a summarizer is called. */
-export interface ChatModelOptions {
-  /** The run that the call belongs to: its metadata, tags and callbacks are the call's, too. */
-  readonly run: RunnableConfig;
-  /** Sends one text, as LangChain's own middleware does, instead of messages. */
-  readonly asText: boolean;
-}
-
-/** A LangChain model as the writer of summaries: text in, text out. */
-export function fromChatModel(model: BaseLanguageModel, { run, asText }: ChatModelOptions): Model {
+/**
+ * A LangChain model as the writer of summaries: one text in, as LangChain's own middleware sends it, and text out.
+ *
+ * @param run The run that the calls belong to: its metadata, tags and callbacks are theirs, too.
+ */
+export function fromChatModel(model: BaseLanguageModel, run: RunnableConfig): Model {
   const contextWindow = windowOf(model);
   return {
     id: nameOf(model),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     async generate({ system, messages, signal }) {
-      const prompt = [...(system === undefined ? [] : [new SystemMessage(system)]), ...messages.map(spoken)];
+      const texts = [...(system === undefined ? [] : [system]), ...messages.map(textOf)];
       const call = mergeConfigs(run, {
         tags: [INTERNAL_TAG],
         metadata: { lc_source: 'summarization' },
         ...(signal === undefined ? {} : { signal }),
       });
-      const input = asText ? prompt.map(({ text }) => text).join('\n\n') : prompt;
-      return toResponse(await model.invoke(input, call));
+      return toResponse(await model.invoke(wellFormed(texts.join('\n\n')), call));
     },
   };
 }
@@ -59,11 +48,6 @@ function nameOf(model: BaseLanguageModel): string {
   const { model: name, modelName } = model as { readonly model?: unknown; readonly modelName?: unknown };
   if (typeof name === 'string') return name;
   return typeof modelName === 'string' ? modelName : (model.getName?.() ?? 'langchain');
-}
-
-function spoken(message: Message): HumanMessage | AIMessage {
-  const text = wellFormed(textOf(message));
-  return message.role === 'assistant' ? new AIMessage(text) : new HumanMessage(text);
 }
 
 /** An answer, also of a model that answers with a text or with a plain object. */

@@ -40,7 +40,7 @@ interface Runtime {
  * createAgent({ model, middleware: [compactionMiddleware({ model: 'openai:gpt-5-mini', trigger: { tokens: 100_000 } })] });
  * ```
  *
- * @throws {InvalidInputError} naming every option of a wrong type, and with `compat: false` every unknown one.
+ * @throws {InvalidInputError} naming every option of a wrong type.
  */
 export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) {
   checkOptions(options);
@@ -62,9 +62,8 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     });
     if (outcome.status !== 'skipped') notify('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
-    const isCompat = options.compat !== false && options.compactor === undefined;
     const originals = new Map(sources.map((source) => [source.id, source]));
-    const messages = isCompat ? inTheirOrder(outcome.messages) : outcome.messages;
+    const messages = options.compactor ? outcome.messages : inTheirOrder(outcome.messages);
     return messages.map((message) => fromMessage(message, originals.get(message.id), settings.summaryPrefix));
   }
 

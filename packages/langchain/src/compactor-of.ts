@@ -17,9 +17,8 @@ const LONGEST_NARRATIVE = 4_000;
 
 /**
  * The compactor that LangChain's settings describe. The middleware decides when it runs. A default of the compactor never
- * contradicts a setting. As with LangChain, unless `compat` is off, `keep` holds as long as the window has room, so that
- * the tokens of a trigger limit the summary alone; with `compat: false` they are the compactor's trigger point. And a
- * summary stands for the user's words too: in front of it they would reach a small trigger again.
+ * contradicts a setting. As with LangChain, `keep` holds as long as the window has room, so that the tokens of a trigger
+ * limit the summary alone. And a summary stands for the user's words too: in front of it they would reach a small trigger again.
  * And what the model writes is the summary, whatever headings it has: those of the default prompt are asked for, not demanded.
  *
  * @param due Its number of messages makes the reduction due, so that `keep` is kept exactly.
@@ -34,36 +33,31 @@ export function compactorOf(
   if (options.compactor !== undefined) return options.compactor;
   const { compaction = {} } = options;
   const sizes = (settings.trigger ?? []).flatMap((size) => tokensOf(size, window) ?? []);
-  const isCompat = options.compat !== false;
   const point = Math.min(Math.max(LEAST_POINT, Math.min(room ?? Infinity, ...sizes)), window ?? Infinity);
   const trigger = {
-    // A reduction that leaves no less than what makes one due would be followed by the next one at once.
-    ...(sizes.length > 0 && !isCompat ? { tokens: point } : compaction.trigger),
+    ...compaction.trigger,
     ...(reached === undefined ? {} : { messages: reached }),
   };
-  const most =
-    isCompat && Number.isFinite(point)
-      ? {
-          maxTokens: Math.min(LONGEST_NARRATIVE, Math.floor(point * NARRATIVE_SHARE)),
-          record: Math.min(1, (point * RECORD_SHARE) / (window ?? FALLBACK_WINDOW)),
-        }
-      : {};
+  const most = Number.isFinite(point)
+    ? {
+        maxTokens: Math.min(LONGEST_NARRATIVE, Math.floor(point * NARRATIVE_SHARE)),
+        record: Math.min(1, (point * RECORD_SHARE) / (window ?? FALLBACK_WINDOW)),
+      }
+    : {};
   const read = Math.floor(trimTokensToSummarize ?? 0);
-  const prompt =
-    summaryPrompt || (isCompat ? (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT) : undefined);
   const config: CompactionSettings = {
-    ...(isCompat ? { saving: false } : {}),
+    saving: false,
     ...compaction,
-    ...(model === undefined ? {} : { model: fromChatModel(model, { run, asText: isCompat }) }),
+    ...(model === undefined ? {} : { model: fromChatModel(model, run) }),
     ...(window === undefined ? {} : { contextWindow: window }),
     ...(Object.keys(trigger).length > 0 ? { trigger } : {}),
     summary: {
       ...most,
       ...compaction.summary,
-      ...(prompt ? { prompt } : {}),
+      prompt: summaryPrompt || (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT),
       ...(read >= 1 ? { transcriptTokens: read } : {}),
     },
-    keep: { ...(isCompat ? { users: 0 } : {}), ...compaction.keep, messages: kept },
+    keep: { users: 0, ...compaction.keep, messages: kept },
   };
   return createCompactor(config);
 }

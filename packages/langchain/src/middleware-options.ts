@@ -2,7 +2,7 @@ import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import type { CompactionSettings } from '@x/compaction';
 import { compactionConfigSchema } from '@x/compaction/internal';
-import { type CompactionOutcome, type Compactor, InvalidInputError } from '@x/core';
+import type { CompactionOutcome, Compactor } from '@x/core';
 import { callable, having, parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
 
@@ -28,17 +28,16 @@ const keepSchema = z
 export const middlewareContextSchema = z.object({
   /**
    * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
-   * the provider refuses a request; with `compat: false`, or a `trigger` in `compaction`, when the compactor's own says so. With
-   * `compat: false` the compactor aims for half of these tokens, and keeps of `keep` what leaves it below them.
+   * the provider refuses a request; with a `compactor`, or a `trigger` in `compaction`, when the compactor's own says so.
    */
   trigger: z.union([sizeSchema, z.array(sizeSchema).readonly()]).optional(),
-  /** What stays as it is, with `compat` however much it is: exactly one size. Default: 20 messages. */
+  /** What stays as it is, however much it is: exactly one size. Default: 20 messages. */
   keep: keepSchema.optional(),
   /** Counts for `trigger` and `keep`. Default: LangChain's `countTokensApproximately`. */
   tokenCounter: z.optional(callable<(messages: BaseMessage[]) => number | Promise<number>>()),
   /** Replaces the prompt; `{messages}` stands for the conversation. */
   summaryPrompt: z.string().optional(),
-  /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
+  /** A line in front of every summary. Default: LangChain's. */
   summaryPrefix: z.string().optional(),
   /** Tokens of the newest messages that the summarizer reads; only the record covers older ones. Default: it reads all. */
   trimTokensToSummarize: z.number().optional(),
@@ -59,8 +58,6 @@ const middlewareOptionsSchema = z
     maxTokensBeforeSummary: z.number().optional(),
     /** LangChain's earlier name of `keep: { messages }`. */
     messagesToKeep: z.number().optional(),
-    /** Behaves as `summarizationMiddleware` wherever the two differ on purpose. Default true. */
-    compat: z.boolean().optional(),
     /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
     contextWindow: z.int().positive().optional(),
     /** Every other key of `createCompactor`. Its `trigger` makes a reduction due where none is named beside it. */
@@ -84,8 +81,7 @@ const middlewareOptionsSchema = z
   });
 
 /**
- * Checks options. As with LangChain an unknown one does not keep an agent from starting, unless `compat` is off; it costs
- * a warning.
+ * Checks options. As with LangChain an unknown one does not keep an agent from starting; it costs a warning.
  *
  * @throws {InvalidInputError} for invalid options.
  */
@@ -93,10 +89,6 @@ export function checkOptions(options: CompactionMiddlewareOptions): void {
   const subject = 'compactionMiddleware options';
   parseWith(middlewareOptionsSchema, options, subject);
   const unknown = Object.keys(options).filter((key) => !(key in middlewareOptionsSchema.shape));
-  if (unknown.length > 0 && options.compat === false) {
-    const problems = unknown.map((path) => ({ path, message: 'unknown key' }));
-    throw new InvalidInputError(subject, problems);
-  }
   for (const key of unknown) warn(`${subject}: ${key}: not known, has no effect`);
 }
 

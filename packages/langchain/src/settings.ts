@@ -27,7 +27,6 @@ export async function resolveSettings(
     context.trigger ??
     options.trigger ??
     (maxTokensBeforeSummary === undefined ? undefined : { tokens: maxTokensBeforeSummary });
-  const prefix = context.summaryPrefix ?? options.summaryPrefix;
   return {
     options,
     model,
@@ -38,7 +37,7 @@ export async function resolveSettings(
     keep: context.keep ?? earlierKeep(options) ?? options.keep ?? DEFAULT_KEEP,
     tokenCounter: context.tokenCounter ?? options.tokenCounter,
     summaryPrompt: context.summaryPrompt ?? options.summaryPrompt,
-    summaryPrefix: prefix ?? (options.compat === false ? undefined : DEFAULT_PREFIX),
+    summaryPrefix: context.summaryPrefix ?? options.summaryPrefix ?? DEFAULT_PREFIX,
     trimTokensToSummarize: context.trimTokensToSummarize ?? options.trimTokensToSummarize,
   };
 }

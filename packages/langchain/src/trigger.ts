@@ -25,7 +25,7 @@ export async function dueNow(
   messages: readonly BaseMessage[],
 ): Promise<Due | undefined> {
   const { trigger, window, options } = settings;
-  const isCompactors = options.compat === false || options.compaction?.trigger !== undefined;
+  const isCompactors = options.compactor !== undefined || options.compaction?.trigger !== undefined;
   if (trigger === undefined && !isCompactors) return undefined;
   for (const size of trigger ?? []) {
     if (size.messages !== undefined && messages.length < size.messages) continue;
@@ -51,8 +51,7 @@ export async function duesAfterOverflow(
 ): Promise<readonly Due[]> {
   const kept = await keptMessages(settings, messages);
   const hard = { reason: 'request_too_large', kept } as const;
-  const { compat, compactor } = settings.options;
-  if (compat !== false && compactor === undefined && kept < messages.length) {
+  if (settings.options.compactor === undefined && kept < messages.length) {
     const room = (await count(settings, messages)) / 2;
     const staying = kept === 0 ? 0 : await count(settings, messages.slice(-kept));
     const within = { reason: 'proactive_budget', reached: messages.length, kept, room } as const;

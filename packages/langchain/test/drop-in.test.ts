@@ -1,4 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { createCompactor } from '@x/compaction';
 import { type CompactionMiddlewareOptions, compactionMiddleware } from '@x/langchain';
 import { createAgent, fakeModel, summarizationMiddleware } from 'langchain';
 import { describe, expect, it } from 'vitest';
@@ -80,10 +81,11 @@ it.each([
   expect(expected).toHaveLength(count);
 });
 
-it('never summarizes before the provider refuses unless a trigger is named or compat is off', async () => {
+it('never summarizes before the provider refuses unless a trigger is named, or a compactor has its own', async () => {
   const many = asked(2_000);
   expect((await run({ model: summarizer() }, {}, many)).sent).toHaveLength(many.length);
-  expect((await run({ model: summarizer(), compat: false }, {}, many)).sent.length).toBeLessThan(many.length);
+  const compactor = createCompactor();
+  expect((await run({ compactor }, {}, many)).sent.length).toBeLessThan(many.length);
 });
 
 it('takes the settings of a single run from its context', async () => {
@@ -248,7 +250,7 @@ it('marks a summary exactly as LangChain does, with its prefix unless another is
   const { messages } = await run(options);
   expect(messages[0]?.additional_kwargs).toStrictEqual({ lc_source: 'summarization' });
   expect(messages[0]?.text).toMatch(/^Here is a summary of the conversation to date:\n\n/);
-  const own = await run({ ...options, compat: false });
+  const own = await run({ ...options, summaryPrefix: 'Earlier:' });
   expect(own.messages[0]?.text).not.toContain('Here is a summary of the conversation');
 });
 
@@ -283,7 +285,7 @@ it('lets the summarizer read the newest tokens that are asked for, and has the r
   }
 });
 
-it('takes what the model writes for the summary, after one call, as LangChain does; with compat: false it asks again for headings', async () => {
+it('takes what the model writes for the summary, after one call, as LangChain does', async () => {
   const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
   const free = summarizer({
     content:
@@ -292,13 +294,6 @@ it('takes what the model writes for the summary, after one call, as LangChain do
   const { messages } = await run({ model: free, ...options });
   expect(free.calls).toHaveLength(1);
   expect(messages[0]?.text).toContain('The user fixes a login.');
-  const strict = summarizer({
-    content:
-      'The user fixes a login. The code was read; the tests are to be run next, and the fix is in src/login.ts, line 40.',
-  });
-  const own = await run({ model: strict, ...options, compat: false });
-  expect(strict.calls).toHaveLength(2);
-  expect(own.messages.map(({ text }) => text).join()).not.toContain('The user fixes a login.');
 });
 
 it('takes over the summary that LangChain’s own middleware left in a thread', async () => {
@@ -311,10 +306,7 @@ it('takes over the summary that LangChain’s own middleware left in a thread', 
   const onCompaction: CompactionMiddlewareOptions['onCompaction'] = ({ manifest }) => {
     for (const { messageId, fate } of manifest) fates[messageId] = fate;
   };
-  const { messages } = await run({ trigger: { messages: 30 }, compat: false, onCompaction }, {}, [
-    left,
-    ...asked(),
-  ]);
+  const { messages } = await run({ trigger: { messages: 30 }, onCompaction }, {}, [left, ...asked()]);
   expect(fates.left).toBe('merged');
   // What an interface shows as the summary stays the one that it knows.
   expect(messages.find(({ id }) => id === 'left')?.text).toContain('## RECORD');
@@ -370,13 +362,10 @@ describe('a trigger that is reached', () => {
   });
 
   it('has the summarizer tell what the user asked, which stands nowhere else', async () => {
-    const [compat, own] = [summarizer(), summarizer()];
-    const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
-    await run({ model: compat, ...options });
-    expect(compat.calls[0]?.input).toContain(
+    const model = summarizer();
+    await run({ model, trigger: { messages: 30 }, keep: { messages: 4 } });
+    expect(model.calls[0]?.input).toContain(
       'put all their wishes, limits, numbers and names into your record',
     );
-    await run({ model: own, ...options, compat: false });
-    expect(JSON.stringify(own.calls[0]?.input)).toContain('stay in front of your');
   });
 });
