@@ -54,10 +54,6 @@ const middlewareOptionsSchema = z
         'must be a LangChain model or the name of one',
       )
       .optional(),
-    /** LangChain's earlier name of `trigger: { tokens }`. */
-    maxTokensBeforeSummary: z.number().optional(),
-    /** LangChain's earlier name of `keep: { messages }`. */
-    messagesToKeep: z.number().optional(),
     /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
     contextWindow: z.int().positive().optional(),
     /** Every other key of `createCompactor`. Its `trigger` makes a reduction due where none is named beside it. */
@@ -74,7 +70,7 @@ const middlewareOptionsSchema = z
   })
   .superRefine((options, context) => {
     if (options.compactor === undefined) return;
-    for (const key of ['model', 'keep', 'messagesToKeep', 'summaryPrompt', 'compaction'] as const) {
+    for (const key of ['model', 'keep', 'summaryPrompt', 'compaction'] as const) {
       if (options[key] === undefined) continue;
       context.addIssue({ code: 'custom', path: [key], message: 'has no effect on a compactor of your own' });
     }

@@ -18,15 +18,11 @@ export async function resolveSettings(
   options: CompactionMiddlewareOptions,
   context: CompactionMiddlewareSettings,
 ) {
-  const { maxTokensBeforeSummary } = options;
   const model =
     typeof options.model === 'string'
       ? ((await initChatModel(options.model)) as BaseLanguageModel)
       : options.model;
-  const trigger =
-    context.trigger ??
-    options.trigger ??
-    (maxTokensBeforeSummary === undefined ? undefined : { tokens: maxTokensBeforeSummary });
+  const trigger = context.trigger ?? options.trigger;
   return {
     options,
     model,
@@ -34,19 +30,10 @@ export async function resolveSettings(
     window: options.contextWindow ?? (model === undefined ? undefined : windowOf(model)),
     /** `undefined`: the user named no trigger. */
     trigger: trigger === undefined ? undefined : ([trigger].flat() as MiddlewareSize[]),
-    keep: context.keep ?? earlierKeep(options) ?? options.keep ?? DEFAULT_KEEP,
+    keep: context.keep ?? options.keep ?? DEFAULT_KEEP,
     tokenCounter: context.tokenCounter ?? options.tokenCounter,
     summaryPrompt: context.summaryPrompt ?? options.summaryPrompt,
     summaryPrefix: context.summaryPrefix ?? options.summaryPrefix ?? DEFAULT_PREFIX,
     trimTokensToSummarize: context.trimTokensToSummarize ?? options.trimTokensToSummarize,
   };
-}
-
-/** LangChain's earlier name of `keep`, which holds over none and over the default written out, as with LangChain. */
-function earlierKeep({
-  keep = DEFAULT_KEEP,
-  messagesToKeep,
-}: CompactionMiddlewareOptions): MiddlewareSize | undefined {
-  if (messagesToKeep === undefined || keep.messages !== DEFAULT_KEEP.messages) return undefined;
-  return { messages: Math.max(0, Math.floor(messagesToKeep)) };
 }

@@ -42,7 +42,7 @@ it.each<[string, CompactionMiddlewareOptions]>([
   ['keeps more messages than the trigger', { trigger: { messages: 10 }, keep: { messages: 20 } }],
   ['keeps more tokens than the trigger', { trigger: { tokens: 100 }, keep: { tokens: 5_000 } }],
   ['has a trigger below the default of keep', { trigger: [{ tokens: 100_000 }, { messages: 10 }] }],
-  ['keeps many messages without a trigger', { messagesToKeep: 60 }],
+  ['keeps many messages without a trigger', { keep: { messages: 60 } }],
   ['has an empty prompt', { summaryPrompt: '', trigger: { messages: 30 } }],
   ['asks for a share of a window before it is known', { trigger: { fraction: 0.5 } }],
 ])('constructs what LangChain constructs: an agent that %s', (_, options) => {
@@ -147,12 +147,6 @@ it.each<[string, CompactionMiddlewareOptions, readonly BaseMessage[], readonly s
   // LangChain has the live request go: it stands behind the summary here.
   ['nothing', { trigger: { messages: 6 }, keep: { messages: 0 } }, asked(), ['latest']],
   ['the last of two calls', { trigger: { messages: 6 }, keep: { messages: 1 } }, working, ['request']],
-  [
-    'the earlier option',
-    { trigger: { messages: 30 }, keep: { messages: 20 }, messagesToKeep: 4 },
-    asked(),
-    [],
-  ],
 ])('leaves behind the summary what LangChain leaves: %s', async (_, options, messages, more) => {
   const theirs = summarizationMiddleware({ model: summarizer(), ...options } as never);
   const agent = createAgent({
