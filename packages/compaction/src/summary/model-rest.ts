@@ -1,9 +1,12 @@
 import type { Model } from '@x/core';
 
 /** Failures in a row after which a model is skipped. */
-const FAILURES = 2;
+export const FAILURES = 2;
 /** Compactions that skip a model after it has failed too often. */
 const RESTS = 4;
+
+/** What a model is asked for: a narrative, or a compaction that only its provider can read. */
+export type Writes = 'narrative' | 'native';
 
 /** How a model has done lately, in all sessions: a provider that is down fails each of them. */
 interface Standing {
@@ -12,36 +15,44 @@ interface Standing {
   rests: number;
 }
 
-const standings = new WeakMap<Model, Standing>();
+const standings = { narrative: new WeakMap<Model, Standing>(), native: new WeakMap<Model, Standing>() };
 
-function standingOf(model: Model): Standing {
-  const standing = standings.get(model) ?? { failures: 0, rests: 0 };
-  standings.set(model, standing);
+function standingOf(kind: Writes, model: Model): Standing {
+  const standing = standings[kind].get(model) ?? { failures: 0, rests: 0 };
+  standings[kind].set(model, standing);
   return standing;
 }
 
 /**
- * Records how writing a narrative ended.
+ * Records how a request to a model ended.
  *
+ * @param weight The number of failures that a failure counts for.
  * @returns a warning if the model is skipped from now on.
  */
-export function noteEnd(model: Model, problem: string | undefined): string | undefined {
-  const standing = standingOf(model);
-  standing.failures = problem === undefined ? 0 : standing.failures + 1;
+export function noteEnd(
+  kind: Writes,
+  model: Model,
+  problem: string | undefined,
+  weight = 1,
+): string | undefined {
+  const standing = standingOf(kind, model);
+  standing.failures = problem === undefined ? 0 : standing.failures + weight;
   if (standing.failures < FAILURES) return undefined;
   standing.rests = RESTS;
   return (
-    `${model.id} could not write the last ${standing.failures} summaries, counted over all sessions (${problem}). The next ${RESTS} ` +
-    'compactions use the record alone; then the model is asked again. If this goes on, name another model as `model` of the compaction.'
+    `${model.id} failed too often to write summaries, counted over all sessions (${problem}). The next ${RESTS} compactions do without ` +
+    'it; then it is asked again. If this goes on, name another model as `model` of the compaction.'
   );
 }
 
 /** Tests if a model is skipped because it failed too often. */
-export function isResting(model: Model): boolean {
-  return standingOf(model).rests > 0;
+export function isResting(kind: Writes, model: Model): boolean {
+  return standingOf(kind, model).rests > 0;
 }
 
-/** Counts a compaction that skipped the model. */
-export function countRest(model: Model): void {
-  standingOf(model).rests--;
+/** Counts a compaction that skips the model, and says why. Returns `undefined` if the model is asked. */
+export function restOf(kind: Writes, model: Model): string | undefined {
+  if (!isResting(kind, model)) return undefined;
+  standingOf(kind, model).rests--;
+  return `${model.id} failed too often, and is left alone for now`;
 }

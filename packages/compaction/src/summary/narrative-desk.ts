@@ -1,6 +1,7 @@
-import { addUsage, type Message, type Usage } from '@x/core';
+import { addUsage, type Message, type Model, type Usage } from '@x/core';
 import type { NativeCompaction } from '@x/core/messages';
 import { errorLine } from '../conversation/text.js';
+import { noteEnd, type Writes } from './model-rest.js';
 import type { Patience } from './patience.js';
 import { coveredBy, type Narrative } from './summary-message.js';
 
@@ -27,20 +28,19 @@ export type Written =
 
 /** An order to write. */
 interface Order {
-  readonly kind: 'narrative' | 'native';
+  readonly kind: Writes;
+  readonly model: Model;
   /** The conversation up to the last message that the text will cover. */
   readonly messages: readonly Message[];
   /** The running number of that message. */
   readonly at: number;
   readonly work: ModelWork;
   readonly write: (signal: AbortSignal, onUsage: (usage: Usage) => void) => Promise<Written>;
-  /** Receives the reason of a failure, or nothing. */
-  readonly onEnd?: (problem: string | undefined) => void;
 }
 
 /** A text that a model writes or has written. */
 export class Writing {
-  readonly kind: Order['kind'];
+  readonly kind: Writes;
   readonly ids: ReadonlySet<string>;
   /** The id of the last message that the text covers. */
   readonly to: string;
@@ -55,7 +55,7 @@ export class Writing {
   usage: Usage | undefined;
   modelCalls = 0;
 
-  constructor({ kind, messages, at, work, write, onEnd }: Order, signal: AbortSignal) {
+  constructor({ kind, model, messages, at, work, write }: Order, signal: AbortSignal) {
     this.kind = kind;
     this.ids = new Set(messages.map(({ id }) => id));
     this.to = messages.at(-1)?.id ?? '';
@@ -67,7 +67,9 @@ export class Writing {
     };
     const ended = (result: Written) => {
       this.result = result;
-      if (!signal.aborted) onEnd?.(result.ok ? undefined : result.problem);
+      if (signal.aborted) return;
+      const warning = noteEnd(kind, model, result.ok ? undefined : result.problem);
+      if (warning) work.warn(warning);
     };
     this.done = write(signal, onUsage)
       .catch((error: unknown): Written => ({ ok: false, problem: errorLine(error) }))

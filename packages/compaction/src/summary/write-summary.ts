@@ -3,9 +3,9 @@ import { atOnce, inPieces } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Reduction, unchanged } from '../stage.js';
-import { askProvider, restProvider } from './ask-provider.js';
+import { askProvider } from './ask-provider.js';
 import { type Candidate, type Composer, condensed } from './compose.js';
-import { countRest, isResting, noteEnd } from './model-rest.js';
+import { FAILURES, isResting, noteEnd, restOf } from './model-rest.js';
 import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
 import { quotableIn, withoutFalseQuotations } from './quotations.js';
@@ -75,10 +75,8 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   if (work.isElsewhere && !found && !context.instructions)
     return { note: 'another process has the narrative written: it follows' };
   const ahead = found?.isLate || context.instructions ? undefined : writingOf(found);
-  if (!ahead?.narrative && isResting(writer)) {
-    countRest(writer);
-    return { problem: `${writer.id} failed too often, and is left alone for now` };
-  }
+  const rest = ahead?.narrative ? undefined : restOf('narrative', writer);
+  if (rest) return { problem: rest };
   const most = maxNarrativeOf(composer, writer);
   if (most === 0) return { problem: 'the window is too small for a written summary' };
   const plan = planNarrative(composer, most);
@@ -125,7 +123,7 @@ function writingOf(found: Found | undefined): Writing | undefined {
 export function prepareSummary(composer: Composer): boolean {
   const { context } = composer;
   const { summarizer: writer, work } = context;
-  if (!writer || isResting(writer)) return false;
+  if (!writer || isResting('narrative', writer)) return false;
   const most = maxNarrativeOf(composer, writer);
   const plan = most > 0 ? planNarrative(composer, most) : undefined;
   if (!plan) return false;
@@ -195,6 +193,7 @@ function begin(
   };
   return context.work.desk.begin({
     kind: 'narrative',
+    model: writer,
     ...reachOf(composer, last),
     work: context.work,
     write: async (signal, onUsage) => {
@@ -211,10 +210,6 @@ function begin(
         text,
         note: `${removed} quotations of the narrative are in no message: taken out with their sentences`,
       };
-    },
-    onEnd: (problem) => {
-      const warning = noteEnd(writer, problem);
-      if (warning) context.work.warn(warning);
     },
   });
 }
@@ -246,12 +241,15 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   const { view, context } = composer;
   const { work } = context;
   const ready = preparedNatively(composer);
+  const rest = ready ? undefined : restOf('native', model);
+  if (rest) return { ...unchanged(view, ''), failure: rest };
   const part = ready?.part ?? (await inPieces(planRecord(composer), context.signal))?.part;
   if (!part) return unchanged(view, 'there is nothing older, or too little to be worth it');
   const writing = ready?.writing ?? beginNatively(composer, model, part.cut);
   if (!(await work.patience.waitFor(writing.done, context.signal))) {
     const late = new TimeLimitError(`The compaction of ${model.id}`, 'summary.waitMs', work.patience.ms);
-    restProvider(model, late);
+    // The answer is paid for and useless: the model is left alone at once.
+    work.warn(noteEnd('native', model, late.message, FAILURES) ?? late.message);
     return { ...unchanged(view, ''), failure: late.message };
   }
   work.desk.clear(writing);
@@ -285,7 +283,7 @@ function preparedNatively(composer: Composer) {
 
 /** Begins a provider compaction ahead of time. Returns whether anything was begun. */
 export function prepareNatively(composer: Composer, model: Model): boolean {
-  const candidate = atOnce(planRecord(composer));
+  const candidate = isResting('native', model) ? undefined : atOnce(planRecord(composer));
   if (candidate) beginNatively(composer, model, candidate.part.cut);
   return candidate !== undefined;
 }
@@ -297,6 +295,7 @@ function beginNatively(composer: Composer, model: Model, cut: number): Writing {
   const { system, tools = [], work } = context;
   return work.desk.begin({
     kind: 'native',
+    model,
     ...reachOf(composer, view.messages[cut - 1] as Message),
     work,
     write: async (signal, onUsage) => {

@@ -421,7 +421,7 @@ describe('a model that fails', () => {
     expect(compactions(session).map(({ status }) => status)).toEqual(Array(6).fill('applied'));
     expect(model.requests).toHaveLength(2);
     expect(warnings(session)).toEqual([
-      expect.stringContaining('could not write the last 2 summaries, counted over all sessions'),
+      expect.stringContaining('failed too often to write summaries, counted over all sessions'),
     ]);
     works = true;
     await untilCompacted(session);
@@ -485,6 +485,22 @@ describe('a provider’s own compaction', () => {
     expect(model.asked()).toBe(1);
     expect(model.requests).toEqual([]);
     assertPaired(session.scope.state.context);
+  });
+
+  it('is left alone after two failures in a row, then asked again', async () => {
+    let works = false;
+    const model = providerOf(async () => {
+      if (!works) throw new Error('gone');
+      return { content: [sealed], usage };
+    });
+    const session = sessionOf(model, { ...native, summary: { background: false } });
+    for (let index = 0; index < 6; index++) await untilCompacted(session);
+    expect(compactions(session).map(({ stagesUsed }) => stagesUsed)).toEqual(Array(6).fill('summarize'));
+    expect(model.asked()).toBe(2);
+    works = true;
+    await untilCompacted(session);
+    expect(model.asked()).toBe(3);
+    expect(summaries(session)[0]?.content).toContainEqual(sealed);
   });
 
   it('is not waited for when it hangs, nor asked again for a while; what came late is told and not used', async () => {

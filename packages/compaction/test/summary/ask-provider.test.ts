@@ -1,6 +1,6 @@
 import { type Message, ModelError, userMessage } from '@x/core';
 import type { NativeCompactionRequest } from '@x/core/messages';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { askProvider } from '../../src/summary/ask-provider.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
@@ -44,29 +44,6 @@ it('asks again with the record when the item is refused, and says so', async () 
   const { sent, answer } = await asked('own', true);
   expect(sent).toEqual([['opaque'], ['text', 'text']]);
   expect(answer.note).toContain('no longer reads');
-});
-
-it.each([
-  [503, 61_000],
-  [429, 61_000],
-  [401, 601_000],
-])('leaves an endpoint alone that failed with %i, and asks it again after %i ms', async (status, later) => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  let [asked, isDown] = [0, true];
-  const compact = async () => {
-    asked++;
-    if (isDown) throw new ModelError('Not now', { status });
-    return { content: [made] };
-  };
-  const model = modelOf(() => GOOD_SUMMARY, { compact });
-  const ask = () => askProvider(model, { messages: conversation(model.id), tools: [] }, 0);
-  await expect(ask()).rejects.toThrow('Not now');
-  await expect(ask()).rejects.toThrow('not asked again, for it failed a moment ago: ModelError: Not now');
-  expect(asked).toBe(1);
-  isDown = false;
-  vi.setSystemTime(Date.now() + later);
-  expect((await ask()).content).toEqual([made]);
-  vi.useRealTimers();
 });
 
 it('asks again at once where the request was refused', async () => {
