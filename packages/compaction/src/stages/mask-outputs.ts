@@ -11,7 +11,7 @@ import * as z from 'zod/mini';
 import { countSchema, namesSchema } from '../config/values.js';
 import { markedText, marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
-import { endOf, matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
+import { endOf, matchesTool } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
 import { type Stage, unchanged } from '../stage.js';
 import { alterMessages } from './alter-messages.js';
@@ -48,22 +48,34 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage 
     name: 'mask_outputs',
     cost: 'free',
     async reduce(...given) {
-      const [view, budget, context] = given;
-      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.enoughTokens) {
-        return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
+      const [{ messages, tokens }, budget, context] = given;
+      if (settings.onlyForTokens && !budget.forced && tokens <= budget.enoughTokens) {
+        return unchanged(given[0], 'the tokens fit, and masking leaves the number of messages as it is');
       }
-      const maskable = findMaskable(view.messages, settings);
+      const maskable = findMaskable(messages, settings);
       const calls = new Map<string, ToolUseBlock>();
       const destructive = new Set(
         context.tools?.flatMap(({ name, annotations }) => (annotations?.destructive ? [name] : [])),
       );
-      const placeOf = placesIn(view.messages, context);
+      const placeOf = placesIn(messages, context);
       return alterMessages(given, 'masked', (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
-        const shape = { format: settings.format, destructive, placeOf };
-        return message.content.some((block) => maskable.has(block))
-          ? masked(message, maskable, calls, shape)
-          : undefined;
+        if (!message.content.some((block) => maskable.has(block))) return undefined;
+        const ids = [...stringsIn(marksOf(message).masked)];
+        const content = message.content.map((block) => {
+          if (block.type !== 'tool_result' || !maskable.has(block)) return block;
+          const evictedTo = evictedPath(block);
+          const text = observationStub(block, settings.format, {
+            call: calls.get(block.toolUseId),
+            where: evictedTo ? `read_file ${evictedTo}` : placeOf(message),
+            onceOnly: destructive.has(block.toolName),
+          });
+          const hasFile = block.output.some(({ type }) => type === 'file');
+          if (!hasFile && text.length >= textOf(block.output).length) return block;
+          ids.push(block.toolUseId);
+          return { ...block, output: [markedText(text, {}, endOf(block))] };
+        });
+        return { content, marks: { masked: ids } };
       });
     },
   };
@@ -87,35 +99,4 @@ function findMaskable(
     }
   }
   return found;
-}
-
-interface StubShape {
-  readonly format: 'one_line' | 'head_tail';
-  /** Tools whose calls must not be repeated. */
-  readonly destructive: ReadonlySet<string>;
-  readonly placeOf: (message: Message) => string | undefined;
-}
-
-function masked(
-  message: Message,
-  maskable: ReadonlySet<ContentBlock>,
-  calls: ReadonlyMap<string, ToolUseBlock>,
-  { format, destructive, placeOf }: StubShape,
-) {
-  const ids = [...stringsIn(marksOf(message).masked)];
-  const content = message.content.map((block) => {
-    if (block.type !== 'tool_result' || !maskable.has(block)) return block;
-    const call = calls.get(block.toolUseId);
-    const target = { call, path: call && pathOf(call), range: call && rangeOf(call) };
-    const onceOnly = destructive.has(block.toolName);
-    const evictedTo = evictedPath(block);
-    const where = evictedTo ? `read_file ${evictedTo}` : placeOf(message);
-    const text = observationStub(block, format, { ...target, where, onceOnly });
-    const isShorter =
-      block.output.some(({ type }) => type === 'file') || text.length < textOf(block.output).length;
-    if (!isShorter) return block;
-    ids.push(block.toolUseId);
-    return { ...block, output: [markedText(text, {}, endOf(block))] };
-  });
-  return { content, marks: { masked: ids } };
 }

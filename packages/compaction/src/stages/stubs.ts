@@ -1,7 +1,7 @@
 import { type FileBlock, type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
-import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
+import { failureLine, outcomeOf, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import type { StageContext } from '../stage.js';
 import { numbersOf } from '../summary/numbers.js';
 
@@ -9,10 +9,6 @@ import { numbersOf } from '../summary/numbers.js';
 interface StubDetails {
   /** The call that the result answers. */
   readonly call?: ToolUseBlock | undefined;
-  /** The file that the call was about. */
-  readonly path?: string | undefined;
-  /** The range of the file. */
-  readonly range?: string | undefined;
   /** The place of the full text; left out if there is none. */
   readonly where?: string | undefined;
   /** The call must not be made again to see its result again. */
@@ -36,14 +32,19 @@ export function observationStub(
   details: StubDetails,
 ): string {
   const text = textOf([result]);
-  const path = details.path && headOf(details.path, LINE_LENGTH);
-  const subject = [result.toolName, path, details.range].filter(Boolean).join(' ');
+  const { call } = details;
+  const subject = [result.toolName, call && headOf(pathOf(call) ?? '', LINE_LENGTH), call && rangeOf(call)];
   const files = result.output.flatMap((part) => (part.type === 'file' ? [part.mediaType] : []));
-  const parts = [statusOf(result, details.call, text)];
+  const parts = [statusOf(result, call, text)];
   parts.push(`${lineCount(text)} lines`, `${encoder.encode(text).length} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const once = details.onceOnly ? '; done, do not repeat' : '';
-  const line = STUB_TEXTS.masked.write(subject, parts.join(', '), once, details.where);
+  const line = STUB_TEXTS.masked.write(
+    subject.filter(Boolean).join(' '),
+    parts.join(', '),
+    once,
+    details.where,
+  );
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 
