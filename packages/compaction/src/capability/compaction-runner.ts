@@ -29,7 +29,7 @@ import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { RETRY_GROWTH, SessionMemories, type SessionMemory, SessionTracker } from './session-memory.js';
 import { calibrationOf, changeNotes, heldUntil, isWriting, pinsIn } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
-import { type Emit, WindowKnowledge, warnOnce } from './window-knowledge.js';
+import { type Emit, WindowKnowledge } from './window-knowledge.js';
 
 /** Share of a trigger at which messages are read ahead. Most conversations end before it. */
 const NEAR = 0.5;
@@ -63,13 +63,12 @@ export class CompactionRunner {
   readonly #memories = new SessionMemories();
   /** Returns what is remembered of a state between its steps. */
   readonly tracker = once((_: AgentState) => new SessionTracker(this.#config.counter ?? estimateCounter));
-  readonly #warnOnce = warnOnce();
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
     this.stages = stagesOf(config);
-    this.windows = new WindowKnowledge(config, this.#warnOnce);
+    this.windows = new WindowKnowledge(config.contextWindow);
   }
 
   /** Counts the next request, uncalibrated. */
@@ -369,7 +368,7 @@ export class CompactionRunner {
   /** Warns once for each model if the configuration asks for a native compaction that the model does not offer. */
   warnOfNative(model: Model, emit: Emit): void {
     const problem = nativeIsMissing(this.#config, this.stages, model);
-    if (problem !== undefined) this.#warnOnce(emit, `native ${model.id}`, problem);
+    if (problem !== undefined) this.windows.warnOnce(emit, `native ${model.id}`, problem);
   }
 
   /** Forgets the sessions of a user, or all, and aborts their model calls. */

@@ -2,7 +2,6 @@ import { type CallScope, isContextOverflow, type ReasonScope } from '@x/core';
 import { mayBeOverflow, overflowFigures } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import { type ContextWindow, contextWindowOf } from '../run/budget.js';
-import type { ResolvedCapabilityConfig } from './capability-config.js';
 import type { SessionTracker } from './session-memory.js';
 import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from './stored-state.js';
 
@@ -16,44 +15,35 @@ const STEADY = 5;
 
 export type Emit = ReasonScope['emit'];
 
-/** Emits a warning unless one with the same key was emitted before. */
-export type WarnOnce = (emit: Emit, key: string, message: string) => void;
-
-export function warnOnce(): WarnOnce {
-  const warned = new Set<string>();
-  return (emit, key, message) => {
-    if (warned.has(key)) return;
-    warned.add(key);
-    emit({ type: 'warning', source: 'compaction', message });
-  };
-}
-
 /** Knows a model's window, and how the provider's count differs from ours. Learns from refusals and usage. */
 export class WindowKnowledge {
-  readonly #config: Pick<ResolvedCapabilityConfig, 'contextWindow'>;
-  readonly #warnOnce: WarnOnce;
+  readonly #configured: number | undefined;
+  readonly #warned = new Set<string>();
 
-  constructor(config: Pick<ResolvedCapabilityConfig, 'contextWindow'>, warnOnce: WarnOnce) {
-    this.#config = config;
-    this.#warnOnce = warnOnce;
+  constructor(configured: number | undefined) {
+    this.#configured = configured;
+  }
+
+  /** Emits a warning unless one with the same key was emitted before. */
+  warnOnce(emit: Emit, key: string, message: string): void {
+    if (!this.#warned.has(key)) emit({ type: 'warning', source: 'compaction', message });
+    this.#warned.add(key);
   }
 
   /** Returns the smallest window of those configured, named by the model, and learned from a refusal. */
   of(scope: CallScope): ContextWindow {
     const { state, model, emit } = scope;
-    const known = [this.#named(scope), toldWindow(state, model)].filter((tokens) => tokens !== undefined);
+    const known = [this.#configured ?? model.contextWindow, toldWindow(state, model)].filter(
+      (tokens) => tokens !== undefined,
+    );
     const window = contextWindowOf(known.length > 0 ? Math.min(...known) : undefined);
     if (!window.isKnown) {
       const message =
         `The context window of ${model.id} is unknown; ${window.tokens} tokens are assumed. Set ` +
         'contextWindow (context_window in files) on the model or in the compaction configuration.';
-      this.#warnOnce(emit, model.id, message);
+      this.warnOnce(emit, model.id, message);
     }
     return window;
-  }
-
-  #named({ model }: CallScope): number | undefined {
-    return this.#config.contextWindow ?? model.contextWindow;
   }
 
   /**
@@ -67,7 +57,7 @@ export class WindowKnowledge {
     const { state, model } = scope;
     const tokens = counted * calibrationOf(state, model);
     const { inputTokens = 0, contextWindow } = overflowFigures(error);
-    const named = this.#named(scope);
+    const named = this.#configured ?? model.contextWindow;
     // A refusal without a number proves at least that the window is smaller than the request.
     const told = contextWindow ?? (named === undefined ? tokens : undefined);
     if (told !== undefined && told < (named ?? Number.POSITIVE_INFINITY)) learnWindow(state, model, told);
@@ -107,7 +97,7 @@ export class WindowKnowledge {
       const cause =
         ratio > 1 ? 'are cached tokens counted more than once' : 'are cached tokens left out of inputTokens';
       const message = `${model.id} reports ${reported} tokens for a request of about ${counted}: ${cause}? Such reports are ignored.`;
-      this.#warnOnce(emit, `usage ${model.id}`, message);
+      this.warnOnce(emit, `usage ${model.id}`, message);
       return;
     }
     tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
@@ -115,6 +105,6 @@ export class WindowKnowledge {
     const message =
       `${model.id} reports ${ratio.toFixed(1)} tokens for each that is counted here, again and again, so reductions begin ` +
       'early. Are cached tokens counted twice? Otherwise give the counter of that model as `counter`.';
-    this.#warnOnce(emit, `ratio ${model.id}`, message);
+    this.warnOnce(emit, `ratio ${model.id}`, message);
   }
 }
