@@ -58,7 +58,9 @@ export async function undoRecordOf(
 
   const gone = before.filter((message) => !position.has(message));
   // If the log cannot be read, treat it as empty.
-  const logged = await findLogged(idsOf(gone), log).catch(() => new Map<string, Message>());
+  const logged = await findLogged(new Set(gone.map(({ id }) => id)), log).catch(
+    () => new Map<string, Message>(),
+  );
   const entries: Entry[] = [];
   const compare = function* (): Work<void> {
     for (const message of before) {
@@ -86,16 +88,10 @@ async function listBefore(
   after: readonly Message[],
   log: SessionLog,
 ): Promise<readonly Message[] | undefined> {
-  const places = record.before.map((entry) => messagesOf(entry, after));
-  const ids = places.flat().filter((place) => typeof place === 'string');
-  const logged = await findLogged(new Set(ids), log);
-  const restored: Message[] = [];
-  for (const place of places.flat()) {
-    const message = typeof place === 'string' ? logged.get(place) : place;
-    if (message === undefined) return undefined;
-    restored.push(message);
-  }
-  return restored;
+  const places = record.before.flatMap((entry) => messagesOf(entry, after));
+  const logged = await findLogged(new Set(places.filter((place) => typeof place === 'string')), log);
+  const restored = places.map((place) => (typeof place === 'string' ? logged.get(place) : place));
+  return restored.every((message) => message !== undefined) ? restored : undefined;
 }
 
 /** The records of a state, oldest first. */
@@ -131,10 +127,6 @@ function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message 
   const summary = after[source];
   const places = source === STAYED ? after : summary ? coveredBy(summary) : [];
   return Array.from({ length: count }, (_, index) => places[start + index]);
-}
-
-function idsOf(messages: readonly Message[]): ReadonlySet<string> {
-  return new Set(messages.map(({ id }) => id));
 }
 
 /** Tests if two messages are equal, whatever the order of keys, which some databases change. */
