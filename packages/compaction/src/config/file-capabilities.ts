@@ -2,12 +2,8 @@ import { type Capability, parseFileConfig } from '@x/core';
 import type { CompactionCapabilityConfig } from '../capability/capability-config.js';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema, toolResultEviction } from '../eviction/tool-result-eviction.js';
-import type { ParsedCompactionConfig } from './compaction-file.js';
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
-
-/** Makes a capability from the configuration in a file. */
-export type FileCapabilityFactory = (config: unknown) => Capability;
 
 /** Tables of prompts and summarizers by name, and the values for keys that an agent's file leaves out. */
 export interface CompactionFactoryOptions
@@ -23,31 +19,24 @@ export interface CompactionFactoryOptions
  *
  * @throws {InvalidInputError} naming the file and its bad keys when `file` is wrong.
  */
-export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
-  readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
-} {
-  const { file, fileName, defaults, onWarning } = sources;
+export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }) {
+  const { file, fileName, defaults, onWarning, hooks } = sources;
   // Validate the shared configuration at once, so that its errors are not blamed on an agent's file.
   resolveCompactionConfig({ file, fileName, defaults });
   return {
-    compaction(config) {
+    compaction(config: unknown): Capability {
       const frontMatter = { features: { compaction: config } };
-      const layers = { frontMatter, file, fileName, defaults, onWarning };
-      return compactionOf(resolveCompactionConfig(layers), sources);
+      const parsed = resolveCompactionConfig({ frontMatter, file, fileName, defaults, onWarning });
+      const { model, prompt } = resolveSummarizer(parsed, sources, parsed.options.preset);
+      const written = { ...parsed.options, ...(model === undefined ? {} : { model }), ...hooks };
+      if (prompt === undefined) return compaction(written);
+      return written.preset === undefined
+        ? compaction({ ...written, summary: { ...written.summary, prompt } })
+        : compaction({ ...written, summaryPrompt: prompt });
     },
-    tool_result_eviction: (config) =>
-      toolResultEviction(
-        parseFileConfig(evictionConfigSchema, config ?? {}, 'toolResultEviction configuration'),
-      ),
+    tool_result_eviction(config: unknown): Capability {
+      const subject = 'toolResultEviction configuration';
+      return toolResultEviction(parseFileConfig(evictionConfigSchema, config ?? {}, subject));
+    },
   };
-}
-
-function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {
-  const { options } = parsed;
-  const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
-  const written = { ...options, ...(model === undefined ? {} : { model }), ...sources.hooks };
-  if (prompt === undefined) return compaction(written);
-  return written.preset === undefined
-    ? compaction({ ...written, summary: { ...written.summary, prompt } })
-    : compaction({ ...written, summaryPrompt: prompt });
 }
