@@ -15,17 +15,8 @@ import { repairPairs } from '../stages/repair-pairs.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 
-/** The result of a run through the stages. */
-export interface CascadeResult {
-  readonly view: View;
-  readonly steps: readonly CompactionStep[];
-  readonly manifest: readonly ManifestEntry[];
-  /** The failures, in the order of the stages. */
-  readonly failures: readonly string[];
-  readonly condensed: boolean;
-  readonly usage: Usage | undefined;
-  readonly modelCalls: number;
-}
+/** The result of a run through the stages, with the failures in their order. */
+export type CascadeResult = Awaited<ReturnType<typeof runCascade>>;
 
 /**
  * Runs the stages in order until the view fits its budget. A step that fails, or whose result is invalid, leaves the view unchanged. Every
@@ -38,7 +29,7 @@ export async function runCascade(
   start: View,
   budget: ReductionTarget,
   context: StageContext,
-): Promise<CascadeResult> {
+) {
   /** If a message has two fates, the later one counts. */
   const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
@@ -86,7 +77,7 @@ export async function runCascade(
   }
   // Messages that stages both added and removed have no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
-  return { view, steps, manifest, failures, condensed, usage, modelCalls };
+  return { view, steps, manifest, failures, usage, modelCalls };
 }
 
 /** Returns the view with another conversation. */
