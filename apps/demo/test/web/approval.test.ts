@@ -2,7 +2,7 @@ import type { JsonValue } from '@x/core';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { asking } from '../fake-backend/scenarios.js';
-import { evaluate, launch, type Visit, visit } from './browse.js';
+import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
 let v: Visit;
@@ -61,8 +61,14 @@ describe('a call that waits for approval', () => {
       await card(name).waitFor({ state: 'detached' });
     }
     await v.page.locator('.agent-turn', { hasText: 'I went on with what you decided.' }).waitFor();
-    await v.page.locator('.tool-failed', { hasText: 'execute' }).locator('.fold-line').click();
-    await v.page.getByText('The user denied this call').first().waitFor();
+    const call = v.page.locator('.tool-call', { hasText: 'execute' });
+    await expect.poll(() => textIn(call)).toContain('not run');
+    expect(await v.page.locator('.tool-failed').count(), 'what the user decided is no failure').toBe(0);
+    await call.locator('.fold-line').click();
+    await call
+      .locator('figure', { hasText: 'The model reads' })
+      .getByText('The user denied this call')
+      .waitFor();
   });
 });
 

@@ -81,6 +81,8 @@ export interface ToolRun {
   readonly result?: ToolResultBlock | undefined;
   /** The id of the message with the result. */
   readonly messageId?: string | undefined;
+  /** Whether a person did not let it run. */
+  readonly isRefused?: boolean | undefined;
   /** The file with the full result, if it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }
@@ -253,6 +255,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         change(isStanding, { usage: event.usage });
         break;
       case 'permission.decided':
+        run(event.call.id, { isRefused: !['approved', 'edited'].includes(event.decision) });
         say(event, 'info', `permission_${event.decision}_${event.call.id}`, decisionInWords(event));
         break;
       case 'warning':
