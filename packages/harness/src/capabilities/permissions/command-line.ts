@@ -17,7 +17,7 @@ const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*(?!\1\n).+)\n\1\n\s*\)"
 /** Matches files of a repository of any name, and others that determine which programs Git starts. */
 const OF_GIT = /(?:^|\/)(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:\/|$)/i;
 /** Matches builtins of every shell, which neither `PATH` nor a file changes. */
-const BUILTIN = /^(?:cd|declare|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
+const BUILTIN = /^(?:cd|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
 /** Matches variables that no program takes for options or names of programs. */
 const HARMLESS_VARIABLE = /^(?:NODE_ENV|(?!\w*path)[a-z]+)=$/;
 export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
@@ -131,7 +131,7 @@ export class CommandLine {
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isWord = (word: string) => !word.startsWith('-') && this.#written.has(baseName(word));
     const isRun = isFed || given[first]?.isKnown === false || words.some(isWord);
-    const isOther = given[0]?.isKnown === false || (isRenamed && !BUILTIN.test(name));
+    const isOther = given[0]?.isKnown === false || (isRenamed && !BUILTIN.test(name) && name !== 'declare');
     const isOpaque = isOther || (!judged.isKnown && isRun) || (name === 'xargs' && isFed);
     const effect: Effect = isOpaque ? OPAQUE : judged;
     this.commands.push({ words, effect: isWritten ? { ...effect, isText: false, does: 'writes' } : effect });

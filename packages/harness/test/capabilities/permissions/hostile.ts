@@ -300,6 +300,9 @@ export const HOSTILE: readonly string[] = [
   "git tag --format='%(contents)'",
   'git commit -qam x && git log -1 -p',
   'git commit -qm x sub',
+  'cp a.txt /usr/local/bin/wc; find . -print0 | xargs -0 wc -l',
+  'echo x > /usr/local/bin/declare; chmod +x /usr/local/bin/declare; declare x',
+  'cp -r b /usr/local/bin; declare x',
   // A link that leads elsewhere before `..` does.
   "find links/out/src/.. -name '?env' -exec cat {} +",
   'grep -rn KEY links/out/src/..',
