@@ -50,11 +50,9 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
   const found: string[] = [];
   for (const { effect } of commands) {
     if (effect.below === undefined) continue;
-    // Programs that walk from outside may come to any file.
-    if (entered.some(isOut)) return undefined;
-    // A directory outside may contain the workspace.
-    const begins = effect.below.some(isOut) ? [''] : new Set(places(effect.below));
-    for (const begin of begins)
+    // A walk from outside, or to there, may come to any file.
+    if ([...entered, ...effect.below].some(isOut)) return undefined;
+    for (const begin of new Set(places(effect.below)))
       for (const path of (await filesBelow(begin)) ?? [undefined]) {
         if (path === undefined || found.length > MAX_PATHS) return undefined;
         if (matchWildcard(effect.name ?? '*', baseName(path))) found.push(path);

@@ -70,6 +70,8 @@ describe('a rule for files beside a shell', () => {
     expect(await verdict('grep -rn KEY .')).toBe('deny');
     expect(await verdict("find . -name '*.txt' -exec cat {} +")).toBe('allow');
     expect(await verdict('cp -r nowhere x')).toBe('allow');
+    for (const line of ['cp a.txt /tmp/x', 'grep -rn KEY ../other', 'cd ..; diff -u a b'])
+      expect(await verdict(line)).toBe('ask');
     expect(await verdict('rg KEY docs')).toBe('allow');
     expect(await verdict('grep -rn KEY a.txt')).toBe('allow');
     expect(await verdict("find src -name '*.ts' -print0 | xargs -0 wc -l")).toBe('allow');
