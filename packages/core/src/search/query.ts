@@ -92,9 +92,15 @@ export class SearchQuery {
    * Compares a text with the query.
    *
    * @param extra Terms that it has without having them in its text.
-   * @param terms The terms of the text. Default: the tokenizer's.
+   * @param terms The terms of the text, or those of them that the query has. Default: the tokenizer's.
+   * @param length The number of terms of the text. Default: that of `terms`.
    */
-  match(text: string, extra: readonly string[] = [], terms = this.#tokenizer.terms(text)): TermMatch {
+  match(
+    text: string,
+    extra: readonly string[] = [],
+    terms = this.#tokenizer.terms(text),
+    length = terms.length,
+  ): TermMatch {
     let counts: number[] | undefined;
     let isHit = false;
     for (const list of [terms, extra]) {
@@ -107,7 +113,7 @@ export class SearchQuery {
       }
     }
     const names = isHit ? bitsOf(this.#names, (name) => name.test(text)) : 0;
-    return { counts, isHit, length: terms.length, names };
+    return { counts, isHit, length, names };
   }
 }
 

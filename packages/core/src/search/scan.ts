@@ -33,12 +33,14 @@ interface ScannedText<Item> {
   readonly order?: number;
   /** Terms that it has without having them in its text. */
   readonly extra?: readonly string[];
-  /** The terms of the text if they are known. The text is then not split into pieces. */
+  /** The terms of the text if they are known, or those of them that the query has. The text is then not split into pieces. */
   readonly terms?: readonly string[];
+  /** The number of terms of the text. Default: that of `terms`. */
+  readonly length?: number;
 }
 
 /** A text that matches. */
-interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms'>> {
+interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms' | 'length'>> {
   /** The score by its own words. */
   own: number;
   /** The score with its neighbors. */
@@ -90,9 +92,9 @@ export class TextScan<Item> {
 
   /** Considers a text. Add the texts of a file in order. Of a long text, the piece that matches best is found. */
   add(scanned: ScannedText<Item>): void {
-    const { file, number, item, day = null, order = this.#lines, extra, terms } = scanned;
+    const { file, number, item, day = null, order = this.#lines, extra, terms, length: given } = scanned;
     for (const text of terms ? [scanned.text] : piecesOf(scanned.text)) {
-      const { counts, isHit, length, names } = this.#query.match(text, extra, terms);
+      const { counts, isHit, length, names } = this.#query.match(text, extra, terms, given);
       this.#lines++;
       this.#terms += length;
       for (const index of counts?.keys() ?? [])

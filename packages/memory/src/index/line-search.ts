@@ -49,6 +49,15 @@ type Places = ReturnType<TextScan<StoredLine>['best']>;
 /** A line as it is added to a scan. */
 type ScannedLine = Parameters<TextScan<StoredLine>['add']>[0];
 
+/** Lines of which all terms are known. */
+interface FewLines {
+  /** What the lines were read for. */
+  readonly key: string;
+  readonly texts: readonly ScannedLine[];
+  /** For each term, the indexes of the lines that have it, each as often as it occurs there. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
 /** What one search looks for, and where. */
 interface Search {
   readonly query: SearchQuery;
@@ -81,6 +90,8 @@ export class LineSearch {
   /** How many lines have a term: counting reads all that is indexed of it, so it is done once until the index changes. */
   readonly #counts = new Map<string, number>();
   #countedFor = '';
+  /** The few lines of the place that was searched last, until the index changes: to read them costs more than to rank them. */
+  #few: FewLines = { key: '', texts: [], places: new Map() };
 
   constructor(connection: Connection) {
     this.#sql = connection;
@@ -97,8 +108,15 @@ export class LineSearch {
     const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
     let places: Places;
     if (lines <= FEW_LINES) {
-      const all = ranges.flatMap((range) => this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }));
-      places = await this.#rank(all.map(scannedLine), new TextScan(query));
+      const key = JSON.stringify([this.#version(), prefix, days]);
+      if (this.#few.key !== key) {
+        const all = ranges.flatMap((range) =>
+          this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }),
+        );
+        this.#few = { key, ...(await takeApart(all)) };
+      }
+      const { texts, counts } = textsNear(query, this.#few);
+      places = await this.#rank(texts, new TextScan(query, { lines, averageLength, counts }));
     } else {
       const counts = await this.#countAll(query, ranges);
       places = await this.#promising({ query, ranges, collection: { lines, averageLength, counts }, days });
@@ -236,6 +254,47 @@ export class LineSearch {
 function scannedLine(line: StoredLine): ScannedLine {
   const { id, fileId, number, day, content } = line;
   return { file: fileId, number, day, order: id, text: content, extra: dateTermsOf(day), item: line };
+}
+
+/** Takes lines apart into terms. While many are taken apart, others get their turn. */
+async function takeApart(lines: readonly StoredLine[]): Promise<Omit<FewLines, 'key'>> {
+  const texts: ScannedLine[] = [];
+  const places = new Map<string, number[]>();
+  let chars = 0;
+  for (const [index, line] of lines.entries()) {
+    chars += line.content.length;
+    if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
+    const terms = tokenizer.terms(line.content);
+    const { extra = [], ...text } = scannedLine(line);
+    texts.push({ ...text, length: terms.length });
+    for (const term of [...terms, ...extra]) {
+      const known = places.get(term);
+      if (known === undefined) places.set(term, [index]);
+      else known.push(index);
+    }
+  }
+  return { texts, places };
+}
+
+/** The lines that have words of a query, and their neighbors; for each term, how many of all lines have it. */
+function textsNear({ terms, mostWeight, isQuestion }: SearchQuery, { texts, places }: FewLines) {
+  const found = terms.map(({ text }) => places.get(text) ?? []);
+  // The score of a neighbor counts its own neighbors.
+  const reach = isQuestion ? 2 * NEIGHBORS.length : 0;
+  const near = new Map<number, string[]>();
+  for (const [term, lines] of found.entries()) {
+    if (terms[term]?.weight !== mostWeight) continue;
+    for (const line of lines)
+      for (let at = line - reach; at <= line + reach; at++) if (!near.has(at)) near.set(at, []);
+  }
+  for (const [term, lines] of found.entries())
+    for (const line of lines) near.get(line)?.push(terms[term]?.text ?? '');
+  return {
+    counts: found.map((lines) => new Set(lines).size),
+    texts: texts.flatMap((text, index) =>
+      near.has(index) ? [{ ...text, terms: near.get(index) ?? [] }] : [],
+    ),
+  };
 }
 
 /** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */

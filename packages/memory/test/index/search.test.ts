@@ -129,6 +129,16 @@ describe('words', () => {
     );
   });
 
+  it('looks of few lines only at those with words of a question, and at their neighbors', async () => {
+    const index = await openIndex();
+    const lines = Array.from({ length: 900 }, (_, at) => `straw ${at} is here`);
+    await index.indexFromString('a.md', lines.with(450, 'the needle is called Ada').join('\n'));
+    const add = vi.spyOn(TextScan.prototype, 'add');
+    onTestFinished(() => add.mockRestore());
+    expect((await found(index, 'what is the needle called?'))[0]).toBe('a.md:451');
+    expect(add).toHaveBeenCalledTimes(13);
+  });
+
   it('finds the line with both of two words that thousands of newer lines have, and newer ones of a common word', async () => {
     const index = await openIndex();
     const lines = Array.from({ length: 8_000 }, (_, at) => `${at % 2 ? 'alpha' : 'beta'} number ${at}`);
