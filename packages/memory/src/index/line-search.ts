@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Collection, NEIGHBORS, type SearchQuery, TextScan, termWeights } from '@x/core/internal';
 import { dateTermsOf } from './dates.js';
 import type { Connection } from './index-database.js';
+import { tokenizer } from './query.js';
 import { idsOfScope } from './scopes.js';
 
 /** Lines of each word, or pair of words, that are compared by the words they have: the newest ones. */
