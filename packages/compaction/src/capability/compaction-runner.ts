@@ -33,8 +33,8 @@ import { type Emit, WindowKnowledge } from './window-knowledge.js';
 
 /** Share of a trigger at which messages are read ahead. Most conversations end before it. */
 const NEAR = 0.5;
-/** Share of a trigger at which the next narrative is begun: by default, what is added later stays word for word. */
-const AHEAD = 0.85;
+/** Share of the trigger point below which no narrative is begun ahead of time, however fast the conversation grows. */
+const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
@@ -122,6 +122,7 @@ export class CompactionRunner {
     const window = this.windows.of(scope);
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
     this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
+    const expected = memory.grow(tokens, context.length);
     // An undone compaction is not repeated, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(scope.state), window.tokens)) return;
     if (isDue(this.#config, window, tokens, context.length, messageBytes(context))) {
@@ -131,8 +132,10 @@ export class CompactionRunner {
     }
     const isNear = isDue(this.#config, window, tokens / NEAR, context.length / NEAR);
     if (isNear) memory.readAhead(context, this.#observe);
-    if (isDue(this.#config, window, tokens / AHEAD, context.length / AHEAD))
-      await this.#prepare(scope, memory);
+    if (isDue(this.#config, window, expected.tokens, expected.messages)) {
+      const isFar = !isDue(this.#config, window, tokens / AHEAD_SHARE, context.length / AHEAD_SHARE);
+      if (!isFar) await this.#prepare(scope, memory);
+    }
     if (!this.stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
     // First reduce without changing the state, so that a reduction without effect is not announced.
     const before = [...context];
@@ -312,7 +315,9 @@ export class CompactionRunner {
     if (!desk.isEmpty || isWriting(state)) return;
     await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
     const begun = desk.find(state.context);
-    if (begun !== undefined) changeNotes(state, { writing: begun.writing.to });
+    if (begun === undefined) return;
+    memory.begun(begun);
+    changeNotes(state, { writing: begun.writing.to });
   }
 
   #reduce(

@@ -1,9 +1,13 @@
 import type { CallScope, Message, TokenCounter } from '@x/core';
 import { ContextMeter, systemClock, type UserScope } from '@x/core/internal';
-import { NarrativeDesk } from '../summary/narrative-desk.js';
+import { NarrativeDesk, type Writing } from '../summary/narrative-desk.js';
 
 /** Messages that a step reads ahead. More than a step adds, so that reading catches up. */
 const READ_AT_ONCE = 16;
+/** Steps before a compaction is due at which its narrative is begun, until the duration of one is known. */
+const FIRST_LEAD = 2;
+/** Share of an earlier, larger growth that is still expected at the next step. */
+const MEMORY_OF_GROWTH = 0.7;
 /** Steps after which a call is expected to continue, so that this process can use what it begins. */
 const LONG_CALL = 8;
 
@@ -29,6 +33,11 @@ export class SessionMemory {
   #callId: string | undefined;
   #calls = 0;
   #stepsOfCall = 0;
+  #steps = 0;
+  #size: { readonly tokens: number; readonly messages: number } | undefined;
+  #growth = { tokens: 0, messages: 0 };
+  #lead = FIRST_LEAD;
+  #begun: { readonly writing: Writing; readonly step: number } | undefined;
   /** The conversation for which nothing could be done. */
   #settled: Settled | undefined;
   #checkedAt = 0;
@@ -43,11 +52,35 @@ export class SessionMemory {
       this.#stepsOfCall = 0;
     }
     this.#stepsOfCall++;
+    this.#steps++;
+    if (this.#begun?.writing.result === undefined) return;
+    this.#lead = Math.max(FIRST_LEAD, this.#steps - this.#begun.step + 1);
+    this.#begun = undefined;
+  }
+
+  /** Records what was begun in this step. */
+  begun({ writing }: { readonly writing: Writing }): void {
+    this.#begun = { writing, step: this.#steps };
   }
 
   /** Tests if this process may expect to see the session again: it came back before, or its call is a long one. */
   get isReturning(): boolean {
     return this.#calls > 1 || this.#stepsOfCall >= LONG_CALL;
+  }
+
+  /** Measures how fast the conversation grows. Returns its expected size when work that begins now will be done. */
+  grow(tokens: number, messages: number): { readonly tokens: number; readonly messages: number } {
+    const last = this.#size ?? { tokens, messages };
+    const expected = (grown: number, before: number) => Math.max(grown, before * MEMORY_OF_GROWTH, 0);
+    this.#growth = {
+      tokens: expected(tokens - last.tokens, this.#growth.tokens),
+      messages: expected(messages - last.messages, this.#growth.messages),
+    };
+    this.#size = { tokens, messages };
+    return {
+      tokens: tokens + this.#lead * this.#growth.tokens,
+      messages: messages + this.#lead * this.#growth.messages,
+    };
   }
 
   /**

@@ -145,6 +145,28 @@ describe('a narrative ahead of time', () => {
     expect(reported(session)).toEqual(Array(4).fill(usage));
   });
 
+  it('is begun the later, the slower the conversation grows', async () => {
+    const shareAtBegin = async (rows: number) => {
+      const model = modelOf(() => GOOD_SUMMARY);
+      const session = sessionOf(model, {}, most().slice(0, 41));
+      let share = 0;
+      while (model.requests.length === 0) {
+        await session.call(rounds(1, () => ({ output: lines(rows) })));
+        share = session.scope.state.context.length;
+      }
+      expect(compactions(session)).toEqual([]);
+      const begun = JSON.stringify(session.scope.state.context).length;
+      while (compactions(session).length === 0) {
+        share = JSON.stringify(session.scope.state.context).length;
+        await session.call(rounds(1, () => ({ output: lines(rows) })));
+      }
+      return begun / share;
+    };
+    const [slow, fast] = [await shareAtBegin(4), await shareAtBegin(80)];
+    expect(slow).toBeGreaterThan(0.94);
+    expect(fast).toBeLessThan(slow);
+  });
+
   it('is not begun in the first short call of a process, but in a long one', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const serverless = sessionOf(model);
