@@ -129,9 +129,20 @@ function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message 
   return Array.from({ length: count }, (_, index) => places[start + index]);
 }
 
-/** Tests if two messages are equal, whatever the order of keys, which some databases change. */
-export function isSame(one: Message | undefined, other: Message | undefined): boolean {
-  return one === other || sortedJson(one) === sortedJson(other);
+/** Nesting depth up to which values are compared key by key. */
+const COMPARED_DEPTH = 100;
+
+/** Tests if two values are equal, whatever the order of keys, which some databases change. Compares long texts as they are. */
+export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
+  if (logged === message) return true;
+  if (!isNode(logged) || !isNode(message) || Array.isArray(logged) !== Array.isArray(message)) return false;
+  if (depth > COMPARED_DEPTH) return sortedJson(logged) === sortedJson(message);
+  const keys = new Set([...Object.keys(logged), ...Object.keys(message)]);
+  return [...keys].every((key) => isSame(logged[key], message[key], depth + 1));
+}
+
+function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Removes pin boards: pins survive an undo, and their board is made again. */
