@@ -79,10 +79,10 @@ describe('x replay', () => {
     const { status, stdout } = await replay([folder]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/log\.jsonl “Survey\.”: openai-chat, 83 messages/);
-    expect(stdout).toMatch(/Skipped: .*broken\.json: No entry has a shape that is known/);
+    expect(stdout).toMatch(/Skipped: .*broken\.json: The log has no entry of a known format/);
     expect(stdout).not.toContain('notes.txt');
     const forPrograms = await replay([folder, '--json']);
-    expect(forPrograms.stderr).toMatch(/^Skipped: .*broken\.json: No entry has a shape that is known/);
+    expect(forPrograms.stderr).toMatch(/^Skipped: .*broken\.json: The log has no entry of a known format/);
     expect(JSON.parse(forPrograms.stdout).conversations).toHaveLength(1);
   });
 
@@ -106,7 +106,7 @@ describe('x replay', () => {
     });
     for (const name of ['a.json', 'b.json']) writeFileSync(join(folder, name), '{}');
     const { stderr } = await replay([folder]);
-    expect(stderr.match(/[ab]\.json: No entry/g)).toHaveLength(2);
+    expect(stderr.match(/[ab]\.json: The log has no entry/g)).toHaveLength(2);
     expect(stderr.match(/claude-code:/g)).toHaveLength(1);
   });
 
@@ -183,7 +183,7 @@ describe('x replay', () => {
       onTestFinished(() => void Object.assign(stream, before));
     }
     const { stdout } = await replay([log, '--window', '24000']);
-    expect(stdout).toMatch(/^strategy[\s\S]*^ours.*\nLeft out of a narrow window: reduced/m);
+    expect(stdout).toMatch(/^strategy[\s\S]*^ours.*\nNot shown in a narrow terminal: reduced/m);
     const lines = shown.mock.calls.map(([text]) => String(text));
     expect(lines).toHaveLength(5);
     const clear = '\r\u001B[K';
@@ -242,9 +242,9 @@ describe('x replay', () => {
 
   it.each([
     [['missing.json'], /^missing\.json cannot be read: there is no such file or folder\.\n$/],
-    [['package.json'], /These formats can be read/],
+    [['package.json'], /Known formats/],
     [['-', '--window', 'big'], /--window must be a whole number/],
-    [['-', '--format', 'oops'], /no format "oops"\.\nThese formats can be read:\n.*claude-code: /s],
+    [['-', '--format', 'oops'], /The format "oops" is unknown\.\nKnown formats:\n.*claude-code: /s],
     [['-', '--prices', 'input=free'], /Invalid prices: input/],
     [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {
@@ -273,7 +273,7 @@ describe('x replay', () => {
     const { stdout } = await replay([file, '--window', '20000']);
     const [above = '', table = '', legend = ''] = stdout.split('\n\n');
     expect(above).toContain('4 messages');
-    expect(above).toContain('1 × gap in the chain of rows');
+    expect(above).toContain('1 × row with a missing parent');
     const [headings = ''] = table.split('\n');
     for (const heading of headings.trim().split(/ {2,}/).slice(1))
       expect(legend).toMatch(new RegExp(`(?:^|; )${heading}(?: {2,}|: )\\S`, 'm'));

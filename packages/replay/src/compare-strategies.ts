@@ -10,25 +10,25 @@ import type { ReplaySetting, Strategy } from './strategy.js';
 
 /** Share of the window at which simple strategies reduce. */
 const TRIGGER_SHARE = 0.85;
-/** Tokens of a coding agent's system prompt and tool schemas, if a recording lacks them. */
-const USUAL_OVERHEAD = 10_000;
-/** Smallest room in the default window for the conversation itself, in tokens. */
-const LEAST_ROOM = 6_000;
+/** Minimum tokens of system prompt and tool schemas, because most recordings lack them. Typical for a coding agent. */
+const TYPICAL_OVERHEAD = 10_000;
+/** Minimum tokens that the default window leaves for the conversation. */
+const MIN_CONVERSATION = 6_000;
 
 export interface CompareOptions {
-  /** The context window to replay in, in tokens. Default: half of the largest request that the recording would need whole. */
+  /** The context window of the replay, in tokens. Default: half of the largest request if nothing is reduced. */
   readonly window?: number | undefined;
   /** Default: the estimate of `@x/core`. */
   readonly counter?: TokenCounter;
-  /** Default: relative ones, in units of an uncached token. */
+  /** Default: prices relative to one uncached input token. */
   readonly prices?: Prices;
   /** Tokens of system prompt and tool schemas. Default: the recorded system prompt, at least 10 000. */
   readonly systemTokens?: number;
   /** See {@link findLongRangeReferences}. */
   readonly minGapTokens?: number;
-  /** Receives each strategy before it is replayed. */
+  /** Called before each strategy is replayed, with its name and its number from 1. */
   readonly onStrategy?: (name: string, place: number) => void;
-  /** Ends the comparison early; it throws the signal's reason. */
+  /** Aborts the comparison, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -44,14 +44,14 @@ export interface Comparison {
 }
 
 /**
- * Replays a conversation through strategies.
+ * Replays a conversation with each strategy, and without any.
  *
  * @example
  * ```ts
  * const comparison = await compareStrategies(conversation, { 'tail-20': keepTail(20) }, { window: 64_000 });
  * console.log(replayTable([comparison]));
  * ```
- * @throws {ReplayError} `empty_conversation` if it has no answer of a model.
+ * @throws {ReplayError} `empty_conversation` if the conversation has no model answer.
  */
 export async function compareStrategies(
   conversation: RecordedConversation,
@@ -62,7 +62,7 @@ export async function compareStrategies(
   if (!conversation.messages.some(({ role }) => role === 'assistant')) {
     throw new ReplayError(
       'empty_conversation',
-      'The recording has no answer of a model, so there is nothing to replay.',
+      'The recording has no model answer, so there is nothing to replay.',
     );
   }
   const setting = settingOf(conversation, counter, options);
@@ -83,15 +83,15 @@ function settingOf(
   { window: given, systemTokens, signal }: CompareOptions,
 ): ReplaySetting {
   const recorded = counter.count(system);
-  const wanted = systemTokens ?? Math.max(recorded, USUAL_OVERHEAD);
-  const padded = wanted > recorded ? `${system}\n${filler(wanted - recorded, counter)}` : system;
+  const needed = systemTokens ?? Math.max(recorded, TYPICAL_OVERHEAD);
+  const padded = needed > recorded ? `${system}\n${filler(needed - recorded, counter)}` : system;
   const overhead = counter.count(padded);
   const sent = messages.slice(
     0,
     messages.findLastIndex(({ role }) => role === 'assistant'),
   );
   const peak = overhead + countMessages(counter, sent);
-  const window = given ?? 1_000 * Math.ceil(Math.max(peak / 2, overhead + LEAST_ROOM) / 1_000);
+  const window = given ?? 1_000 * Math.ceil(Math.max(peak / 2, overhead + MIN_CONVERSATION) / 1_000);
   return {
     window,
     peak,
@@ -103,7 +103,7 @@ function settingOf(
   };
 }
 
-/** Makes a text of about `tokens` tokens without names, in place of tool schemas that the recording lacks. */
+/** Returns a text of about `tokens` tokens without names. It replaces the tool schemas that the recording lacks. */
 function filler(tokens: number, counter: TokenCounter): string {
   const unit = 'a '.repeat(1_000);
   const text = unit.repeat(Math.ceil(tokens / counter.count(unit)));

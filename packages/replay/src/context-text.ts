@@ -2,7 +2,7 @@ import type { ContentBlock, Message } from '@x/core';
 
 const texts = new WeakMap<Message, string>();
 
-/** Returns the text that a model reads of a message: text, tool names and inputs as JSON, outputs. Cached by message. */
+/** Returns what a model reads in a message: texts, tool names, inputs as JSON, and outputs. Cached by message. */
 export function contextText(message: Message): string {
   let text = texts.get(message);
   if (text === undefined) {
@@ -12,21 +12,21 @@ export function contextText(message: Message): string {
   return text;
 }
 
-/** Tests if a context contains a token as a whole. Searches the newest messages first. */
-export function holdsToken(messages: readonly Message[], token: string): boolean {
-  return messages.findLastIndex((message) => holdsWhole(contextText(message), token)) >= 0;
+/** Tests if a context contains the whole token. Searches the newest messages first. */
+export function contextContains(messages: readonly Message[], token: string): boolean {
+  return messages.findLastIndex((message) => containsWhole(contextText(message), token)) >= 0;
 }
 
 /**
- * Tests if a text contains a token that is not part of a longer word or number. Scripts without spaces have no such borders. A token with
- * quotes also matches in its JSON form, because tool inputs are JSON.
+ * Tests if a text contains a token that is not part of a longer word or number. In scripts without spaces, any position can be a boundary.
+ * A token with quotes also matches in its JSON form, because tool inputs are JSON.
  */
-export function holdsWhole(text: string, token: string): boolean {
+export function containsWhole(text: string, token: string): boolean {
   const escaped = JSON.stringify(token).slice(1, -1);
-  return standsIn(text, token) || (escaped !== token && standsIn(text, escaped));
+  return occursIn(text, token) || (escaped !== token && occursIn(text, escaped));
 }
 
-function standsIn(text: string, token: string): boolean {
+function occursIn(text: string, token: string): boolean {
   for (let at = text.indexOf(token); at >= 0; at = text.indexOf(token, at + 1)) {
     const end = at + token.length;
     if (!isJoined(text, at) && !isJoined(text, end)) return true;
@@ -37,14 +37,14 @@ function standsIn(text: string, token: string): boolean {
 /** Tests if the characters on both sides of a position belong to one word or number. */
 function isJoined(text: string, at: number): boolean {
   const [before, after] = [text.charAt(at - 1), text.charAt(at)];
-  if (SPACED.test(before) && SPACED.test(after)) return true;
+  if (WORD_CHARACTER.test(before) && WORD_CHARACTER.test(after)) return true;
   return (
     DECIMAL.test(text.slice(Math.max(0, at - 2), at + 1)) ||
     DECIMAL.test(text.slice(Math.max(0, at - 1), at + 2))
   );
 }
 
-const SPACED =
+const WORD_CHARACTER =
   /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}\p{M}_]$/u;
 const DECIMAL = /^\d[.,]\d$/;
 

@@ -11,18 +11,18 @@ export interface RecordedUsage {
   readonly outputTokens: number;
 }
 
-/** A compaction in the recording. Its summary is not among the messages, which are the original ones. */
+/** A compaction in the recording. `messages` of the conversation has the original messages, not the summary. */
 export interface RecordedCompaction {
-  /** Index of the first message after it. */
+  /** Index of the first message after the compaction. */
   readonly beforeIndex: number;
-  /** Tokens of the context, if the recording has the number. */
+  /** Tokens of the context before the compaction, if the log has this number. */
   readonly tokensBefore?: number | undefined;
   readonly summary?: string | undefined;
 }
 
 /** An agent's conversation, read from its log. Each call is directly followed by its result. */
 export interface RecordedConversation {
-  /** The format that it was read from. */
+  /** Name of the log's format. */
   readonly format: string;
   readonly id?: string;
   /** The model that answered last. */

@@ -16,19 +16,19 @@ const schema = z.pipe(
   }),
 );
 
-/** Prices of a million tokens, in any one currency. */
+/** Prices per million tokens, all in the same currency. */
 export type Prices = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks a price table.
  *
- * @param value `{input, cachedInput?, cacheWrite?, output?}` for a million tokens. Without `cachedInput` a tenth of `input`,
- * without `cacheWrite` 1.25 times, as providers with prompt caches have it.
- * @throws {InvalidInputError} with the path of a bad field.
+ * @param value Prices per million tokens: `{input, cachedInput?, cacheWrite?, output?}`. Like common prompt caches, `cachedInput` defaults
+ * to 0.1 × `input`, and `cacheWrite` to 1.25 × `input`. `output` defaults to 0.
+ * @throws {InvalidInputError} with the path of an invalid field.
  */
 export function parsePrices(value: unknown): Prices {
   return parseWith(schema, value, 'prices');
 }
 
-/** Prices of input only, relative to an uncached token, to compare strategies without known prices. */
+/** Prices relative to one uncached input token, for comparisons without known prices. Output costs nothing. */
 export const relativePrices: Prices = { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 0 };

@@ -1,16 +1,16 @@
 import type { Message } from '@x/core';
 import { othersTurn } from '@x/core/internal';
 import { countMessage, countMessages } from '@x/core/messages';
-import { holdsToken, holdsWhole } from './context-text.js';
+import { containsWhole, contextContains } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';
 import { type Prices, relativePrices } from './prices.js';
 import type { LongRangeReference } from './references.js';
 import { sharedPrefix } from './shared-prefix.js';
 import type { Reduced, ReplaySetting, Strategy } from './strategy.js';
 
-/** The fate of one reference. */
+/** The result for one reference. */
 export interface ReferenceResult extends LongRangeReference {
-  /** `true` if the request whose answer uses the token contains it as a whole. */
+  /** `true` if the request before the tool call still contains the whole name. */
   readonly retained: boolean;
 }
 
@@ -19,10 +19,10 @@ export interface ReplayedCall {
   /** Index of the recorded answer. */
   readonly index: number;
   readonly request: number;
-  /** Tokens of the request that it shares, from the start, with the previous request. */
+  /** Tokens at the start of the request that equal the previous request. */
   readonly cached: number;
   readonly output: number;
-  /** `true` if a reduction came right before it. */
+  /** `true` if the strategy reduced the request right before the call. */
   readonly reduced: boolean;
   readonly cost: number;
 }
@@ -31,15 +31,15 @@ export interface ReplayedCall {
 export interface ReplayResult {
   readonly references: readonly ReferenceResult[];
   readonly calls: readonly ReplayedCall[];
-  /** Cost of all calls, by the prices given, and of what summarizers read, as uncached input. */
+  /** Cost of all calls at the given prices. Tokens that summarizers read cost as much as uncached input. */
   readonly cost: number;
   readonly reductions: number;
   readonly largestRequest: number;
-  /** Requests larger than the window: a provider would have refused them. */
+  /** Number of requests larger than the window. A provider would have rejected them. */
   readonly overflows: number;
-  /** Calls or results without their counterpart. */
+  /** Number of calls without a result, and of results without a call. */
   readonly pairingViolations: number;
-  /** Messages gone or altered that no manifest accounts for. */
+  /** Number of messages that were removed or changed, but are in no manifest. */
   readonly unaccounted: number;
 }
 
@@ -50,11 +50,11 @@ export interface ReplayInput {
 }
 
 /**
- * Replays a conversation step by step, as a live agent would have sent it, and lets the strategy reduce before each model call. Whole
- * messages that a call shares, from the start, with the previous call are billed as cached. Yields to other work about every 20
+ * Replays a conversation step by step, as a live agent would have sent it. Before each model call, the strategy may reduce the messages.
+ * Messages at the start of a request that equal the previous request are billed as cached. Yields to the event loop about every 20
  * milliseconds.
  *
- * @throws the reason of `setting.signal` once that is aborted.
+ * @throws the reason of `setting.signal` if it is aborted.
  */
 export async function replayConversation(
   { messages: recorded, references }: ReplayInput,
@@ -63,19 +63,19 @@ export async function replayConversation(
   prices: Prices = relativePrices,
 ): Promise<ReplayResult> {
   const reduce = strategy(setting);
-  const turn = takeTurns(setting.signal);
+  const yieldIfDue = createYield(setting.signal);
   const replay = new Replay(setting, prices);
   const waiting = references.toSorted((left, right) => left.callIndex - right.callIndex);
   const results: ReferenceResult[] = [];
   for (const [index, message] of recorded.entries()) {
     if (message.role === 'assistant') {
-      await turn();
+      await yieldIfDue();
       const reduced = await reduce(replay.context);
       if (reduced) replay.reduce(reduced);
       replay.call(message, index, reduced !== undefined);
       while (waiting[0] !== undefined && waiting[0].callIndex <= index) {
         const reference = waiting.shift() as LongRangeReference;
-        results.push({ ...reference, retained: replay.isSent(reference.token) });
+        results.push({ ...reference, retained: replay.containsInRequest(reference.token) });
       }
     }
     replay.add(message);
@@ -83,7 +83,7 @@ export async function replayConversation(
   return { references: results, calls: replay.calls, cost: replay.cost, ...replay.total };
 }
 
-/** A conversation as a live agent would send it, as far as it has been replayed. */
+/** The part of a conversation that was replayed so far, as a live agent would send it. */
 class Replay {
   readonly calls: ReplayedCall[] = [];
   readonly total = {
@@ -110,7 +110,7 @@ class Replay {
     return this.#context;
   }
 
-  /** Of all calls together, and of what summarizers read, as uncached input. */
+  /** Cost of all calls. Tokens that summarizers read cost as much as uncached input. */
   get cost(): number {
     const read = (this.#prices.input * this.#summarizerTokens) / 1_000_000;
     return this.calls.reduce((sum, { cost }) => sum + cost, read);
@@ -136,7 +136,7 @@ class Replay {
     this.#tokens = countMessages(counter, messages);
   }
 
-  /** Sends the context, which the model answers with this message. */
+  /** Records a model call: the context is sent, and this message is the answer. */
   call(message: Message, index: number, reduced: boolean): void {
     const { counter, overhead, window } = this.#setting;
     const { cachedInput, cacheWrite, output: outputPrice } = this.#prices;
@@ -150,20 +150,20 @@ class Replay {
     this.#sent = { length: this.#context.length, tokens: this.#tokens };
   }
 
-  /** Tests if the current request contains a name as a whole. */
-  isSent(token: string): boolean {
-    return holdsWhole(this.#setting.system, token) || holdsToken(this.#context, token);
+  /** Tests if the current request contains the whole name. */
+  containsInRequest(token: string): boolean {
+    return containsWhole(this.#setting.system, token) || contextContains(this.#context, token);
   }
 }
 
-/** Milliseconds after which a replay yields to other work. */
-const TURN_MS = 20;
+/** Milliseconds after which a replay yields to the event loop. */
+const YIELD_AFTER_MS = 20;
 
-/** Makes a function to await between parts of long work. It lets other work run from time to time. */
-function takeTurns(signal?: AbortSignal): () => Promise<void> {
+/** Returns a function to await between parts of long work. It yields to the event loop from time to time. */
+function createYield(signal?: AbortSignal): () => Promise<void> {
   let since = performance.now();
   return async () => {
-    if (performance.now() - since >= TURN_MS) {
+    if (performance.now() - since >= YIELD_AFTER_MS) {
       await othersTurn();
       since = performance.now();
     }

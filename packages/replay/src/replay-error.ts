@@ -1,13 +1,13 @@
 import { XError } from '@x/core';
 
-/** `unknown_format`: no importer knows the text. `empty_conversation`: nothing was said in it. */
+/** `unknown_format`: no importer recognizes the log. `empty_conversation`: the log has no message, or no model answer. */
 export type ReplayErrorCode = 'unknown_format' | 'empty_conversation';
 
 /**
  * A recording that cannot be replayed.
  *
- * @code unknown_format No importer recognizes the log. Do: Name its `format`; see [what it reads](../replay.md#what-it-reads).
- * @code empty_conversation The log has no message, or no answer. Do: Check that it is the right file.
+ * @code unknown_format No importer recognizes the log. Do: Set `format`; see [what it reads](../replay.md#what-it-reads).
+ * @code empty_conversation The log has no message, or no model answer. Do: Check that it is the right file.
  */
 export class ReplayError extends XError {
   static override readonly brand = 'ReplayError';

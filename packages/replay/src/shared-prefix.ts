@@ -2,7 +2,7 @@ import type { Message } from '@x/core';
 
 const texts = new WeakMap<Message, string>();
 
-/** Counts the messages that two requests share from the start, which a provider's prompt cache can reuse. */
+/** Counts the equal messages at the start of two requests. A provider's prompt cache can reuse them. */
 export function sharedPrefix(before: readonly Message[], after: readonly Message[]): number {
   const end = before.findIndex((message, index) => {
     const other = after[index];
@@ -11,7 +11,7 @@ export function sharedPrefix(before: readonly Message[], after: readonly Message
   return end === -1 ? before.length : end;
 }
 
-/** Returns what is sent: role and content. Cached by message. */
+/** Returns a message's role and content as JSON, because only these are sent. Cached by message. */
 function textOf(message: Message): string {
   const text = texts.get(message) ?? JSON.stringify([message.role, message.content]);
   texts.set(message, text);

@@ -4,29 +4,29 @@ import type { ManifestEntry, Message, TokenCounter } from '@x/core';
 export interface ReplaySetting {
   /** The model's context window. */
   readonly window: number;
-  /** The largest request, if nothing is reduced. */
+  /** Tokens of the largest request if nothing is reduced. */
   readonly peak?: number | undefined;
   /** Request size at which simple strategies reduce. */
   readonly trigger: number;
   readonly counter: TokenCounter;
-  /** What is sent ahead of the messages and never reduced: a text of `overhead` tokens. */
+  /** A text of `overhead` tokens that is sent before the messages and never reduced. */
   readonly system: string;
   readonly overhead: number;
-  /** Ends the replay early. */
+  /** Aborts the replay. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A conversation made smaller. */
+/** The result of a reduction. */
 export interface Reduced {
   readonly messages: readonly Message[];
-  /** The fate of every message that was removed or changed. */
+  /** What happened to each message that was removed or changed. */
   readonly manifest: readonly ManifestEntry[];
-  /** Tokens that a summarizer read for it. */
+  /** Tokens that a summarizer read for this reduction. */
   readonly summarizerTokens?: number;
 }
 
-/** Called before each model call with the request. Returns the reduced messages, or nothing to leave them. */
+/** Called before each model call with the messages of the request. Returns `undefined` to leave them unchanged. */
 export type Reduce = (messages: readonly Message[]) => Promise<Reduced | undefined>;
 
-/** Begins a conversation. */
+/** Called once per conversation. Returns the function that reduces it. */
 export type Strategy = (setting: ReplaySetting) => Reduce;

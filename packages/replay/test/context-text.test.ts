@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { holdsWhole } from '../src/context-text.js';
+import { containsWhole } from '../src/context-text.js';
 
-describe('holdsWhole', () => {
+describe('containsWhole', () => {
   it.each([
     ['getUserById', 'getUser', false],
     ['call getUser()', 'getUser', true],
@@ -13,6 +13,6 @@ describe('holdsWhole', () => {
     ['état', 'tat', false],
     ['a-b_c', 'b', false],
   ])('%s, %s: %s', (text, token, held) => {
-    expect(holdsWhole(text, token)).toBe(held);
+    expect(containsWhole(text, token)).toBe(held);
   });
 });

@@ -147,7 +147,7 @@ describe('reports', () => {
     expect(replayTable([comparison], { width: 80 })).toBe(whole);
     const lines = replayTable([comparison], { width: 40 }).split('\n');
     expect(lines[0]).toMatch(/^strategy +kept/);
-    expect(lines.at(-1)).toMatch(/^Left out of a narrow window: reduced, largest, /);
+    expect(lines.at(-1)).toMatch(/^Not shown in a narrow terminal: reduced, largest, /);
     expect(Math.max(...lines.slice(0, -1).map(({ length }) => length))).toBeLessThanOrEqual(40);
     expect(replayTable([comparison], { width: 1 })).toMatch(/^strategy +kept\n/);
   });

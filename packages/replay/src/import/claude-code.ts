@@ -3,7 +3,7 @@ import { isObject } from '@x/core/internal';
 import { anthropicDialect, geminiDialect, partsOf, readBlocks } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
-import { followedLast } from './follow-branch.js';
+import { followLastBranch } from './follow-branch.js';
 import { type Importer, importerOf } from './importer.js';
 
 const usageSchema = z.looseObject({
@@ -14,8 +14,8 @@ const usageSchema = z.looseObject({
 });
 
 /**
- * Puts a message around what stands in a row without one: the result of a call, and an attachment. Attachments are words that the user
- * typed while the agent worked, and texts of the program: files, reminders, output of hooks, which a stream has in rows of their own.
+ * Adds a message to a row that lacks one but has a tool result, an attachment or the output of a hook. An attachment is a text that the
+ * user typed while the agent worked, or a text of the program, such as a file or a reminder.
  */
 function withMessage(row: unknown): unknown {
   if (!isObject(row)) return row;
@@ -39,7 +39,7 @@ function withMessage(row: unknown): unknown {
   };
 }
 
-/** Returns what an attachment says: a text, the text of a file, or the lines of a list. Empty if it says nothing. */
+/** Returns the text of an attachment: a text, the text of a file, or the lines of a list. Empty if it has none. */
 function textIn(value: unknown): string {
   if (isObject(value)) return textIn(value.content ?? value.file);
   if (!Array.isArray(value)) return typeof value === 'string' ? value : '';
@@ -52,12 +52,12 @@ const rowSchema = z.looseObject({
   uuid: z.string().optional(),
   parentUuid: z.string().nullish(),
   sessionId: z.string().optional(),
-  /** `sessionId` in the output of `--output-format stream-json`. */
+  /** Like `sessionId`, in the output of `--output-format stream-json`. */
   session_id: z.string().optional(),
   timestamp: z.string().optional(),
   isMeta: z.boolean().optional(),
   isSidechain: z.boolean().optional(),
-  /** `isSidechain` in that output. */
+  /** Like `isSidechain`, in the output of `--output-format stream-json`. */
   parent_tool_use_id: z.string().nullish(),
   isCompactSummary: z.boolean().optional(),
   isApiErrorMessage: z.boolean().optional(),
@@ -67,13 +67,13 @@ const rowSchema = z.looseObject({
       id: z.string().optional(),
       model: z.string().optional(),
       content: z.unknown().optional(),
-      /** In Qwen Code. */
+      /** Like `content`, in logs of Qwen Code. */
       parts: z.array(z.unknown()).optional(),
       usage: usageSchema.optional().catch(undefined),
     })
     .optional(),
   model: z.string().optional(),
-  /** In Qwen Code. */
+  /** Like `message.usage`, in logs of Qwen Code. */
   usageMetadata: z
     .looseObject({
       promptTokenCount: z.number(),
@@ -87,16 +87,16 @@ const entrySchema = z.preprocess(withMessage, rowSchema);
 
 type Entry = z.output<typeof rowSchema>;
 
-/** Matches the beginning of what the program writes in the user's role. */
+/** Matches the beginning of texts that the program itself writes in the user's role. */
 const WRITTEN_BY_PROGRAM =
   /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-\w+|task-notification|system-reminder|ide_\w+|user-memory-input|user-prompt-submit-hook|teammate-message|qwen:[\w-]+)[\s>]|Stop hook feedback:|\[Request interrupted by user)/;
 const REMINDER_END = '</system-reminder>';
-const SPOKEN = ['user', 'assistant', 'tool_result'];
+const MESSAGE_TYPES = ['user', 'assistant', 'tool_result'];
 
 /**
  * Reads session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`, those of its subagents, and the output of
- * `--output-format stream-json`: one entry a line, linked by `parentUuid`. Only the last branch counts. Messages between subagents are
- * skipped, unless the file has no others. Qwen Code writes the same entries around Gemini's messages.
+ * `--output-format stream-json`: one entry per line, linked by `parentUuid`. Only the last branch is read. Messages of subagents are
+ * skipped, unless the file has no others. Qwen Code writes the same entries, with messages in Gemini's format.
  */
 export const claudeCode = importerOf({
   format: 'claude-code',
@@ -106,7 +106,7 @@ export const claudeCode = importerOf({
     const entry = entrySchema.safeParse(value).data;
     return (
       entry !== undefined &&
-      isSpoken(entry) &&
+      isMessage(entry) &&
       (entry.uuid ?? entry.session_id ?? entry.timestamp) !== undefined
     );
   },
@@ -114,22 +114,19 @@ export const claudeCode = importerOf({
     parent: 'parentUuid',
     rowOf: (value) =>
       entrySchema
-        .transform((entry) => ({ ...rowOf(entry), isSpoken: isSpoken(entry) && !isAside(entry) }))
+        .transform((entry) => ({ ...rowOf(entry), isMessage: isMessage(entry) && !isNested(entry) }))
         .safeParse(value).data,
   },
   choose,
   readEntry,
 });
 
-/**
- * Session files of Factory Droid, `~/.factory/sessions/<project>/<session>.jsonl`: the rows of Claude Code with other names of their
- * fields.
- */
+/** Session files of Factory Droid, `~/.factory/sessions/<project>/<session>.jsonl`: rows as in Claude Code, with other field names. */
 export const droid: Importer = {
   ...claudeCode,
   format: 'droid',
   describes: 'session files of Factory Droid (JSONL)',
-  recognizes: (value) => isObject(value) && (value.type === 'session_start' || holdsCall(value)),
+  recognizes: (value) => isObject(value) && (value.type === 'session_start' || hasToolPart(value)),
   tree: { parent: 'parentId', rowOf: (value) => claudeCode.tree?.rowOf(renamed(value)) },
   read: (values, ...others) => claudeCode.read(values.map(renamed), ...others),
 };
@@ -140,18 +137,19 @@ function renamed(value: unknown): unknown {
   return { ...value, type: isObject(message) ? message.role : type, uuid: id, parentUuid: parentId };
 }
 
-/** Tests for a message with calls or results as Anthropic writes them. Those of pi have other types. */
-function holdsCall({ type, message }: Readonly<Record<string, unknown>>): boolean {
+/** Tests for a message with tool calls or results in Anthropic's format. In the logs of pi, they have other types. */
+function hasToolPart({ type, message }: Readonly<Record<string, unknown>>): boolean {
   const parts = type === 'message' && isObject(message) ? partsOf(message.content) : [];
   return parts.some((part) => part.type === 'tool_use' || part.type === 'tool_result');
 }
 
-function isAside({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
+/** Tests if the row belongs to a subagent. */
+function isNested({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
   return isSidechain === true || caller != null;
 }
 
-function isSpoken({ type, message }: Entry): boolean {
-  return SPOKEN.includes(type) && (message?.content ?? message?.parts) !== undefined;
+function isMessage({ type, message }: Entry): boolean {
+  return MESSAGE_TYPES.includes(type) && (message?.content ?? message?.parts) !== undefined;
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
@@ -161,7 +159,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
     builder.compaction({ tokensBefore: entry.compactMetadata?.preTokens });
     return;
   }
-  if (message === undefined || !isSpoken(entry)) return;
+  if (message === undefined || !isMessage(entry)) return;
   if (entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
   const wasTyped = (text: string) =>
     entry.isMeta !== true && entry.subtype !== 'notification' && !WRITTEN_BY_PROGRAM.test(text);
@@ -181,7 +179,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   }
 }
 
-/** Unwraps a typed command, which is logged as elements, and a text behind a reminder. Both are the user's own words. */
+/** Extracts what the user typed: a command, which is logged as elements, or the text after a reminder. */
 function typedIn(block: ContentBlock): readonly ContentBlock[] {
   if (block.type !== 'text') return [block];
   const end = block.text.trimStart().startsWith('<system-reminder>')
@@ -200,39 +198,40 @@ function typedIn(block: ContentBlock): readonly ContentBlock[] {
 }
 
 /**
- * Chooses the entries of the conversation, in the order of the file. Returns and results of parallel calls are logged as a chain
- * with side arms: fragments of an answer on the branch belong to it, and so do results, except those of calls on another branch.
+ * Chooses the entries of the conversation, in the order of the file. Parallel calls and their results are logged on short side branches. So
+ * entries outside the branch are also chosen if they are fragments of an answer on the branch, or results whose calls are not on another
+ * branch.
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
-  const spoken = entries.filter(isSpoken);
+  const spoken = entries.filter(isMessage);
   for (const { type, message, attachment } of entries) {
     if (message === undefined && isObject(attachment))
       builder.unread(`attachment of type ${attachment.type}`);
-    if (message !== undefined && message.parts?.length !== 0 && !SPOKEN.includes(type))
+    if (message !== undefined && message.parts?.length !== 0 && !MESSAGE_TYPES.includes(type))
       builder.unread(`message in a row of type ${type}`);
   }
-  const isSubagents = spoken.length > 0 && spoken.every(isAside);
-  const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));
-  if (!isSubagents) for (const entry of spoken) if (isAside(entry)) builder.unread('message of a subagent');
-  const { followed, others } = followedLast(own, rowOf, builder);
+  const isNestedLog = spoken.length > 0 && spoken.every(isNested);
+  const own = isNestedLog ? entries : entries.filter((entry) => !isNested(entry));
+  if (!isNestedLog) for (const entry of spoken) if (isNested(entry)) builder.unread('message of a subagent');
+  const { followed, others } = followLastBranch(own, rowOf, builder);
   const answers = new Set(
     followed.flatMap(({ type, message }) => (type === 'assistant' && message?.id) || []),
   );
-  const ofAnswer = ({ type, message }: Entry) => type === 'assistant' && answers.has(message?.id as string);
-  const elsewhere = new Set(
+  const isFragment = ({ type, message }: Entry) => type === 'assistant' && answers.has(message?.id as string);
+  const otherCalls = new Set(
     others
-      .filter((entry) => !ofAnswer(entry))
+      .filter((entry) => !isFragment(entry))
       .flatMap(blocksOf)
       .flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
   );
   const isResult = (entry: Entry) => {
     const blocks = blocksOf(entry);
-    return blocks.length > 0 && blocks.every((b) => b.type === 'tool_result' && !elsewhere.has(b.toolUseId));
+    return blocks.length > 0 && blocks.every((b) => b.type === 'tool_result' && !otherCalls.has(b.toolUseId));
   };
   const chosen = new Set(followed);
   for (const entry of others) {
-    if (ofAnswer(entry) || isResult(entry)) chosen.add(entry);
-    else builder.unread('message of a branch that was given up');
+    if (isFragment(entry) || isResult(entry)) chosen.add(entry);
+    else builder.unread('message of an abandoned branch');
   }
   return own.filter((entry) => chosen.has(entry));
 }
@@ -243,7 +242,7 @@ function rowOf(entry: Entry) {
     parent: entry.parentUuid,
     session: entry.sessionId,
     message: entry.message,
-    isSpoken: isSpoken(entry),
+    isMessage: isMessage(entry),
     continues: entry.subtype === 'compact_boundary',
   };
 }

@@ -28,8 +28,8 @@ const usageSchema = z.looseObject({
 type Line = z.output<typeof lineSchema>;
 
 /**
- * Rollout files of the Codex CLI, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: `response_item` lines are what
- * went to and came from the model; events repeat that for display and add what was billed.
+ * Rollout files of the Codex CLI, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: `response_item` lines are the messages to and
+ * from the model. Events repeat them for display, and add the billed tokens.
  */
 export const codex = importerOf({
   format: 'codex',

@@ -13,22 +13,22 @@ type Usage = Omit<RecordedUsage, 'index'>;
 
 type Result = ToolResultBlock & {
   readonly createdAt: string;
-  /** The index of the next turn. */
+  /** The index of the turn after the result. */
   readonly beforeTurn: number;
 };
 
-/** What the log says about an entry apart from its content. */
-export interface Placed {
+/** Properties of a log entry other than its content. */
+export interface EntryInfo {
   readonly at?: string | undefined;
-  /** The id that fragments of one model answer share. Without it, adjacent fragments are one answer. */
+  /** The id that all fragments of one model answer have. Without ids, adjacent fragments are one answer. */
   readonly answer?: string | undefined;
-  /** Tests if the user wrote a text in the user's role, and no program did. Default: always true. */
+  /** Tests if a text with the user's role was typed by the user, not written by a program. Default: always true. */
   wasTyped?(text: string): boolean;
 }
 
 interface Turn {
   readonly role: 'user' | 'assistant';
-  /** `true` if it has the user's role, but a program wrote it. */
+  /** `true` if the turn has the user's role, but a program wrote it. */
   readonly isSynthetic?: boolean;
   readonly blocks: ContentBlock[];
   readonly createdAt: string;
@@ -36,15 +36,15 @@ interface Turn {
   usage?: Usage;
 }
 
-/** Tool name of a call that is known only by its result. */
+/** Tool name of a call whose name the log lacks. */
 const UNNAMED = 'unknown';
 const NO_RESULT = '[The recording holds no result of this call.]';
-/** Timestamp of messages in logs without times. */
-const BEGINNING = '1970-01-01T00:00:00.000Z';
+/** Timestamp of messages in logs without timestamps. */
+const EPOCH = '1970-01-01T00:00:00.000Z';
 
 /**
- * Builds a conversation from what importers find. Answers that were logged in fragments become one message, and every result follows its
- * call, whatever the order in the log.
+ * Builds a conversation from the entries that an importer reads. Fragments of one answer become one message. Every result directly follows
+ * its call, even if the log has another order.
  */
 export class ConversationBuilder {
   readonly #format: string;
@@ -73,29 +73,32 @@ export class ConversationBuilder {
     if (text !== '' && !this.#system.includes(text)) this.#system.push(text);
   }
 
-  /** Adds the content of a message: results of calls, and what else was said in a role. */
-  message(role: string, blocks: readonly ContentBlock[], placed: Placed = {}): void {
-    for (const block of blocks) if (block.type === 'tool_result') this.#result(block, placed);
-    const said = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
-    if (said.length === 0) return;
+  /** Adds the content of a message. Tool results may be in messages of any role. */
+  message(role: string, blocks: readonly ContentBlock[], info: EntryInfo = {}): void {
+    for (const block of blocks) if (block.type === 'tool_result') this.#result(block, info);
+    const others = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
+    if (others.length === 0) return;
     if (role === 'system' || role === 'developer')
-      this.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
-    else if (role === 'assistant') this.#answer(said, placed);
-    else this.#request(said, role === 'user', placed);
+      this.system(others.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+    else if (role === 'assistant') this.#answer(others, info);
+    else this.#request(others, role === 'user', info);
   }
 
-  #answer(blocks: ContentBlock[], { at, answer }: Placed): void {
+  #answer(blocks: ContentBlock[], { at, answer }: EntryInfo): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
     const isSame = answer === undefined ? this.#answerIsOpen : last?.answer === answer;
     this.#answerIsOpen = true;
     if (last !== undefined && isSame) last.blocks.push(...blocks);
-    else this.#turns.push({ role: 'assistant', blocks, createdAt: at ?? BEGINNING, answer });
+    else this.#turns.push({ role: 'assistant', blocks, createdAt: at ?? EPOCH, answer });
   }
 
-  /** Splits what the user said and what a program said into separate messages. In a role that is not the user's, all is a program's. */
-  #request(blocks: readonly ContentBlock[], isUser: boolean, { at, wasTyped = () => true }: Placed): void {
+  /**
+   * Adds separate messages for texts that the user typed and for texts that a program wrote. Texts of any role but the user's were written
+   * by a program.
+   */
+  #request(blocks: readonly ContentBlock[], isUser: boolean, { at, wasTyped = () => true }: EntryInfo): void {
     this.#answerIsOpen = false;
-    const createdAt = at ?? BEGINNING;
+    const createdAt = at ?? EPOCH;
     for (const [index, block] of blocks.entries()) {
       const last = index === 0 ? undefined : this.#turns.at(-1);
       const isSynthetic =
@@ -105,32 +108,32 @@ export class ConversationBuilder {
     }
   }
 
-  /** Removes the last requests of the user, one or more, with everything after them. */
+  /** Removes the last `requests` messages that the user typed, and everything after the first of them. */
   rollBack(requests: number): void {
     const starts = this.#turns.flatMap(({ role, isSynthetic }, index) =>
       role === 'user' && !isSynthetic ? [index] : [],
     );
     const place = starts.at(-requests) ?? 0;
-    for (const _ of this.#turns.splice(place)) this.unread('message that was taken back');
+    for (const _ of this.#turns.splice(place)) this.unread('undone message');
     for (const [id, { beforeTurn }] of this.#results) if (beforeTurn > place) this.#results.delete(id);
     this.#answerIsOpen = false;
   }
 
-  /** Stores the result of a call, which may precede it in the log. The first result counts. */
-  #result(block: ToolResultBlock, { at }: Placed): void {
+  /** Stores the result of a call. The log may have the result before the call. If it has several, the first one counts. */
+  #result(block: ToolResultBlock, { at }: EntryInfo): void {
     this.#answerIsOpen = false;
     if (this.#results.has(block.toolUseId)) return;
     this.#results.set(block.toolUseId, {
       ...block,
-      createdAt: at ?? BEGINNING,
+      createdAt: at ?? EPOCH,
       beforeTurn: this.#turns.length,
     });
   }
 
-  /** Sets the usage of the last answer, in tokens. `fresh` leaves out what the cache had. */
-  usage(fresh: number, outputTokens: number, cachedInputTokens = 0, cacheWriteTokens = 0): void {
+  /** Sets the usage of the last answer, in tokens. `uncached` excludes input that was read from a cache. */
+  usage(uncached: number, outputTokens: number, cachedInputTokens = 0, cacheWriteTokens = 0): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
-    const inputTokens = Math.max(0, fresh);
+    const inputTokens = Math.max(0, uncached);
     if (last !== undefined) last.usage = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens };
   }
 
@@ -143,7 +146,7 @@ export class ConversationBuilder {
     this.#unread.set(reason, (this.#unread.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the conversation. A call without a result gets one that says so; a result without its call gets an empty call. */
+  /** Returns the conversation. If a call has no result, a placeholder is added. If a result has no call, a call without input is added. */
   build(): RecordedConversation {
     const messages: Message[] = [];
     const usage: RecordedUsage[] = [];
@@ -195,7 +198,7 @@ export class ConversationBuilder {
     };
   }
 
-  /** Returns the results whose calls the log lacks, in the order of the log. */
+  /** Returns the results whose calls are not in the log, in the order of the log. */
   #orphans(): Result[] {
     const calls = new Set(
       this.#turns.flatMap(({ blocks }) =>
@@ -214,7 +217,10 @@ export class ConversationBuilder {
     });
   }
 
-  /** Makes an id that is the same in every import. It is as long as a live agent's, because stubs contain it. */
+  /**
+   * Returns a message id that is the same in every import. It is as long as a live agent's id, because stubs of removed messages contain
+   * ids.
+   */
   #identity(index: number): Pick<MessageOptions, 'id'> {
     return { id: `recorded-0000-0000-0000-${String(index).padStart(12, '0')}` };
   }

@@ -47,16 +47,16 @@ const entrySchema = z.looseObject({
 
 type Entry = z.output<typeof entrySchema>;
 
-/** Session files of GitHub Copilot CLI, `~/.copilot/session-state/<session>/events.jsonl`: one event a line. */
+/** Session files of GitHub Copilot CLI, `~/.copilot/session-state/<session>/events.jsonl`: one event per line. */
 export const copilotCli = importerOf({
   format: 'copilot-cli',
   describes: 'session files of GitHub Copilot CLI (events.jsonl)',
   entry: entrySchema,
-  recognizes: (value) => isKnown(entrySchema.safeParse(value).data?.type),
+  recognizes: (value) => isEventType(entrySchema.safeParse(value).data?.type),
   readEntry(entry, builder) {
-    if (!isKnown(entry.type)) return;
+    if (!isEventType(entry.type)) return;
     const data = EVENTS[entry.type].safeParse(entry.data).data;
-    if (data === undefined) return builder.unread('event of another shape');
+    if (data === undefined) return builder.unread('event of an unknown shape');
     const isSubagents = entry.agentId != null || entry.data.parentToolCallId != null;
     if (isSubagents) return builder.unread('message of a subagent');
     const read = readers[entry.type] as (data: unknown, entry: Entry, builder: ConversationBuilder) => void;
@@ -64,7 +64,7 @@ export const copilotCli = importerOf({
   },
 });
 
-function isKnown(type: string | undefined): type is Kind {
+function isEventType(type: string | undefined): type is Kind {
   return type !== undefined && Object.hasOwn(EVENTS, type);
 }
 
@@ -101,14 +101,14 @@ const readers: {
     });
   },
   'tool.execution_complete': ({ toolCallId: id, success, result, error }, { timestamp: at }, builder) => {
-    const told = z.union([
+    const wrapped = z.union([
       z.looseObject({ content: z.unknown() }).transform(({ content }) => content),
       z.looseObject({ message: z.unknown() }).transform(({ message }) => message),
     ]);
     const answer = result ?? error ?? '';
     const block = toolResultBlock(
       { id, name: '' },
-      readOutputs(told.safeParse(answer).data ?? answer),
+      readOutputs(wrapped.safeParse(answer).data ?? answer),
       !success,
     );
     builder.message('tool', [block], { at });

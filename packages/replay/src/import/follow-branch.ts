@@ -1,35 +1,36 @@
 import type { ConversationBuilder } from './conversation-builder.js';
 
-/** The position of a log's row in the tree of its rows. */
+/** The position of one log row in the tree of rows. */
 export interface Row {
   readonly id?: string | undefined;
-  /** The id of the row before it on its branch; `undefined` if the rows of the format name none, as those of a stream. */
+  /** The id of the previous row on the branch. `undefined` if the format has no parent ids, for example a stream. */
   readonly parent?: string | null | undefined;
   readonly session?: string | undefined;
-  /** A row with the id of an earlier one is a duplicate if its message is the same, and goes on with the earlier one otherwise. */
+  /**
+   * If two rows have the same id and the same message, the later row is a duplicate. If the messages differ, it continues the earlier row.
+   */
   readonly message?: unknown;
-  /** `true` if it holds a message of the conversation. */
-  readonly isSpoken: boolean;
-  /** `true` if it begins a new chain that continues the conversation, as a compaction does. */
+  /** `true` if the row has a message of the conversation. */
+  readonly isMessage: boolean;
+  /** `true` if the row starts a new chain that continues the conversation, for example after a compaction. */
   readonly continues?: boolean | undefined;
 }
 
-/** A branch of a log, and the irregularities found on the way. */
+/** One branch of a log, and the defects found in the log. */
 export interface Branch<Entry> {
-  /** The entries of the branch that was followed last, in the order of the log. */
+  /** The entries of the last branch, in the order of the log. */
   readonly followed: readonly Entry[];
-  /** The entries that hold a message of another branch. */
+  /** The entries with a message of another branch. */
   readonly others: readonly Entry[];
   /** Duplicate entries. */
   readonly repeated: readonly Entry[];
-  /** The entries of the branch whose parent is missing, each with the entry that it was joined to; `undefined` for the first. */
+  /** The entries of the branch whose parent is missing, each with the entry that replaces the parent; `undefined` for the first entry. */
   readonly gaps: ReadonlyMap<Entry, Entry | undefined>;
 }
 
 /**
- * Finds the branch that ends in the last spoken row. If someone goes back and says something else, a row gets a second child, and the old
- * branch does not count. If a row's parent is missing, it is joined to the nearest earlier spoken row of its session, so that only the lost
- * row is missing.
+ * Finds the branch that ends in the last message. If a user rewinds, a row gets a second child, and the old branch is not followed. If a
+ * row's parent is missing, the nearest earlier message of its session becomes the parent, so that only the missing row is lost.
  */
 export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {
   const places = new Map<string, number>();
@@ -47,25 +48,25 @@ export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry)
     }
   }
   const gaps = new Map<Entry, Entry | undefined>();
-  const placeBefore = ({ id, parent, session, continues }: Row, place: number) => {
+  const parentIndexOf = ({ id, parent, session, continues }: Row, place: number) => {
     const known = continues || parent == null ? undefined : places.get(parent);
     if (known !== undefined) return known;
     let before = place - 1;
-    while (before >= 0 && !precedes(rows[before]?.row, session)) before--;
+    while (before >= 0 && !canBeParent(rows[before]?.row, session)) before--;
     if (id !== undefined && parent !== undefined && (parent !== null || before >= 0) && !continues)
       gaps.set(rows[place]?.entry as Entry, rows[before]?.entry);
     return before;
   };
   const branch = new Set<number>();
-  for (let place = rows.findLastIndex(({ row }) => row.isSpoken); !branch.has(place); ) {
+  for (let place = rows.findLastIndex(({ row }) => row.isMessage); !branch.has(place); ) {
     const found = rows[place];
     if (found === undefined) break;
     branch.add(place);
-    place = found.first ?? placeBefore(found.row, place);
+    place = found.first ?? parentIndexOf(found.row, place);
   }
   return {
     followed: rows.flatMap(({ entry }, place) => (branch.has(place) ? [entry] : [])),
-    others: rows.flatMap(({ entry, row }, place) => (row.isSpoken && !branch.has(place) ? [entry] : [])),
+    others: rows.flatMap(({ entry, row }, place) => (row.isMessage && !branch.has(place) ? [entry] : [])),
     repeated,
     gaps,
   };
@@ -75,13 +76,13 @@ function isSame(one: Row | undefined, other: Row): boolean {
   return JSON.stringify(one?.message) === JSON.stringify(other.message);
 }
 
-function precedes(row: Row | undefined, session: string | undefined): boolean {
-  if (row === undefined || !row.isSpoken) return false;
+function canBeParent(row: Row | undefined, session: string | undefined): boolean {
+  if (row === undefined || !row.isMessage) return false;
   return row.session === undefined || session === undefined || row.session === session;
 }
 
-/** {@link branchOf}, with gaps and duplicate rows counted by `builder`. */
-export function followedLast<Entry>(
+/** Does the same as {@link branchOf}, and counts gaps and duplicate rows in `builder`. */
+export function followLastBranch<Entry>(
   entries: readonly Entry[],
   rowOf: (entry: Entry) => Row,
   builder: ConversationBuilder,
@@ -89,6 +90,6 @@ export function followedLast<Entry>(
   const branch = branchOf(entries, rowOf);
   for (const _ of branch.repeated) builder.unread('duplicate row');
   for (const [entry] of branch.gaps)
-    if (rowOf(entry).parent != null) builder.unread('gap in the chain of rows');
+    if (rowOf(entry).parent != null) builder.unread('row with a missing parent');
   return branch;
 }

@@ -20,7 +20,7 @@ const message = z.looseObject({
   type: z.enum(['user', 'gemini', 'info', 'error', 'warning']),
   timestamp: z.string().optional(),
   content: z.unknown().optional(),
-  /** What the user saw, if the program sent something else: the prompt of a command, or files. */
+  /** The message as displayed, if the program sent something else to the model, such as a command's prompt or files. */
   displayContent: z.unknown().optional(),
   thoughts: z.array(thought).nullish().catch(undefined),
   toolCalls: z.array(toolCall).nullish().catch(undefined),
@@ -43,8 +43,8 @@ type Row = z.output<typeof message>;
 const WRITTEN_BY_PROGRAM = /^\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)/;
 
 /**
- * Session files of Gemini CLI, `~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`. In a JSONL file a message that is written
- * again replaces the former one, and `$rewindTo` takes back a message with all that follows it.
+ * Session files of Gemini CLI, `~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`. In a JSONL file a message replaces the earlier
+ * message with the same id, and `$rewindTo` removes a message and everything after it.
  */
 export const geminiCli = importerOf({
   format: 'gemini-cli',
@@ -67,7 +67,7 @@ export const geminiCli = importerOf({
         const place = rows.findIndex(({ id }) => id === entry.$rewindTo);
         const taken = place < 0 ? [] : rows.splice(place);
         for (const { type } of taken)
-          if (type === 'user' || type === 'gemini') builder.unread('message that was taken back');
+          if (type === 'user' || type === 'gemini') builder.unread('undone message');
       } else if ('$set' in entry) {
         const { messages } = (entry as { $set: { messages?: Row[] } }).$set;
         rows = messages ?? rows;
@@ -77,7 +77,7 @@ export const geminiCli = importerOf({
   },
   readEntry(entry, builder) {
     const row = entry as Row;
-    const placed = { at: row.timestamp, answer: row.id };
+    const info = { at: row.timestamp, answer: row.id };
     const said = readBlocks(geminiDialect, { parts: row.content });
     if (row.type === 'user') {
       const shown =
@@ -86,7 +86,7 @@ export const geminiCli = importerOf({
       const others = said.filter((block) => block.type !== 'text' || !typed.has(block.text));
       const words = [...typed].map((text) => ({ type: 'text', text }) as const);
       const wasTyped = (text: string) => typed.has(text) && !WRITTEN_BY_PROGRAM.test(text);
-      return builder.message('user', shown === said ? said : [...words, ...others], { ...placed, wasTyped });
+      return builder.message('user', shown === said ? said : [...words, ...others], { ...info, wasTyped });
     }
     if (row.type !== 'gemini') return;
     builder.identify({ model: row.model });
@@ -99,7 +99,7 @@ export const geminiCli = importerOf({
       `${subject}\n${description}`.trim(),
     );
     const thinking = { type: 'thinking', thinking: thoughts.join('\n\n') } as const;
-    builder.message('assistant', [thinking, ...said, ...calls], placed);
+    builder.message('assistant', [thinking, ...said, ...calls], info);
     if (row.tokens == null) return;
     const { input, output, cached } = row.tokens;
     builder.usage(input - cached, output, cached);
@@ -115,7 +115,7 @@ const event = z
     model: z.string().optional(),
     role: z.enum(['user', 'assistant']).default('assistant'),
     content: text,
-    /** `true` for a piece of a text. */
+    /** `true` for a fragment of a text. */
     delta: z.boolean().default(false),
     tool_id: text,
     tool_name: z.string().min(1).default('unknown'),
@@ -125,10 +125,10 @@ const event = z
   })
   .refine(({ type, tool_id }) => tool_id !== '' || !type.startsWith('tool_'));
 
-/** What Gemini CLI prints with `--output-format stream-json`: calls, results, and pieces of texts, which are joined. */
+/** Output of Gemini CLI with `--output-format stream-json`: calls, results, and fragments of texts, which are joined. */
 export const geminiStream = importerOf({
   format: 'gemini-stream',
-  describes: 'what Gemini CLI prints with `--output-format stream-json` (JSONL)',
+  describes: 'output of Gemini CLI with `--output-format stream-json` (JSONL)',
   entry: event,
   recognizes: (value) => (event.safeParse(value).data?.tool_id ?? '') !== '',
   choose(entries) {
@@ -158,7 +158,7 @@ function identify({ sessionId }: JsonAround, builder: ConversationBuilder): void
   if (typeof sessionId === 'string') builder.identify({ id: sessionId });
 }
 
-/** Returns what the model received, or what the screen showed if the log lacks that. */
+/** Returns the output that the model received, and whether it is an error. If the log lacks the output, returns the displayed text. */
 function resultOf({
   result,
   status,

@@ -20,7 +20,7 @@ import {
 import { sessionLog } from './session-log.js';
 import { aiSdkUiMessages } from './ui-messages.js';
 
-/** From the most specific shape to the most general. The first importer that recognizes an entry reads them all. */
+/** All importers, those with the most specific entries first. The first one that recognizes any entry reads all entries. */
 const importers: readonly Importer[] = [
   codex,
   claudeCode,
@@ -40,14 +40,14 @@ const importers: readonly Importer[] = [
   openaiChat,
 ];
 
-/** The formats that {@link importConversation} knows. */
+/** The formats that {@link importConversation} reads. */
 export const formats: readonly { readonly format: string; readonly describes: string }[] = importers.map(
   ({ format, describes }) => ({ format, describes }),
 );
 
-/** Keys under which APIs and exports keep the list of messages. `HOLDERS` are the keys of objects around it. */
+/** Keys of the message list in API payloads and exports. `WRAPPERS` are the keys of objects that contain it. */
 const LISTS = ['messages', 'context', 'loglines', 'contents', 'input'];
-const HOLDERS = ['values', 'channel_values', 'checkpoint', 'state'];
+const WRAPPERS = ['values', 'channel_values', 'checkpoint', 'state'];
 
 /**
  * Reads a recorded conversation in any known format.
@@ -56,25 +56,25 @@ const HOLDERS = ['values', 'channel_values', 'checkpoint', 'state'];
  * ```ts
  * const conversation = importConversation(await readFile('session.jsonl', 'utf8'));
  * ```
- * @param source The text of a file: JSON, or JSON lines. Invalid lines, for example a torn last one, are counted in `unread`.
+ * @param source The text of a file: JSON, or JSON lines. Invalid lines, for example a truncated last line, are counted in `unread`.
  * @param options `format` names the format if it cannot be detected; see {@link formats}.
- * @throws {ReplayError} `unknown_format` when nothing in it is known; `empty_conversation` when nothing was said.
+ * @throws {ReplayError} `unknown_format` if no importer recognizes an entry; `empty_conversation` if the log has no message.
  */
 export function importConversation(
   source: string,
   options: { readonly format?: string } = {},
 ): RecordedConversation {
-  const { entries, torn, repeated, around = {} } = parse(source);
+  const { entries, invalid, repeated, around = {} } = parse(source);
   const importer = importerFor(source, entries, options);
   const builder = new ConversationBuilder(importer.format);
-  for (let count = 0; count < torn; count++) builder.unread('line that is not valid JSON');
+  for (let count = 0; count < invalid; count++) builder.unread('line that is not valid JSON');
   for (let count = 0; count < repeated; count++) builder.unread('duplicate row');
   importer.read(entries, builder, around);
   const conversation = builder.build();
   if (conversation.messages.length > 0) return conversation;
   throw new ReplayError(
     'empty_conversation',
-    `Read as ${importer.format}, the recording holds no message. Is it the right file, and the right format?`,
+    `Read as ${importer.format}, the recording has no messages. Check the file and the format.`,
   );
 }
 
@@ -91,26 +91,26 @@ export function importerFor(
     const known = formats.map(({ format, describes }) => `  ${format}: ${describes}`).join('\n');
     const what =
       options.format === undefined
-        ? (unreadable(source) ?? 'No entry has a shape that is known.')
-        : `There is no format "${options.format}".`;
-    throw new ReplayError('unknown_format', `${what}\nThese formats can be read:\n${known}`);
+        ? (reasonUnreadable(source) ?? 'The log has no entry of a known format.')
+        : `The format "${options.format}" is unknown.`;
+    throw new ReplayError('unknown_format', `${what}\nKnown formats:\n${known}`);
   }
   return importer;
 }
 
-/** Explains why a text cannot be a log at all. */
-function unreadable(source: string): string | undefined {
-  if (source.trim() === '') return 'It is empty.';
-  // The first bytes of gzip, of which the second is no text.
+/** Explains why a text cannot be a log. */
+function reasonUnreadable(source: string): string | undefined {
+  if (source.trim() === '') return 'The log is empty.';
+  // The first two bytes of gzip. The second is not valid UTF-8, so it was decoded as U+FFFD.
   const isGzip = source.startsWith('\u001f\ufffd');
-  return isGzip ? 'It is compressed: unpack it first (gunzip).' : undefined;
+  return isGzip ? 'The log is compressed. Unpack it with gunzip first.' : undefined;
 }
 
 interface Parsed {
   readonly entries: readonly unknown[];
-  /** Lines that are not valid JSON. */
-  readonly torn: number;
-  /** Lines with a time that are the same as an earlier one. Without a time, somebody may have said the same again. */
+  /** Number of lines that are not valid JSON. */
+  readonly invalid: number;
+  /** Number of lines that equal an earlier line and have a timestamp. Without a timestamp, two equal lines may be two messages. */
   readonly repeated: number;
   readonly around?: JsonAround;
 }
@@ -118,14 +118,14 @@ interface Parsed {
 export function parse(source: string): Parsed {
   const whole = parseJson(source);
   const inner = Array.isArray(whole) ? { entries: whole } : listIn(whole);
-  if (inner !== undefined) return { torn: 0, repeated: 0, ...inner };
+  if (inner !== undefined) return { invalid: 0, repeated: 0, ...inner };
   const lines = source.split(/\r?\n/).filter((line) => line.trim() !== '');
   const seen = new Set<string>();
   const isNew = (line: string) => !/"timestamp": ?"/.test(line) || seen.size < seen.add(line).size;
   const different = lines.filter(isNew);
   const entries = different.map(parseJson);
   const read = entries.filter((entry) => entry !== undefined);
-  return { entries: read, torn: entries.length - read.length, repeated: lines.length - different.length };
+  return { entries: read, invalid: entries.length - read.length, repeated: lines.length - different.length };
 }
 
 function listIn(value: unknown): Pick<Parsed, 'entries' | 'around'> | undefined {
@@ -135,7 +135,7 @@ function listIn(value: unknown): Pick<Parsed, 'entries' | 'around'> | undefined 
     if (Array.isArray(list))
       return { entries: [...list, ...(name === 'input' && Array.isArray(output) ? output : [])], around };
   }
-  return HOLDERS.map((name) => listIn(value[name])).find((found) => found !== undefined);
+  return WRAPPERS.map((name) => listIn(value[name])).find((found) => found !== undefined);
 }
 
 function parseJson(text: string): unknown {

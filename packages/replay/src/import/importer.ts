@@ -1,30 +1,30 @@
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Row } from './follow-branch.js';
 
-/** Reads one format. `entries` are the lines of a JSONL file, or the elements of a JSON array. */
+/** Reads logs of one format. Entries are the lines of a JSONL file, or the elements of a JSON array. */
 export interface Importer {
   readonly format: string;
   /** A description of the format, for error messages. */
   readonly describes: string;
   recognizes(entry: unknown): boolean;
-  /** @param around The other fields of a JSON object around the list of entries, such as an id. Empty for plain lists. */
+  /** @param around The other fields of the JSON object that contains the list of entries, such as an id. Empty for a plain list. */
   read(entries: readonly unknown[], builder: ConversationBuilder, around: JsonAround): void;
-  /** For formats whose rows name their parents: the field with the parent's id, and the position of an entry. */
+  /** For formats whose rows have parent ids: the name of the parent field, and a function that returns an entry's position. */
   readonly tree?: { readonly parent: string; rowOf(value: unknown): Row | undefined };
 }
 
 export type JsonAround = Readonly<Record<string, unknown>>;
 
-/** A schema of any flavor of zod. */
+/** The part of a zod schema that importers use. zod and zod/mini both have it. */
 interface EntrySchema<Entry> {
   safeParse(value: unknown): { readonly success: boolean; readonly data?: Entry | undefined };
 }
 
 /**
- * Makes the importer of a format whose entries have one shape, by which the format is recognized. Entries of another shape are counted as
- * unread.
+ * Creates an importer for a format whose entries match one schema, by which the format is recognized. Entries that do not match are counted
+ * as unread.
  *
- * @param definition.choose Chooses the entries that count, such as one branch of a tree. Default: all of them.
+ * @param definition.choose Chooses the entries to read, such as one branch of a tree. Default: all entries.
  */
 export function importerOf<Entry>({
   entry: schema,
@@ -43,7 +43,7 @@ export function importerOf<Entry>({
     read(values, builder, around) {
       const entries = values.flatMap((value) => {
         const entry = schema.safeParse(value).data;
-        if (entry === undefined) builder.unread('entry of another shape');
+        if (entry === undefined) builder.unread('entry of an unknown shape');
         return entry ?? [];
       });
       for (const [index, entry] of choose(entries, builder, around).entries())

@@ -22,7 +22,7 @@ const fields = z.looseObject({
   status: z.string().optional(),
 });
 
-/** A message is written flat, below `data`, or as the constructor of a class. */
+/** A message is a flat object, an object in `data`, or a serialized constructor call. */
 const entrySchema = z
   .union([
     z
@@ -35,7 +35,7 @@ const entrySchema = z
   ])
   .refine(({ name }) => Object.hasOwn(ROLES, name ?? ''));
 
-/** Messages of LangChain, and states and checkpoints of LangGraph that hold some. */
+/** Messages of LangChain, and states and checkpoints of LangGraph that contain messages. */
 export const langchainMessages = importerOf({
   format: 'langchain',
   describes: 'messages of LangChain, states and checkpoints of LangGraph (JSON)',
@@ -55,7 +55,7 @@ export const langchainMessages = importerOf({
         input: plainJson(call.args ?? {}),
       }),
     );
-    // Providers repeat the calls among their own parts.
+    // Some providers repeat the calls as parts of the content.
     const parts = readParts(content).filter(({ type }) => type !== 'tool_use');
     builder.message(role, [...parts, ...calls], { answer: `answer-${index}` });
   },

@@ -27,7 +27,7 @@ const entrySchema = z.looseObject({
     role: z.enum(['user', 'assistant']),
     sessionID: z.string().optional(),
     modelID: z.string().optional(),
-    /** An assistant message that is the summary of a compaction. */
+    /** `true` if the assistant message is the summary of a compaction. */
     summary: z.unknown().optional(),
     time: z.looseObject({ created: z.number() }).optional().catch(undefined),
     tokens: z
@@ -50,14 +50,14 @@ export const opencode = importerOf({
   choose(entries, builder, { info }) {
     const session = z.looseObject({
       id: z.string().optional(),
-      /** What was taken back stays on file until the next message. */
+      /** Set after an undo. The undone messages stay in the file until the next message. */
       revert: z.looseObject({ messageID: z.string() }).optional(),
     });
     const { id, revert } = session.safeParse(info).data ?? {};
     builder.identify({ id });
     const place = revert && entries.findIndex((entry) => entry.info.id === revert.messageID);
     if (place === undefined || place < 0) return entries;
-    for (const _ of entries.slice(place)) builder.unread('message that was taken back');
+    for (const _ of entries.slice(place)) builder.unread('undone message');
     return entries.slice(0, place);
   },
   readEntry({ info, parts }, builder) {
@@ -65,7 +65,7 @@ export const opencode = importerOf({
     if (parts.some(({ type }) => type === 'compaction')) builder.compaction();
     if (info.role === 'assistant' && info.summary === true) return;
     const synthetic = new Set(parts.filter((each) => each.synthetic === true).map(({ text }) => text));
-    builder.message(info.role, parts.flatMap(readSaid), {
+    builder.message(info.role, parts.flatMap(blocksOfPart), {
       at: info.time && new Date(info.time.created).toISOString(),
       answer: info.id,
       wasTyped: (text) => !synthetic.has(text),
@@ -78,7 +78,7 @@ export const opencode = importerOf({
   },
 });
 
-function readSaid(each: z.output<typeof part>): readonly ContentBlock[] {
+function blocksOfPart(each: z.output<typeof part>): readonly ContentBlock[] {
   const { type, callID: id, tool: name, state, mime, url } = each;
   if (type === 'tool' && id !== undefined && name !== undefined) {
     const use = { type: 'tool_use', id, name, input: plainJson(state?.input ?? {}) } as const;

@@ -1,7 +1,7 @@
 import { toolResultBlock } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
-import { followedLast } from './follow-branch.js';
+import { followLastBranch } from './follow-branch.js';
 import { importerOf } from './importer.js';
 import { readOutputs, readParts } from './parts.js';
 
@@ -47,8 +47,8 @@ const entrySchema = z.looseObject({
 type Entry = z.output<typeof entrySchema>;
 
 /**
- * Session files of the pi coding agent, `~/.pi/agent/sessions/…/<time>_<id>.jsonl`: a tree of entries, of which the branch
- * to the last entry counts. Files of version 1 have no tree and are read line by line.
+ * Session files of the pi coding agent, `~/.pi/agent/sessions/…/<time>_<id>.jsonl`: a tree of entries. Only the branch that ends in the
+ * last entry is read. Files of version 1 have no tree and are read line by line.
  */
 export const pi = importerOf({
   format: 'pi',
@@ -69,19 +69,19 @@ export const pi = importerOf({
     const isTree = entries.some(({ type, id }) => type !== 'session' && id !== undefined);
     if (!isTree) return entries;
     const rows = entries.filter(({ type }) => type !== 'session');
-    const { followed, others } = followedLast(rows, rowOf, builder);
-    for (const _ of others) builder.unread('message of a branch that was given up');
+    const { followed, others } = followLastBranch(rows, rowOf, builder);
+    for (const _ of others) builder.unread('message of an abandoned branch');
     return [...entries.filter(({ type }) => type === 'session'), ...followed];
   },
   readEntry,
 });
 
-/** What a program wrote in the user's role. */
-const PRINTED = { wasTyped: () => false };
-const SPOKEN = ['message', 'branch_summary', 'custom_message'];
+/** For messages that have the user's role, but were written by a program. */
+const BY_PROGRAM = { wasTyped: () => false };
+const MESSAGE_TYPES = ['message', 'branch_summary', 'custom_message'];
 
 function rowOf({ id, parentId, type, message }: Entry) {
-  return { id, parent: parentId, message, isSpoken: SPOKEN.includes(type) };
+  return { id, parent: parentId, message, isMessage: MESSAGE_TYPES.includes(type) };
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
@@ -91,7 +91,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   } else if (entry.type === 'compaction') {
     builder.compaction({ summary: entry.summary, tokensBefore: entry.tokensBefore });
   } else if (entry.type === 'branch_summary' || entry.type === 'custom_message') {
-    builder.message('user', readParts(entry.summary ?? entry.content), { at, ...PRINTED });
+    builder.message('user', readParts(entry.summary ?? entry.content), { at, ...BY_PROGRAM });
   } else if (entry.type === 'message') {
     readMessage(entry.message, entry, builder);
   }
@@ -100,7 +100,7 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
 function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: ConversationBuilder): void {
   const parsed = message.safeParse(value).data;
   if (parsed === undefined) {
-    builder.unread('message of another shape');
+    builder.unread('message of an unknown shape');
     return;
   }
   switch (parsed.role) {
@@ -119,7 +119,7 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
     }
     case 'bashExecution':
       if (parsed.excludeFromContext !== true)
-        builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at, ...PRINTED });
+        builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at, ...BY_PROGRAM });
       return;
     default:
       builder.message('user', readParts(parsed.content), { at, wasTyped: () => parsed.role === 'user' });

@@ -14,39 +14,39 @@ import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { type Importer, importerOf } from './importer.js';
 
-/** Reads messages one by one. Adjacent answers stay separate, because these formats have one message for each. */
-function messagesIn(
+/** Returns a function that reads one message. Adjacent answers stay separate, because these formats have one message per answer. */
+function messageReader(
   dialect: Dialect,
 ): Parameters<typeof importerOf<{ readonly role: string }>>[0]['readEntry'] {
   return (message, builder, index) =>
     builder.message(message.role, readBlocks(dialect, message), { answer: `answer-${index}` });
 }
 
-/** Tests whether a message holds a part of one of the types. */
-function holds(value: unknown, ...types: readonly string[]): boolean {
+/** Tests whether a message has a part of one of the types. */
+function hasPart(value: unknown, ...types: readonly string[]): boolean {
   return isObject(value) && partsOf(value.content).some(({ type }) => types.includes(type));
 }
 
-/** Messages of OpenAI's Chat Completions API, which most other providers take too. */
+/** Messages of OpenAI's Chat Completions API, which most other providers accept too. */
 export const openaiChat = importerOf({
   format: 'openai-chat',
   describes: 'messages of the Chat Completions API (JSON array or JSONL)',
   entry: openaiChatDialect.schema,
-  readEntry: messagesIn(openaiChatDialect),
+  readEntry: messageReader(openaiChatDialect),
 });
 
 /** Messages of Anthropic's Messages API. */
 export const anthropicMessages = importerOf({
   format: 'anthropic-messages',
   describes: "messages of Anthropic's Messages API (JSON array or JSONL)",
-  // A result may stand alone, without a message around it.
+  // An entry may be a tool result without a message around it.
   entry: z.preprocess(
     (value) => (isObject(value) && value.type === 'tool_result' ? { role: 'user', content: [value] } : value),
     anthropicDialect.schema,
   ),
   recognizes: (value) =>
-    holds(value, 'tool_use', 'tool_result') && anthropicDialect.schema.safeParse(value).success,
-  readEntry: messagesIn(anthropicDialect),
+    hasPart(value, 'tool_use', 'tool_result') && anthropicDialect.schema.safeParse(value).success,
+  readEntry: messageReader(anthropicDialect),
 });
 
 const modelMessage = z.looseObject({
@@ -54,13 +54,13 @@ const modelMessage = z.looseObject({
   content: z.union([z.string(), z.array(z.unknown())]),
 });
 
-/** `ModelMessage`s of the AI SDK, what `result.response.messages` holds. */
+/** `ModelMessage`s of the AI SDK, as in `result.response.messages`. */
 export const aiSdkModelMessages = importerOf({
   format: 'ai-sdk-model-messages',
   describes: 'ModelMessage arrays of the AI SDK (JSON)',
   entry: modelMessage,
-  recognizes: (value) => holds(value, 'tool-call', 'tool-result') && modelMessage.safeParse(value).success,
-  readEntry: messagesIn(aiSdkDialect),
+  recognizes: (value) => hasPart(value, 'tool-call', 'tool-result') && modelMessage.safeParse(value).success,
+  readEntry: messageReader(aiSdkDialect),
 });
 
 /** Contents of Google's Gemini API. */
@@ -69,15 +69,15 @@ export const geminiContents = importerOf({
   describes: "contents of Google's Gemini API (JSON array or JSONL)",
   entry: z.looseObject({ role: z.enum(['user', 'model', 'function']), parts: z.array(z.looseObject({})) }),
   recognizes: (value) =>
-    isObject(value) && ['user', 'model'].includes(String(value.role)) && isGeminiPart(value.parts),
+    isObject(value) && ['user', 'model'].includes(String(value.role)) && areGeminiParts(value.parts),
   readEntry: ({ role, ...content }, builder, index) =>
     builder.message(role === 'model' ? 'assistant' : role, readBlocks(geminiDialect, content), {
       answer: `answer-${index}`,
     }),
 });
 
-/** The parts of an AI SDK's UIMessage have a type, these have none. */
-function isGeminiPart(parts: unknown): boolean {
+/** Tests for Gemini's parts. Unlike the parts of an AI SDK `UIMessage`, they have no `type`. */
+function areGeminiParts(parts: unknown): boolean {
   return (
     Array.isArray(parts) && parts.length > 0 && parts.every((part) => isObject(part) && !('type' in part))
   );
@@ -95,7 +95,7 @@ const item = z.union([
   z.looseObject({ type: z.string().regex(/_(?:call|output)$/), call_id: z.string() }),
 ]);
 
-/** Items of OpenAI's Responses API: an array of its `input` and `output`, or one item a line. */
+/** Items of OpenAI's Responses API: an array of its `input` and `output`, or one item per line. */
 export const openaiResponses: Importer = {
   format: 'openai-responses',
   describes: "items of OpenAI's Responses API (JSON array or JSONL)",
@@ -105,10 +105,10 @@ export const openaiResponses: Importer = {
   },
 };
 
-/** Items without a role. Those that the provider made itself have no call id. */
+/** Items without a role. Calls that the provider ran itself have no call id. */
 const known = z.union([item, z.looseObject({ type: z.string().regex(/_call$|^compaction|^mcp_/) })]);
 
-/** Matches what Codex writes in the user's role: one element, or the instructions of a project. */
+/** Matches texts that Codex itself writes in the user's role: one element, or the instructions of a project. */
 const WRITTEN_BY_PROGRAM =
   /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec|hook_prompt)[\s>]|# AGENTS\.md instructions)/;
 const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
@@ -117,5 +117,5 @@ const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
 export function readItem(value: unknown, at: string | undefined, builder: ConversationBuilder): void {
   if (isObject(value) && (typeof value.role === 'string' || known.safeParse(value).success))
     builder.message(itemRole(value), readBlocks(openaiItems, value), { at, wasTyped });
-  else builder.unread('item of another shape');
+  else builder.unread('item of an unknown shape');
 }

@@ -3,7 +3,7 @@ import { isOfUser } from '@x/core/internal';
 import * as z from 'zod';
 import type { Importer } from './importer.js';
 
-/** The session log that an agent of `@x/harness` keeps, or the messages that `x sessions export` writes. */
+/** The session log of an agent of `@x/harness`, or the output of `x sessions export`. */
 export const sessionLog: Importer = {
   format: 'x-session-log',
   describes:
@@ -13,7 +13,7 @@ export const sessionLog: Importer = {
     for (const value of values) {
       const message = readMessage(value);
       if (message === undefined) {
-        if (!state.safeParse(value).success) builder.unread('message of another shape');
+        if (!state.safeParse(value).success) builder.unread('message of an unknown shape');
         continue;
       }
       const { role, content, createdAt: at, id: answer } = message;
@@ -23,7 +23,7 @@ export const sessionLog: Importer = {
   },
 };
 
-/** `x sessions export` writes the state first, and wraps messages. */
+/** `x sessions export` writes the state first, then one object with a `message` per line. */
 const state = z.looseObject({ type: z.literal('state') });
 const exported = z.looseObject({ type: z.literal('log'), message: messageSchema });
 

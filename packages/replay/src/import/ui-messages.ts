@@ -19,7 +19,7 @@ const uiMessage = z.looseObject({
   parts: z.array(z.looseObject({ type: z.string() })),
 });
 
-/** `UIMessage`s of the AI SDK, what `useChat` keeps. Each `step-start` begins another model call. */
+/** `UIMessage`s of the AI SDK, as in `useChat`. Each `step-start` begins another model call. */
 export const aiSdkUiMessages = importerOf({
   format: 'ai-sdk-ui-messages',
   describes: 'UIMessage arrays of the AI SDK (JSON)',
@@ -37,7 +37,7 @@ export const aiSdkUiMessages = importerOf({
 
 function readUiPart(value: unknown): readonly ContentBlock[] {
   const part = uiTool.safeParse(value).data;
-  // What only the interface shows, for example data parts and sources, never reached the model.
+  // Parts that are only displayed, such as data parts and sources, are skipped, because the model never received them.
   if (part === undefined) return [readPart(value) ?? []].flat();
   const { toolCallId: id, toolName: name = part.type.slice('tool-'.length), errorText } = part;
   const call: ContentBlock = { type: 'tool_use', id, name, input: plainJson(part.input ?? {}) };

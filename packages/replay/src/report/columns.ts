@@ -3,7 +3,7 @@ import { formatCost, formatNumber, formatShare } from './format.js';
 
 type Cell = (row: Figures, currency: string | undefined) => string;
 
-/** The columns of every table of figures, by their headings. */
+/** The columns of every table of figures, by heading. */
 export const COLUMNS: Readonly<Record<string, Cell>> = {
   strategy: ({ strategy }) => strategy,
   kept: ({ references, retained }) => (references === 0 ? '–' : formatShare(retained / references)),

@@ -9,7 +9,7 @@ export function formatNumber(value: number): string {
   return value < 1_000_000 ? `${(value / 1_000).toFixed(1)}k` : `${(value / 1_000_000).toFixed(1)}M`;
 }
 
-/** Formats money, or, without a currency, millions of tokens at the price of uncached ones. */
+/** Formats a cost. Without a currency, the cost is in millions of uncached input tokens. */
 export function formatCost(cost: number, currency?: string): string {
   return currency === undefined ? `${cost.toFixed(3)}M` : `${currency} ${cost.toFixed(2)}`;
 }

@@ -6,7 +6,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Markup that needs no escaping. */
+/** Markup that is already escaped. */
 export class Html {
   readonly markup: string;
 
@@ -17,7 +17,7 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[] | undefined;
 
-/** Makes markup from a template. Escapes every value that is not markup itself. */
+/** Builds markup from a template. Escapes every value except `Html`. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part));
 }

@@ -3,21 +3,21 @@ import { type Html, html } from './html.js';
 
 /** One line of a chart. */
 export interface Series {
-  /** By x from 0. */
+  /** Values by x, starting at 0. */
   readonly values: readonly number[];
-  /** Positions that get a mark. */
+  /** The x positions to mark with a dot. */
   readonly marks: readonly number[];
 }
 
 const WIDTH = 880;
 const HEIGHT = 300;
 const MARGIN = { top: 16, right: 16, bottom: 36, left: 56 };
-/** Most points of a line. More than the chart has pixels would show nothing new. */
+/** Maximum points of a line. More would not be visible at this width. */
 const MAX_POINTS = 400;
-/** Most marks of a line. More would hide it. */
+/** Maximum marks of a line. If there are more, none is drawn, because they would hide the line. */
 const MAX_MARKS = 60;
 
-/** Draws the tokens of each request, with the window as a limit, as one SVG element. Lines have the classes `series-0`, `series-1`, …. */
+/** Draws the tokens of each request, and the window as a limit, as an SVG element. Lines have the classes `series-0`, `series-1`, …. */
 export function lineChart(series: readonly Series[], window: number): Html {
   const longest = Math.max(2, ...series.map(({ values }) => values.length));
   const highest = roundUp(Math.max(1, window, ...series.flatMap(({ values }) => values)));
@@ -30,7 +30,7 @@ export function lineChart(series: readonly Series[], window: number): Html {
     html`<text x="${at}" y="${height}" text-anchor="${anchor}">${words}</text>`;
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * highest);
   const path = (values: readonly number[]) =>
-    `M${thinned(values)
+    `M${downsample(values)
       .map(([at, value]) => `${left(at).toFixed(1)} ${top(value).toFixed(1)}`)
       .join('L')}`;
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Tokens of each request by strategy">
@@ -46,13 +46,16 @@ ${series.flatMap(({ values, marks }, index) => [
 </svg>`;
 }
 
-/** Reduces a line to `MAX_POINTS` points with their positions. Keeps the highest of each stretch, because limits matter most. */
-function thinned(values: readonly number[]): readonly (readonly [number, number])[] {
-  const stretch = Math.ceil(values.length / MAX_POINTS);
-  return Array.from({ length: Math.ceil(values.length / stretch) }, (_, index) => {
-    const part = values.slice(index * stretch, (index + 1) * stretch);
+/**
+ * Reduces a line to at most `MAX_POINTS` points, each with its position. Keeps the highest value of each range, so that requests above the
+ * window stay visible.
+ */
+function downsample(values: readonly number[]): readonly (readonly [number, number])[] {
+  const range = Math.ceil(values.length / MAX_POINTS);
+  return Array.from({ length: Math.ceil(values.length / range) }, (_, index) => {
+    const part = values.slice(index * range, (index + 1) * range);
     const highest = Math.max(...part);
-    return [index * stretch + part.indexOf(highest), highest];
+    return [index * range + part.indexOf(highest), highest];
   });
 }
 

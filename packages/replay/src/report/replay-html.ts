@@ -9,14 +9,14 @@ import { styleSheet } from './style-sheet.js';
 
 export interface HtmlOptions {
   readonly title?: string;
-  /** The currency of the prices; without one, costs are in millions of uncached tokens. */
+  /** The currency of the prices. Without one, costs are in millions of uncached input tokens. */
   readonly currency?: string;
 }
 
-/** Most lost names that the page lists for a strategy. */
+/** Maximum number of lost names that the page lists for a strategy. */
 const MAX_LOST = 40;
 
-/** Renders comparisons as one self-contained page: no script, no network, light and dark. */
+/** Renders comparisons as one HTML page. It needs no script and no network, and has a light and a dark mode. */
 export function replayHtml(comparisons: readonly Comparison[], options: HtmlOptions = {}): string {
   const { title = 'Replay of recorded conversations', currency } = options;
   const { counter, total, conversations } = replayReport(comparisons);
@@ -31,7 +31,7 @@ export function replayHtml(comparisons: readonly Comparison[], options: HtmlOpti
 <body>
 <main>
 <h1>${title}</h1>
-<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, counted by ${counter}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before; of all: compared with sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
+<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, counted by ${counter}. Kept: a tool call used a name at least 2 000 tokens after its last mention. The column shows the share of these names that the request before the call still contained. Cost: input and output of all requests, with a prompt cache for the messages at the start that equal the previous request; of all: relative to sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
 ${table(total, currency)}
 ${conversations.map((conversation, index) => section(comparisons[index] as Comparison, conversation, index, currency))}
 </main>
@@ -57,11 +57,11 @@ function section(
     `${formatNumber(systemTokens)} tokens of system prompt and tools`,
     ...(compactions.length === 0 ? [] : [`compacted ${compactions.length} times when it was recorded`]),
   ];
-  const odd = Object.entries(unread).map(([reason, count]) => `${count} × ${reason}`);
+  const unreadParts = Object.entries(unread).map(([reason, count]) => `${count} × ${reason}`);
   return html`<section>
 <h2>${id ?? `Conversation ${index + 1}`}</h2>
 ${fact(facts.join(' · '))}
-${odd.length === 0 ? undefined : fact(`Not read: ${odd.join(', ')}.`)}
+${unreadParts.length === 0 ? undefined : fact(`Not read: ${unreadParts.join(', ')}.`)}
 <figure>
 <div class="scroll">${lineChart(
     series.map(([, { calls }]) => ({

@@ -2,13 +2,13 @@ import type { Comparison } from '../compare-strategies.js';
 import type { RecordedUsage } from '../conversation.js';
 import { figuresOf } from './figures.js';
 
-/** Comparisons as data, which the program prints for other programs. */
+/** Comparisons as plain data, as `x replay --json` prints them. */
 export type ReplayReport = ReturnType<typeof replayReport>;
 
-/** What the provider billed in a recording. */
+/** What the provider billed for the recorded calls. */
 export type RecordedBill = NonNullable<ReturnType<typeof recordedBill>>;
 
-/** Returns comparisons as data. */
+/** Converts comparisons to plain data. */
 export function replayReport(comparisons: readonly Comparison[]) {
   const first = comparisons[0];
   return {
@@ -21,14 +21,14 @@ export function replayReport(comparisons: readonly Comparison[]) {
         format: conversation.format,
         model: conversation.model,
         messages: conversation.messages.length,
-        /** Of the replay, in tokens. */
+        /** The context window of the replay, in tokens. */
         window: setting.window,
         systemTokens: setting.overhead,
         unread: conversation.unread,
         figures: figuresOf([comparison]),
-        /** `undefined` if the log does not say. */
+        /** `undefined` if the log has no usage. */
         recorded: recordedBill(comparison),
-        /** Names that a later call used and a strategy had lost, by strategy. */
+        /** By strategy, the names that it had lost when a later call used them. */
         lost: Object.fromEntries(
           Object.entries(strategies).map(([name, { references }]) => [
             name,

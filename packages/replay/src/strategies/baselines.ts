@@ -9,22 +9,22 @@ const MASKED = '[Old tool output omitted]';
 /** Sends everything, even if it exceeds the window. */
 export const sendEverything: Strategy = () => async () => undefined;
 
-/** Keeps only the last messages when the trigger is reached. Removes results whose call is gone. */
+/** When the trigger is reached, keeps only the last messages, without results whose call was removed. */
 export function keepTail(keepMessages: number): Strategy {
   return (setting) => whenDue(setting, [tail(keepMessages)]);
 }
 
-/** Replaces all tool outputs but the newest ones when the trigger is reached. */
+/** When the trigger is reached, replaces all tool outputs except the newest ones with a short note. */
 export function maskOutputs(keepOutputs: number): Strategy {
   return (setting) => whenDue(setting, [mask(keepOutputs)]);
 }
 
-/** Masks tool outputs first, and keeps only the tail if masking was not enough. */
+/** Masks tool outputs first. If masking is not enough, keeps only the last messages. */
 export function maskThenTail(keepOutputs: number, keepMessages: number): Strategy {
   return (setting) => whenDue(setting, [mask(keepOutputs), tail(keepMessages)]);
 }
 
-/** Runs steps one after another as long as the request is at the trigger or above. */
+/** Runs the steps in order until the request is below the trigger. */
 function whenDue({ counter, overhead, trigger }: ReplaySetting, steps: readonly Step[]): Reduce {
   const isDue = (messages: readonly Message[]) => overhead + countMessages(counter, messages) >= trigger;
   return async (messages) => {
@@ -64,11 +64,11 @@ function masked(message: Message): Message {
 }
 
 function differences(before: readonly Message[], after: readonly Message[]): readonly ManifestEntry[] {
-  const staying = new Map(after.map((message) => [message.id, message]));
+  const kept = new Map(after.map((message) => [message.id, message]));
   return before
-    .filter((message) => staying.get(message.id) !== message)
+    .filter((message) => kept.get(message.id) !== message)
     .map(({ id }) =>
-      staying.has(id)
+      kept.has(id)
         ? { messageId: id, fate: 'masked', stage: 'mask' }
         : { messageId: id, fate: 'dropped', stage: 'tail' },
     );

@@ -2,9 +2,9 @@ import type { Compactor } from '@x/core';
 import type { ReplaySetting, Strategy } from '../strategy.js';
 
 /**
- * Makes a strategy of a compactor, which is called before every model call, as in a harness.
+ * Converts a compactor to a strategy. The compactor runs before every model call, as in a harness.
  *
- * @param create Makes the compactor of one conversation, for the setting that it is replayed in.
+ * @param create Creates the compactor for one conversation and its replay setting.
  */
 export function withCompactor(create: (setting: ReplaySetting) => Compactor): Strategy {
   return (setting) => {

@@ -18,7 +18,7 @@ it.each(['gemini-cli', 'opencode'] as const)('tells what %s was billed', (name) 
   expect(usage).toMatchObject({ index: 1, inputTokens: 10, cachedInputTokens: 90, outputTokens: 5 });
 });
 
-describe('what was taken back', () => {
+describe('undone messages', () => {
   const turn = (id: string, type: string) => ({ id, type, content: `${type} ${id}`, timestamp: at });
 
   it('is left out of a log of Gemini CLI, and counted', () => {
@@ -31,7 +31,7 @@ describe('what was taken back', () => {
     ];
     const { messages, unread } = importConversation(jsonl(...rows));
     expect(messages.map((message) => textOf(message))).toEqual(['user 1', 'gemini 2', 'user 5']);
-    expect(unread).toEqual({ 'message that was taken back': 2 });
+    expect(unread).toEqual({ 'undone message': 2 });
   });
 
   it('is left out of a log of opencode', () => {
@@ -39,7 +39,7 @@ describe('what was taken back', () => {
     log.info.revert = { messageID: 'm3' };
     const { messages, unread } = importConversation(JSON.stringify(log));
     expect(messages).toHaveLength(3);
-    expect(unread).toEqual({ 'message that was taken back': 1 });
+    expect(unread).toEqual({ 'undone message': 1 });
   });
 
   it('is left out of a log of Codex', () => {
@@ -57,7 +57,7 @@ describe('what was taken back', () => {
       ),
     );
     expect(messages.map((message) => textOf(message))).toEqual(['q1', 'a1', 'right']);
-    expect(unread).toEqual({ 'message that was taken back': 2 });
+    expect(unread).toEqual({ 'undone message': 2 });
   });
 });
 
@@ -157,16 +157,16 @@ describe('a log of Factory Droid', () => {
     expect(format).toBe('droid');
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect(messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 't1', toolName: 'Execute' }]);
-    expect(unread).toEqual(some === rows ? {} : { 'gap in the chain of rows': 1 });
+    expect(unread).toEqual(some === rows ? {} : { 'row with a missing parent': 1 });
   });
 
   it('leaves out what was rewound, and bridges a row that was lost', () => {
     const again = said('m5', 'm3', 'assistant', [{ type: 'text', text: 'Else' }]);
     expect(importConversation(jsonl(...rows, again)).unread).toEqual({
-      'message of a branch that was given up': 1,
+      'message of an abandoned branch': 1,
     });
     const torn = rows.filter((row) => row !== rows[3]);
-    expect(importConversation(jsonl(...torn)).unread).toEqual({ 'gap in the chain of rows': 1 });
+    expect(importConversation(jsonl(...torn)).unread).toEqual({ 'row with a missing parent': 1 });
   });
 });
 
@@ -184,7 +184,7 @@ it('says that the events of Droid’s exec are no format that it knows', () => {
     },
     { type: 'tool_result', session_id: 's', timestamp: at, toolCallId: 'c1', value: 'a.txt' },
   ];
-  expect(() => importConversation(jsonl(...rows))).toThrow('No entry has a shape that is known.');
+  expect(() => importConversation(jsonl(...rows))).toThrow('The log has no entry of a known format.');
 });
 
 describe('a result without a message around it', () => {

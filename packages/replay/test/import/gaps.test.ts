@@ -77,7 +77,7 @@ describe.each([
   it('counts the gap', () => {
     const rows = talk(10);
     rows.splice(rows.length - 7, 1);
-    expect(read(rows).unread).toEqual({ 'gap in the chain of rows': 1 });
+    expect(read(rows).unread).toEqual({ 'row with a missing parent': 1 });
   });
 
   it('counts rows that stand twice once', () => {
@@ -98,13 +98,13 @@ describe.each([
     expect(repairLog(jsonl([...rows, { ...last, message }])).unreachable).toBe(0);
   });
 
-  it('follows a rewind, and counts what was given up', () => {
+  it('follows a rewind, and counts the abandoned branch', () => {
     const rows = talk(3);
     const [question] = rows.slice(-2) as [Row];
     const parent = 'uuid' in question ? { uuid: 'new', parentUuid: 'u1' } : { id: 'new', parentId: 'u1' };
     const { said, unread } = read([...rows, { ...question, ...parent }]);
     expect(said).toEqual(['question 1', 'answer 1', 'question 3']);
-    expect(unread).toEqual({ 'message of a branch that was given up': 4 });
+    expect(unread).toEqual({ 'message of an abandoned branch': 4 });
   });
 });
 
@@ -226,7 +226,7 @@ it('counts rows of an unknown program instead of reading them as what the model 
     { type: 'web_search_call', id: 'w', status: 'completed' },
   ];
   const { messages, unread } = read(rows);
-  expect(unread).toEqual({ 'item of another shape': 2 });
+  expect(unread).toEqual({ 'item of an unknown shape': 2 });
   expect(JSON.stringify(messages)).not.toContain('Read the file');
   expect(JSON.stringify(messages)).toContain('web_search_call');
 });

@@ -7,8 +7,8 @@ import { logs } from './logs.js';
 
 /** What some of these logs hold beside the conversation. */
 const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  'claude-code': { 'message of a branch that was given up': 1, 'message of a subagent': 1 },
-  pi: { 'message of a branch that was given up': 1 },
+  'claude-code': { 'message of an abandoned branch': 1, 'message of a subagent': 1 },
+  pi: { 'message of an abandoned branch': 1 },
 };
 
 describe.each(Object.entries(logs))('a log of %s', (format, source) => {
@@ -80,12 +80,12 @@ describe('rubbish', () => {
     '[1,2,3]',
     '{"type":"summary"}\n{"a":1}',
   ])('is refused with a list of what can be read: %j', (source) => {
-    expect(() => importConversation(source)).toThrow(/These formats can be read:[\s\S]*claude-code/);
+    expect(() => importConversation(source)).toThrow(/Known formats:[\s\S]*claude-code/);
   });
 
   it('is refused when the format is named and nothing is there', () => {
-    expect(() => importConversation('{"a":1}', { format: 'codex' })).toThrow(/holds no message/);
-    expect(() => importConversation('{"a":1}', { format: 'nonsense' })).toThrow(/no format "nonsense"/);
+    expect(() => importConversation('{"a":1}', { format: 'codex' })).toThrow(/has no messages/);
+    expect(() => importConversation('{"a":1}', { format: 'nonsense' })).toThrow('The format "nonsense" is unknown.');
   });
 
   it('does not keep a log with odd entries from being read', () => {
@@ -93,19 +93,17 @@ describe('rubbish', () => {
       `${logs.pi}\n{"type":"message","id":"e-5","parentId":"e-4","message":7}`,
     );
     expect(messages).toHaveLength(4);
-    expect(unread).toMatchObject({ 'message of another shape': 1 });
+    expect(unread).toMatchObject({ 'message of an unknown shape': 1 });
   });
 });
 
 it.each([
-  ['', 'It is empty.'],
-  [' \n\n', 'It is empty.'],
-  [gzipSync('{"role":"user"}').toString('utf8'), 'It is compressed'],
-  ['{"a":1}', 'No entry has a shape that is known.'],
-])('says why %j is no log', (source, words) => {
+  ['', 'The log is empty.'],
+  [' \n\n', 'The log is empty.'],
+  [gzipSync('{"role":"user"}').toString('utf8'), 'The log is compressed'],
+  ['{"a":1}', 'The log has no entry of a known format.'],
+])('says why %j is not a log', (source, words) => {
   expect(() => importConversation(source)).toThrow(words);
-  // Whoever shows the first line alone shows no list that has not come.
-  expect(() => importConversation(source)).toThrow(
-    /^[^\n:]+(?:: unpack it first[^\n]*)?\nThese formats can be read:\n/,
-  );
+  // The first line must make sense without the list.
+  expect(() => importConversation(source)).toThrow(/^[^\n:]+\nKnown formats:\n/);
 });

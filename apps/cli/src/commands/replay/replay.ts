@@ -181,7 +181,7 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
       const read = readLog(importConversation, await readInput(path), path, format);
       const recording = { ...read, id: read.id ?? path };
       if (!recording.messages.some(({ role }) => role === 'assistant'))
-        throw new UsageError(`${path}: it has no answer of a model, so there is nothing to replay.`);
+        throw new UsageError(`${path}: The recording has no model answer, so there is nothing to replay.`);
       recordings.push(recording);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
