@@ -17,7 +17,7 @@ export interface Option {
   readonly help: string;
   /** Whether the option is required. */
   readonly required?: boolean;
-  /** The store options whose part this option names. */
+  /** The store options that this option refines. One of them must be set. */
   readonly partOf?: readonly string[];
 }
 
@@ -158,7 +158,7 @@ export function columns(rows: readonly (readonly [string, string])[], width = WI
   });
 }
 
-/** Quotes a word for a shell if it has to be. */
+/** Quotes a word for a shell if necessary. */
 export function quoted(word: string): string {
   return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -190,9 +190,9 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
       const [, name = ''] = /'(?:-\w, )?(--[\w-]+)/.exec(errorText(error)) ?? [];
       const isSwitch = options[name.slice(2)]?.type === 'boolean';
       const needed = isSwitch
-        ? 'takes no value'
-        : `needs a value; one that begins with a dash is written ${name}=…`;
-      throw new ArgumentError(`${name} ${needed}.`);
+        ? 'takes no value.'
+        : `needs a value. If the value begins with a dash, write ${name}=…`;
+      throw new ArgumentError(`${name} ${needed}`);
     }
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new ArgumentError(errorText(error));
     const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
@@ -211,13 +211,13 @@ export function didYouMean(name: string, known: readonly string[], before = ''):
 }
 
 function checkCount({ takes, options }: Command, given: readonly string[]): void {
-  const fewest = takes === '' || takes.startsWith('[') ? 0 : 1;
-  const most = takes === '' ? 0 : takes.includes('…') ? Number.POSITIVE_INFINITY : 1;
-  if (given.length < fewest) throw new ArgumentError(`${takes.replace('…', '')} is missing.`);
-  const extra = given[most];
+  const min = takes === '' || takes.startsWith('[') ? 0 : 1;
+  const max = takes === '' ? 0 : takes.includes('…') ? Number.POSITIVE_INFINITY : 1;
+  if (given.length < min) throw new ArgumentError(`${takes.replace('…', '')} is missing.`);
+  const extra = given[max];
   if (extra === undefined) return;
-  const hint = 'prompt' in options ? ` To ask it at once: --prompt ${JSON.stringify(extra)}` : '';
-  throw new ArgumentError(`"${extra}" is one argument too many.${hint}`);
+  const hint = 'prompt' in options ? ` To send it as a prompt: --prompt ${JSON.stringify(extra)}` : '';
+  throw new ArgumentError(`Unexpected argument "${extra}".${hint}`);
 }
 
 const WIDTH = 80;
@@ -231,7 +231,7 @@ function usageOf({ name, takes, options }: Command): string {
 }
 
 function seeHelp({ name }: Command): string {
-  return `${X} ${name} --help says more.`;
+  return `For details: ${X} ${name} --help`;
 }
 
 function optionRow([name, option]: readonly [string, Option]): readonly [string, string] {

@@ -5,10 +5,10 @@ import { UsageError, X } from './command.js';
 import { openWorkspace } from './identity-options.js';
 
 /**
- * Finds a session by its id. Prefers the session of exactly this owner. Otherwise searches all owners that the scope allows: by the whole
- * id or, if none matches, by the beginning of the id.
+ * Finds a session by its id. Looks first for exactly this owner. Otherwise searches all owners in the scope, first for the byId id, then
+ * for an id that begins with it.
  *
- * @returns the exact key if there is no such session.
+ * @returns the key of exactly this owner if no session matches.
  * @throws {UsageError} listing the candidates if there are several.
  */
 export async function findSession(
@@ -18,28 +18,28 @@ export async function findSession(
 ): Promise<SessionKey> {
   const exact = SessionKey.of({ ...scope, sessionId: id });
   // A session that cannot be read exists; the command then reports the damage.
-  const isThere = await store.load(exact).then(
+  const exists = await store.load(exact).then(
     (session) => session !== undefined,
     () => true,
   );
-  if (isThere) return exact;
-  const whole: SessionKey[] = [];
-  const begun: SessionKey[] = [];
+  if (exists) return exact;
+  const byId: SessionKey[] = [];
+  const byPrefix: SessionKey[] = [];
   try {
     for await (const { key } of store.list(scope)) {
-      if (key.parts.sessionId === id) whole.push(key);
-      else if (key.parts.sessionId.startsWith(id)) begun.push(key);
+      if (key.parts.sessionId === id) byId.push(key);
+      else if (key.parts.sessionId.startsWith(id)) byPrefix.push(key);
     }
   } catch (error) {
     // A store reports damaged sessions after it has listed the others.
-    if (whole.length + begun.length === 0) throw error;
+    if (byId.length + byPrefix.length === 0) throw error;
   }
-  const [found = exact, ...others] = whole.length > 0 ? whole : begun;
+  const [found = exact, ...others] = byId.length > 0 ? byId : byPrefix;
   if (others.length === 0) return found;
   const named = [found, ...others].slice(0, 5).map(({ parts }) => describeSession(parts));
   throw new UsageError(
-    `${others.length + 1} sessions could be meant by "${id}": ${named.join('; ')}${others.length > 4 ? '; …' : ''}. ` +
-      'Write the whole id, or name its owner with --agent, --user or --tenant.',
+    `"${id}" matches ${others.length + 1} sessions: ${named.join('; ')}${others.length > 4 ? '; …' : ''}. ` +
+      'Write the whole id, or select the owner with --agent, --user or --tenant.',
   );
 }
 
@@ -51,7 +51,7 @@ export function describeSession({ tenantId, userId, agentId, sessionId }: Sessio
 
 /** Returns the error for a session that does not exist. */
 export function noSession({ parts }: SessionKey): UsageError {
-  return new UsageError(`There is no session ${describeSession(parts)}. ${X} sessions lists them.`);
+  return new UsageError(`There is no session ${describeSession(parts)}. ${X} sessions lists all sessions.`);
 }
 
 /** Finds the log of a session, if it has one. Logs are always in the workspace, wherever the session is stored. */

@@ -36,7 +36,7 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
     }),
     ...[...parts].map(([option, { value, owners }]) => [
       option,
-      { type: 'string', value, partOf: owners, help: 'Names its part of the server.' },
+      { type: 'string', value, partOf: owners, help: `The ${option.replace('-', ' ')} of the sessions.` },
     ]),
   ]);
 
@@ -58,7 +58,7 @@ export async function openStore(
   values: StoreValues,
   options: { readonly readOnly: boolean } & OpenSettings,
 ): Promise<OpenStore> {
-  const name = chosen(values);
+  const name = chosenStore(values);
   if (name === undefined) {
     const file = ownSessionsFile(values.workspace);
     const { warn = (message) => void process.stderr.write(`${message}\n`) } = options;
@@ -69,7 +69,7 @@ export async function openStore(
   }
   const { part, driver, open } = storeKind(name);
   const address = checkedAddress(name, String(values[name]));
-  if (address === undefined) throw new UsageError(`The address given for ${name} ${addressHint(name)}.`);
+  if (address === undefined) throw new UsageError(`The address of --${name} ${addressHint(name)}.`);
   try {
     const named = part && values[part.option];
     return await installed(driver, () => open(address, { ...options, part: named as string | undefined }));
@@ -111,16 +111,16 @@ export async function openSkipped(values: StoreValues): Promise<OpenStore> {
   return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
 }
 
-function chosen(values: StoreValues): StoreName | undefined {
+function chosenStore(values: StoreValues): StoreName | undefined {
   const named = storeNames.filter((name) => values[name] !== undefined);
   if (named.length > 1) {
     const options = named.map((name) => `--${name}`).join(' and ');
-    throw new UsageError(`${options} are different stores: name one of them.`);
+    throw new UsageError(`${options} select different stores. Use only one of them.`);
   }
   for (const [option, { owners }] of parts) {
     if (values[option] === undefined || owners.some((name) => name === named[0])) continue;
-    const belongs = owners.map((name) => `--${name} ${storeKind(name).value}`).join(' or ');
-    throw new UsageError(`--${option} belongs to ${belongs}, which is missing.`);
+    const needed = owners.map((name) => `--${name} ${storeKind(name).value}`).join(' or ');
+    throw new UsageError(`--${option} needs ${needed}.`);
   }
   return named[0];
 }

@@ -19,7 +19,7 @@ export interface OpenSettings {
   /** The key prefix or table. Default: the store's default. */
   readonly part?: string | undefined;
   /**
-   * Creates missing tables and waits for an unreachable server, for programs that run agents. Commands that only read change nothing.
+   * Creates missing tables, and retries if the server is unreachable. Set it in programs that run agents, not in commands that only read.
    * Default false.
    */
   readonly createTables?: boolean | undefined;
@@ -37,7 +37,7 @@ export interface StoreKind {
   readonly example: string;
   /** The URL schemes of the server; absent for files. */
   readonly schemes?: readonly string[];
-  /** The option that names a part of the server, and the placeholder of its value. */
+  /** The option for the key prefix or table, and the placeholder of its value. */
   readonly part?: { readonly option: string; readonly value: string };
   /** The npm package of the driver, which users install. */
   readonly driver?: string;
@@ -61,7 +61,7 @@ export const stores = {
     },
   },
   sqlite: {
-    title: 'a file of SQLite',
+    title: 'an SQLite file',
     value: 'FILE',
     example: './sessions.db',
     async open(file, { createTables = false }) {
@@ -92,7 +92,7 @@ export const stores = {
           ? { maxRetriesPerRequest: 3 }
           : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
       });
-      // The client reports the cause as an event. Its commands only report that there is no connection.
+      // The client reports the cause only as an event. Its commands fail with "no connection".
       let reason: Error | undefined;
       client.on('error', (error: Error) => {
         reason ??= error;
@@ -102,7 +102,7 @@ export const stores = {
         await client.connect().catch((error: unknown) => {
           const cause = reason ?? error;
           const why = errorText(cause);
-          const message = `Redis could not be reached or refused: ${why}`;
+          const message = `Could not connect to Redis: ${why}`;
           throw new SessionStoreError('session_unavailable', message, { cause });
         });
         return { store, close: async () => client.disconnect() };
@@ -148,7 +148,7 @@ export const stores = {
         import('@x/session-postgres'),
       ]);
       const pool = new pg.Pool({ connectionString, max: createTables ? 4 : 2 });
-      // An error of an idle connection fails no request. Without a listener it would end the process.
+      // An error of an idle connection affects no request, but without a listener it would end the process.
       pool.on('error', () => {});
       try {
         const store = new PostgresSession({ pool, table });
@@ -188,13 +188,13 @@ export function realPathOf(path: string, links = 0): string {
 }
 
 /** Returns the folder for sessions as JSON files, which is used if SQLite cannot be loaded. */
-function jsonBeside(file: string): string {
+function jsonFolderOf(file: string): string {
   return join(dirname(file), 'sessions-json');
 }
 
 /** Tests whether {@link openSessions} has stored sessions at a path. */
 export function hasSessions(file: string): boolean {
-  return existsSync(file) || existsSync(jsonBeside(file));
+  return existsSync(file) || existsSync(jsonFolderOf(file));
 }
 
 /**
@@ -204,7 +204,7 @@ export function hasSessions(file: string): boolean {
  * @param warn Receives one line if SQLite cannot be loaded.
  */
 export function openSessions(file: string, warn: (message: string) => void): OpenStore {
-  const directory = jsonBeside(file);
+  const directory = jsonFolderOf(file);
   if (existsSync(file) || !existsSync(directory)) {
     try {
       const store = new SqliteSession({ file });

@@ -76,7 +76,7 @@ describe('x', () => {
       expect({ stderr, status }).toMatchObject({
         stderr: expect.stringContaining(
           id === 's-'
-            ? 'could be meant by'
+            ? 'matches'
             : '--yes takes a whole id with its owner. This deletes session s-1  (alice / coder)',
         ),
         status: 2,
@@ -258,7 +258,7 @@ describe('x', () => {
     const kept = await runCommand(['init'], { cwd: folder, env: other });
     expect(kept.stdout).toMatch(/^Kept agent\.yaml\nNext: {2}x doctor/);
     expect((await runCommand(['run', '--prompt', 'Hi'], { cwd: folder, env: other })).stderr).toContain(
-      '"openai:gpt-5" needs the environment variable OPENAI_API_KEY; with those that are set, name another model: anthropic:MODEL',
+      '"openai:gpt-5" needs the environment variable OPENAI_API_KEY. With the variables that are set, use: anthropic:MODEL',
     );
     rmSync(join(folder, 'agent.yaml'));
     const env = { ...bare, OPENAI_BASE_URL: 'http://localhost:1/v1', OPENAI_API_KEY: 'key' };
@@ -280,15 +280,21 @@ describe('x', () => {
     [() => ['sessions', 'shwo'], 'There is no command "sessions shwo"; did you mean sessions show?\n'],
     [
       () => ['replay', '--window', '-5'],
-      '--window needs a value; one that begins with a dash is written --window=…',
+      '--window needs a value. If the value begins with a dash, write --window=…',
     ],
     [() => ['run', '--model'], '--model needs a value'],
     [() => ['run', '--continue=yes'], '--continue takes no value.'],
     [() => ['replay', '--window', '64m'], '--window must be a whole number of at least 1, not "64m"'],
     [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
-    [() => ['sessions', 'show', 's-', '-w', directory], '2 sessions could be meant by "s-": s-'],
-    [() => ['run', 'agent.yaml', 'Fix it'], 'one argument too many. To ask it at once: --prompt "Fix it"'],
-    [() => ['run', 'what is it?'], "There is no file what is it?. To ask it: x run --prompt 'what is it?'"],
+    [() => ['sessions', 'show', 's-', '-w', directory], '"s-" matches 2 sessions: s-'],
+    [
+      () => ['run', 'agent.yaml', 'Fix it'],
+      'Unexpected argument "Fix it". To send it as a prompt: --prompt "Fix it"',
+    ],
+    [
+      () => ['run', 'what is it?'],
+      "There is no file what is it?. To send it as a prompt: x run --prompt 'what is it?'",
+    ],
     [() => ['run', 'nope.yaml'], 'There is no file nope.yaml. x init writes a first agent.yaml.'],
     [() => ['sessions', 'show'], 'SESSION is missing.'],
     [() => ['sessions', '--frob'], 'Usage: x sessions'],

@@ -31,7 +31,7 @@ it('says what a resume would lose, and writes a copy that loses nothing', async 
   const { status, stdout } = await x(['doctor', 'log', log, '--write', copy]);
   expect(status).toBe(0);
   expect(stdout).toContain('claude-code, 19 messages');
-  expect(stdout).toContain('Its own resume loses 12 messages');
+  expect(stdout).toContain('When that agent resumes, it loses 12 messages');
   expect(readFileSync(log, 'utf8')).toBe(source);
   expect((await x(['doctor', 'log', copy])).stdout).toContain('reaches every message');
   expect((await x(['doctor', 'log', log, '--write', copy])).stderr).toContain('name one that is not there');

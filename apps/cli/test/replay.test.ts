@@ -219,10 +219,10 @@ describe('x replay', () => {
     writeFileSync(plain, JSON.stringify(answers.flat()));
     const settings = join(directory, 'plain.yaml');
     const { stdout } = await replay([plain, '--window', '24000', '--write', settings]);
-    expect(stdout).toMatch(/Best for these logs .*: no name came up again, at \d+ % of the cost/);
+    expect(stdout).toMatch(/Best for these logs .*: no name was used again, at \d+ % of the cost/);
     expect(readFileSync(settings, 'utf8')).toContain('trigger:');
     const small = await replay([plain, '--window', '400000', '--write', join(directory, 'none.yaml')]);
-    expect(small.stdout).toMatch(/None of these .* outgrew .*\nNothing was written to .*none\.yaml\.\n$/);
+    expect(small.stdout).toMatch(/None of these .* exceeded .*\nNothing was written to .*none\.yaml\.\n$/);
   });
 
   it('takes list prices where the model of every log is known', async () => {
@@ -257,7 +257,7 @@ describe('x replay', () => {
   it('says that nothing was due, and which window to try', async () => {
     const { stdout } = await replay([log, '--window', '400000']);
     expect(stdout).toMatch(
-      /Nothing was due: the largest request would have had \d+ tokens. Try --window \d+000\./,
+      /Nothing was reduced, because the largest request has only \d+ tokens. Try --window \d+000\./,
     );
   });
 
@@ -291,15 +291,15 @@ describe('x replay', () => {
   it('says what it takes for fixed, and when that leaves no room', async () => {
     const roomy = await replay([log]);
     expect(roomy.stdout).toMatch(
-      /Window \d{4,5} \(half of what a log would need whole\), counted by estimate; system prompt and tools are taken for \d{4,5} of them/,
+      /Window \d{4,5} \(half of the largest request\), counted by estimate; \d{4,5} of its tokens are for system prompt and tools/,
     );
     expect(roomy.stdout).not.toContain('--system-tokens');
     const cramped = await replay([log, '--window', '4000']);
     expect(cramped).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining('leaves nothing for a conversation'),
+      stdout: expect.stringContaining('leaves no tokens for the conversation'),
     });
     const told = await replay([log, '--window', '4000', '--system-tokens', '500']);
-    expect(told.stdout).not.toContain('leaves nothing');
+    expect(told.stdout).not.toContain('leaves no tokens');
   });
 });

@@ -101,7 +101,7 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
       new RegExp(`^(just now|\\d+ min ago) +v1 {2}${sessionId} {2}\\(alice / coder\\) {2}First\n$`),
     );
 
-    expect(shown.stderr).toContain(`No log of it is in ${workspace}`);
+    expect(shown.stderr).toContain(`There is no log in ${workspace}`);
     expect(JSON.parse(shown.stdout)).toEqual(session.state.context[1]);
 
     // With a log, what compaction removed from the session is shown too.
@@ -156,12 +156,12 @@ it.each<[string, Parameters<typeof openStore>[0], string]>([
     { workspace: '.', directory: '.', redis: 'redis://h' },
     '--directory and --redis are',
   ],
-  ['a prefix of nothing', { workspace: '.', 'key-prefix': 'a:' }, '--key-prefix belongs to --redis URL'],
+  ['a prefix of nothing', { workspace: '.', 'key-prefix': 'a:' }, '--key-prefix needs --redis URL'],
   ['a prefix in MySQL', { workspace: '.', mysql: 'mysql://h/d', 'key-prefix': 'a:' }, '--key-prefix belongs'],
   [
     'a table of Redis',
     { workspace: '.', redis: 'redis://h', table: 't' },
-    '--table belongs to --mysql URL or --postgres URL',
+    '--table needs --mysql URL or --postgres URL',
   ],
   ['no such directory', { workspace: '.', directory: '/no/such' }, 'There is no directory /no/such'],
   [
@@ -170,7 +170,7 @@ it.each<[string, Parameters<typeof openStore>[0], string]>([
     '--key-prefix must not',
   ],
   ['a table with a space', { workspace: '.', mysql: 'mysql://h/d', table: 'a b' }, '--table must be letters'],
-  ['no address', { workspace: '.', redis: '' }, 'The address given for redis must be'],
+  ['no address', { workspace: '.', redis: '' }, 'The address of --redis must be'],
 ])('refuses %s', async (_name, values, message) => {
   await expect(openStore(values, { readOnly: true })).rejects.toThrow(message);
 });

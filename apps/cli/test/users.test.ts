@@ -117,7 +117,7 @@ describe.each(stores)('a user on %s', (_, open) => {
     const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
     expect(await x(['users', 'export', 'alice', ...options])).toMatchObject({
       stdout: '',
-      stderr: 'Nothing is kept of user alice here.\n',
+      stderr: 'There is no data of user alice.\n',
     });
     const erased = await x(['users', 'erase', 'bob', '--yes', '--index', index, ...options]);
     expect(erased).toMatchObject({

@@ -21,11 +21,11 @@ import { chooseModel } from './choose-model.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The additional files in an agent file's directory, which apply to all of its agents. */
-export interface Beside
+export interface FolderFiles
   extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models' | 'folder' | 'onWarning'> {
   /** The directory of the agent's file. */
   readonly directory?: string;
-  /** The content of the compaction file. */
+  /** The parsed content of the compaction file. */
   readonly compaction?: unknown;
   /** The name of the compaction file. */
   readonly compactionFile?: string;
@@ -34,10 +34,10 @@ export interface Beside
 }
 
 /**
- * Lets sessions without a user share one memory, because an agent in a terminal belongs to one person. Index paths are relative to the
- * agent file: someone else may have put a file of that name into the workspace.
+ * Returns the memory capabilities for an agent of one person: sessions without a user share one memory. Index paths are relative to the
+ * agent file, because someone else may have put an index into the workspace.
  */
-function ofOnePerson(directory: string | undefined): Readonly<Record<string, FileCapability>> {
+function memoryOfOnePerson(directory: string | undefined): Readonly<Record<string, FileCapability>> {
   return Object.fromEntries(
     ['memory', 'session_history'].map((name): [string, FileCapability] => {
       const capability = memoryCapabilities[name] as FileCapability;
@@ -77,15 +77,15 @@ type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 /** Returns the capabilities that agent files can name, by name. */
 function fileCapabilities(
   environment: Environment,
-  { compaction: file, compactionFile: fileName, named = new Map(), directory, ...sources }: Beside = {},
+  { compaction: file, compactionFile: fileName, named = new Map(), directory, ...sources }: FolderFiles = {},
 ): Readonly<Record<string, FileCapability>> {
-  // The `hooks` capability is created later, in the order of the file.
+  // Set when the `hooks` capability is created, which may be later than `compaction`.
   let made: Hooks | undefined;
   const around: CompactionHooks = {
     beforeCompaction: async (input, scope) => made?.beforeCompaction(input, scope),
     afterCompaction: async (result, scope) => made?.afterCompaction(result, scope),
   };
-  const reducing = createCompactionFactories({
+  const factories = createCompactionFactories({
     ...sources,
     defaultModel: 'own',
     file,
@@ -97,7 +97,7 @@ function fileCapabilities(
     : undefined;
   return {
     compaction: {
-      create: (config) => reducing.compaction(window ? { ...Object(config ?? {}), ...window } : config),
+      create: (config) => factories.compaction(window ? { ...Object(config ?? {}), ...window } : config),
       jsonSchema: compactionJsonSchema,
     },
     infinity_context: infinityContext(named, around),
@@ -105,9 +105,9 @@ function fileCapabilities(
       made = hooks(config, directory);
       return { name: 'hooks' };
     }),
-    tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
+    tool_result_eviction: { create: factories.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
-    ...ofOnePerson(directory),
+    ...memoryOfOnePerson(directory),
     ...harnessCapabilities({ subagents: { model: (reference) => chooseModel(reference, environment) } }),
     mcp: mcpCapability({ environment }),
   };
@@ -116,23 +116,23 @@ function fileCapabilities(
 interface RegistryOptions {
   /** Disables approval requests of permissions. Denials still apply. Default false. */
   readonly allowAll?: boolean;
-  /** Receives the name of each created capability. */
-  readonly made?: (name: string) => void;
+  /** Called with the name of each created capability. */
+  readonly onCreate?: (name: string) => void;
 }
 
 /** Returns a registry of the capabilities that agent files can name. */
 export function createRegistry(
   environment: Environment = process.env,
-  beside: Beside = {},
-  { allowAll = false, made }: RegistryOptions = {},
+  folderFiles: FolderFiles = {},
+  { allowAll = false, onCreate }: RegistryOptions = {},
 ): CapabilityRegistry {
   const registry = new CapabilityRegistry();
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside))) {
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, folderFiles))) {
     const isBypassed = allowAll && name === 'permissions';
     const factory = (config: unknown) =>
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
     registry.register(name, (config) => {
-      made?.(name);
+      onCreate?.(name);
       return factory(config);
     });
   }

@@ -52,7 +52,7 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** The variables that name servers. */
+/** The environment variables with the URLs of servers. */
 export const SERVER_VARIABLES = [...new Set(Object.values(PROVIDERS).map(({ server: [name] }) => name))];
 
 const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);
@@ -66,12 +66,12 @@ export async function chooseModel(
   reference: ModelReference,
   environment: Environment = process.env,
 ): Promise<Model> {
-  return prepared(reference, environment)();
+  return prepareModel(reference, environment)();
 }
 
 /** Like {@link chooseModel}, but synchronous: the library is loaded with the first request. */
-export function laterModel(reference: ModelReference, environment: Environment): Model {
-  const make = prepared(reference, environment);
+export function lazyModel(reference: ModelReference, environment: Environment): Model {
+  const make = prepareModel(reference, environment);
   let model: Promise<Model> | undefined;
   return {
     id: reference.id,
@@ -84,7 +84,7 @@ export function laterModel(reference: ModelReference, environment: Environment):
 }
 
 /** Validates a model reference, and returns a function that creates the model. */
-function prepared(
+function prepareModel(
   { id, contextWindow, nativeCompaction }: ModelReference,
   environment: Environment,
 ): () => Promise<Model> {
@@ -92,19 +92,19 @@ function prepared(
   const model = rest.join(':');
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
   if (provider === undefined || model === '') {
-    throw refuse(`"${id}" is not PROVIDER:MODEL with one of ${Object.keys(PROVIDERS).join(', ')}`);
+    throw invalidModel(`"${id}" is not PROVIDER:MODEL. Providers: ${Object.keys(PROVIDERS).join(', ')}`);
   }
   const missing = provider.needs.filter((name) => !environment[name]);
   if (missing.length > 0) {
     const ready = Object.keys(PROVIDERS).filter((name) => isReady(name, environment));
     const other = ready.map((name) => `${name}:MODEL`).join(' or ');
-    const advice = other && `; with those that are set, name another model: ${other}`;
-    throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
+    const advice = other && `. With the variables that are set, use: ${other}`;
+    throw invalidModel(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
   }
   const baseURL = serverOf(provider, environment);
   if (nativeCompaction === 'auto' && provider.compaction === undefined) {
     process.emitWarning(
-      `${id} has native_compaction: auto, but ${providerName} offers no compaction: it does nothing. Leave it out, or use ` +
+      `${id} has native_compaction: auto, but ${providerName} has no compaction of its own, so this does nothing. Remove it, or use ` +
         `${WITH_COMPACTION.join(' or ')}.`,
     );
   }
@@ -122,25 +122,25 @@ function prepared(
 }
 
 /**
- * Returns the URL of a provider's server. An empty variable counts as not set; the libraries would use it as URL.
+ * Returns the URL of a provider's server. An empty variable counts as not set, because the libraries would use it as a URL.
  *
  * @throws {InvalidInputError} if it is not a valid URL.
  */
 function serverOf({ server: [variable, standard = ''] }: Provider, environment: Environment): string {
   const address = environment[variable] || standard;
-  if (isAddress(address)) return address;
-  throw refuse(`the environment variable ${variable} ${NO_ADDRESS}`);
+  if (isHttpUrl(address)) return address;
+  throw invalidModel(`the environment variable ${variable} ${NOT_A_URL}`);
 }
 
-/** Error message for values that {@link isAddress} rejects. */
-export const NO_ADDRESS = 'is not a URL: it must begin with http:// or https://';
+/** Error message for values that {@link isHttpUrl} rejects. */
+export const NOT_A_URL = 'is not a URL: it must begin with http:// or https://';
 
 /** Returns whether a text is an HTTP URL. */
-export function isAddress(text: string): boolean {
+export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** Returns the window of a provider's own model. A self-hosted model with the same name may have a smaller window. */
+/** Returns the known window of a model. Returns `undefined` for a self-hosted model, because its window may be smaller than usual. */
 async function knownWindow(provider: string, model: string): Promise<number | undefined> {
   if (provider === 'compatible') return undefined;
   const { modelWindow } = await import('../known-models.js');
@@ -151,6 +151,6 @@ function isReady(provider: string, environment: Environment): boolean {
   return PROVIDERS[provider]?.needs.every((name) => environment[name]) === true;
 }
 
-function refuse(message: string): InvalidInputError {
+function invalidModel(message: string): InvalidInputError {
   return new InvalidInputError('model', [{ path: '', message }]);
 }

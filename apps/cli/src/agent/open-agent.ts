@@ -22,9 +22,9 @@ import { UsageError, X } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { realPathOf, storeKind, storeNames, storeOfAddress } from '../stores.js';
-import { besideOf } from './beside-agent.js';
-import { type Beside, createRegistry } from './capabilities.js';
+import { createRegistry, type FolderFiles } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
+import { readFolderFiles } from './folder-files.js';
 import { requireTrust, type Trust } from './trust.js';
 
 /** An agent from a file, with the resources that were opened for it. */
@@ -63,10 +63,10 @@ export interface OpenAgentOptions {
 }
 
 /** Capabilities that can act on the machine. An agent with any of them asks before it acts, unless its file has permissions. */
-const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
+const CAN_ACT = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
 
-/** Isolations under which no session works at the workspace's root. */
-const OF_ITS_OWN: readonly unknown[] = ['session', 'agent'];
+/** Isolations in which sessions work in subfolders of the workspace, not at its root. */
+const IN_SUBFOLDERS: readonly unknown[] = ['session', 'agent'];
 
 /**
  * Creates the agent of a file. If the file names no workspace, the agent works in the current folder. If its `compaction`, or that of its
@@ -105,7 +105,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  // A link opens the file in the folder where it is, which is the folder that is trusted.
+  // If the path is a link, the folder of its target applies, because trust covers that folder.
   const directory = dirname(realPathOf(resolve(file)));
   const content = await readConfig(file);
   const config = inProject(content, directory, project, servers);
@@ -117,16 +117,16 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     opened = store;
     return store;
   };
-  // Names of created capabilities, not those in the file, because a variable may stand for a name.
-  const made = new Set<string>();
+  // Names of created capabilities. The names in the file may still be variables.
+  const created = new Set<string>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
   const keepTrust = await requireTrust(file, content, options.trust);
   const { id } = first.model;
-  const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
+  const read = await readFolderFiles(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);
   const parsed = parseAgentConfig(whole, { environment });
-  const beside: Beside = {
+  const folderFiles: FolderFiles = {
     ...read,
     directory,
     named: new Map(parsed.capabilities.map(({ ref, config }) => [ref, config])),
@@ -137,20 +137,20 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
       defaultSession: (workspace) => openSessions({ workspace }),
-      registry: createRegistry(environment, beside, { allowAll, made: (name) => made.add(name) }),
+      registry: createRegistry(environment, folderFiles, { allowAll, onCreate: (name) => created.add(name) }),
     },
     { environment, directory },
   );
-  // Counts the cost of requests and compactions, and stores events, for commands that show them.
+  // For commands that show costs and events.
   const events = eventLog();
-  builder.use(events, ...defaultsBeside(made, await pricesOf(parsed), allowAll));
+  builder.use(events, ...defaultCapabilities(created, await pricesOf(parsed), allowAll));
   const agent = builder.build();
   keepTrust();
-  for (const problem of await problemsOf(file, agent, parsed, made)) warn(problem);
+  for (const problem of await problemsOf(file, agent, parsed, created)) warn(problem);
   return {
     agent,
     model: id,
-    capabilities: [...made],
+    capabilities: [...created],
     events,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
@@ -160,20 +160,20 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
 }
 
-/** Returns the capabilities that an agent has although its file does not name them. */
-function defaultsBeside(
-  made: ReadonlySet<string>,
+/** Returns the capabilities that an agent gets if its file does not name them. */
+function defaultCapabilities(
+  created: ReadonlySet<string>,
   prices: Awaited<ReturnType<typeof pricesOf>>,
   allowAll: boolean,
 ): readonly Capability[] {
-  const acts = ACTING.some((name) => made.has(name));
+  const acts = CAN_ACT.some((name) => created.has(name));
   return [
-    ...(made.has('budget') ? [] : [budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices })]),
-    ...(made.has('permissions') || !acts ? [] : [permissions({ mode: allowAll ? 'bypass' : 'default' })]),
+    ...(created.has('budget') ? [] : [budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices })]),
+    ...(created.has('permissions') || !acts ? [] : [permissions({ mode: allowAll ? 'bypass' : 'default' })]),
   ];
 }
 
-/** The prices of providers' own models. What a server of one's own calls by such a name may cost nothing. */
+/** Returns the list prices of an agent's models. Skips self-hosted models, because a model with a known name may cost nothing there. */
 async function pricesOf({ model, fallback }: AgentConfig) {
   const { modelPrices } = await import('../known-models.js');
   const ids = [model, ...fallback].map(({ id }) => id).filter((id) => !id.startsWith('compatible:'));
@@ -203,22 +203,22 @@ async function problemsOf(
   file: string,
   agent: HarnessAgent,
   parsed: AgentConfig,
-  made: ReadonlySet<string>,
+  created: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const reduces = made.has('compaction') || made.has('infinity_context');
-  const idle = (reduces ? [] : forCompaction(parsed)).map(
-    (key) => `${file}: ${key} does nothing: the agent has no compaction; add "compaction" to capabilities`,
+  const reduces = created.has('compaction') || created.has('infinity_context');
+  const idle = (reduces ? [] : compactionOnlyKeys(parsed)).map(
+    (key) => `${file}: ${key} does nothing without compaction. Add "compaction" to capabilities.`,
   );
-  // A session with its own directory tree does not see these files.
-  if (!made.has('subagents') || OF_ITS_OWN.includes(parsed.settings.isolation)) return idle;
+  // A session in a subfolder does not see the files of subagents.
+  if (!created.has('subagents') || IN_SUBFOLDERS.includes(parsed.settings.isolation)) return idle;
   const { config } = parsed.capabilities.findLast(({ ref }) => ref === 'subagents') ?? {};
   const read = subagentFileProblems(agent.workspace, config);
   const problems = await read.catch((error: unknown) => [errorText(error)]);
   return [...idle, ...problems.map((problem) => `subagents: ${oneLine(problem)}`)];
 }
 
-/** Lists settings that only a compaction uses. */
-function forCompaction({ model, fallback, capabilities }: AgentConfig): readonly string[] {
+/** Lists an agent's settings that only compaction uses. */
+function compactionOnlyKeys({ model, fallback, capabilities }: AgentConfig): readonly string[] {
   const isNative = [model, ...fallback].some(({ nativeCompaction }) => nativeCompaction === 'auto');
   const hooks = capabilities.flatMap(({ ref, config }) => (ref === 'hooks' ? config : []));
   const events = hooks.flatMap((config) => Object.keys(Object(config ?? {})));
@@ -253,8 +253,8 @@ function withServers(
 }
 
 /**
- * Starts servers' programs in this folder, unless they name another one relative to it. In the agent's workspace, `npx` and similar tools
- * could run a planted program.
+ * Makes servers' programs start in this folder, or in their `cwd` relative to it. In the agent's workspace, `npx` and similar tools could
+ * run a planted program.
  */
 function startedIn(
   folder: string,
@@ -276,18 +276,18 @@ function startedIn(
 function withCompaction(
   written: Config,
   { capabilities }: AgentConfig,
-  { compaction: file, compactionFile = '' }: Beside,
+  { compaction: file, compactionFile = '' }: FolderFiles,
   warn: (message: string) => void,
 ): Config {
   const named = capabilities.map(({ ref }) => ref);
-  const isSaid = named.includes('compaction') || Object.hasOwn(Object(written.features), 'compaction');
-  if (file === undefined || isSaid) return written;
+  const isNamed = named.includes('compaction') || Object.hasOwn(Object(written.features), 'compaction');
+  if (file === undefined || isNamed) return written;
   const isAura = parseCompactionConfig(file, compactionFile).options.preset === 'aura';
   if (isAura && !named.includes('infinity_context')) {
     return { ...written, features: { ...Object(written.features), compaction: true } };
   }
   warn(
-    `${compactionFile}: does nothing: the agent names no compaction. Write features: { compaction: true }.`,
+    `${compactionFile}: does nothing, because the agent does not name compaction. Add features: { compaction: true }.`,
   );
   return written;
 }
@@ -305,7 +305,7 @@ async function readConfig(file: string): Promise<Config> {
   }
   const config = await readYaml(file);
   if (typeof config === 'object' && config !== null && !Array.isArray(config)) return withCapability(config);
-  throw new UsageError(`${file} must hold a mapping, with at least "model".`);
+  throw new UsageError(`${file} must contain a mapping with at least the key "model".`);
 }
 
 /** Wraps a file that contains a single capability, as Everruns publishes them, as an agent with this capability. */
@@ -330,6 +330,6 @@ function addressOf(reference: PartReference): StoreValues {
   if (name !== undefined) return { workspace: '', [name]: url };
   const addresses = servers.map((known) => `${known}://…`).join(' or ');
   throw new InvalidInputError('session', [
-    { path: '', message: `must be ${addresses}; leave it out for a file of SQLite in the workspace` },
+    { path: '', message: `must be ${addresses}; leave it out to store sessions in an SQLite file` },
   ]);
 }

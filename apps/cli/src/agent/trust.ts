@@ -8,7 +8,7 @@ import { oneLine } from '@x/harness/view';
 import { shellCommand, UsageError } from '../command.js';
 import { realPathOf } from '../stores.js';
 
-/** Keys that an untrusted file may use: they start nothing, allow nothing and stay in its folder. */
+/** Keys that need no trust. They start no program, grant no permission and access no file outside the agent's folder. */
 const HARMLESS = new Set([
   ...['$schema', 'name', 'description', 'model', 'fallback', 'system_prompt', 'tools', 'deny', 'isolation'],
   ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
@@ -19,28 +19,29 @@ const HARMLESS = new Set([
 type Config = Readonly<Record<string, unknown>>;
 type Entry = readonly [name: string, value: unknown];
 
-/** `true` trusts the file from now on. A function asks a person. */
+/** `true` trusts the file until it changes. A function asks a person. */
 export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
- * Lets an agent file start programs, allow calls, use the environment or leave its folder only if a person has trusted it. Trust is bound
- * to the file's path, to its settings, and to the contents of the files in its folder that they name, with or without an ending, or by
- * their folder. If what they start has a pattern or an expansion in it, it is bound to all files of the folder.
+ * Rejects an agent file that starts programs, allows calls, uses the environment or leaves its folder, unless a person has trusted it. The
+ * trust record covers the path of the file, its settings, and the contents of the files in its folder that the settings name, with or
+ * without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard or an expansion, all
+ * files of the agent's folder are covered.
  *
  * @param trust Default: only files that were trusted before.
- * @returns a function that stores the trust. Call it when nothing in the file was found invalid.
+ * @returns a function that stores the trust. Call it after the whole file was validated.
  * @throws {UsageError} with everything that would run, if the file is not trusted.
  */
 export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<() => void> {
-  const place = realPathOf(resolve(file));
-  const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(place)));
-  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, config, entries));
+  const realFile = realPathOf(resolve(file));
+  const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(realFile)));
+  const record = join(homedir(), STORAGE, 'trusted', hashOf(realFile, config, entries));
   if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
-  const says = `${file} was not trusted before, or has changed. It starts, allows or uses:\n${list}\n`;
-  if (typeof trust === 'function' ? !(await trust(`${says}Trust it?`)) : !trust) {
+  const summary = `${file} is not trusted yet, or has changed since. It starts, allows or uses:\n${list}\n`;
+  if (typeof trust === 'function' ? !(await trust(`${summary}Trust it?`)) : !trust) {
     throw new UsageError(
-      `${says}Read it, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
+      `${summary}Read the file, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
     );
   }
   return () => {
@@ -77,8 +78,9 @@ function entriesOf({ capabilities, features, ...keys }: Config): readonly Entry[
 }
 
 function isHarmless([name, value]: Entry, folder: string): boolean {
-  // A variable may contain a name, and a secret in it might be sent to a model or server.
+  // A variable may expand to any value, also to the name of a program. If it has a secret, the secret may be sent to a model or server.
   if (JSON.stringify([name, value]).includes('${')) return false;
+  // Only texts can name programs, files or rules.
   const isEmpty = isObject(value) && Object.keys(value).length === 0;
   if (isEmpty || typeof value === 'number' || typeof value === 'boolean') return true;
   if (name === 'workspace' && typeof value === 'string')
@@ -86,29 +88,29 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
-/** Returns a hash of what would run: the file's path, its settings, and the files of its folder that its entries name. */
+/** Returns a hash of everything that the trust covers. See {@link requireTrust}. */
 function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
   const hash = createHash('sha256').update(JSON.stringify([file, config]));
   const all = textOf(entries);
-  // What is started may be named by its folder or without its ending. A permission such as `npm test` names neither.
+  // A setting may name a program by its folder, or without its extension. Permissions such as `npm test` start no program, so their words are not searched.
   const started = textOf(entries.filter(([name]) => !name.startsWith('permissions')));
-  const words = new Set(started.split(NO_WORD).flatMap(namesIn));
-  const isStarted = (name: string) => words.has(name) || (NO_WORD.test(name) && started.includes(name));
+  const words = new Set(started.split(SEPARATORS).flatMap(namesIn));
+  const isStarted = (name: string) => words.has(name) || (SEPARATORS.test(name) && started.includes(name));
   const isNamed = (name: string) =>
     [name, parse(name).name, name.replaceAll(QUOTES, '')].some(isStarted) ||
     (name.includes('.') && all.includes(name));
-  const isWhole = EXPANDED.test(started.replaceAll(WHOLE, ''));
+  const isWhole = EXPANSION.test(started.replaceAll(STANDALONE, ''));
   for (const path of filesIn(dirname(file), isNamed, isWhole))
     if (path !== file) hash.update(path).update(digestOf(path));
   return hash.digest('hex');
 }
 
-/** Returns the names that a word may hold: `-msrv` may be an option with the name `srv`. */
+/** Returns the names that a word may contain: `-msrv` may be an option with the name `srv`. */
 function namesIn(word: string): readonly string[] {
   return /^[-+@]/.test(word) ? Array.from(word, (_, start) => word.slice(start)) : [word];
 }
 
-/** Returns the hash of a file, or of nothing if this user cannot read it, and so cannot run it. */
+/** Returns the hash of a file. If this user cannot read the file, returns the hash of no bytes. */
 function digestOf(path: string): Buffer {
   const hash = createHash('sha256');
   try {
@@ -119,7 +121,7 @@ function digestOf(path: string): Buffer {
   return hash.digest();
 }
 
-/** Returns all texts of entries, each as it is and as a shell reads it, without quotes. */
+/** Returns all texts in the entries, each unchanged and without the quotes that a shell would remove. */
 function textOf(entries: readonly Entry[]): string {
   const texts: string[] = [];
   JSON.stringify(entries, (key, value: unknown) => {
@@ -131,36 +133,39 @@ function textOf(entries: readonly Entry[]): string {
 }
 
 const QUOTES = /\\\n|["'\\]/g;
-/** Separates words. A name with one of these characters in it counts wherever it is in a text. */
-const NO_WORD = /[^\p{L}\p{N}\p{M}_@+-]+/u;
-/** Matches what a shell may expand to any name, and the program that takes names from a list. */
-const EXPANDED = /[*?[{$`]|\bxargs\b/;
-/** Matches addresses, and variables that are whole words: none of them is a part of a file's name. */
-const WHOLE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/[\w./:?=%#@~+-]*)/g;
-/** Folders that change in each run. Of a whole folder, they count only if an entry has their name. */
-const NOT_WHOLE = new Set(['.git', 'node_modules', STORAGE]);
+/** Separates words. File names that contain a separator are searched as substrings. */
+const SEPARATORS = /[^\p{L}\p{N}\p{M}_@+-]+/u;
+/** Matches wildcards and expansions of a shell, and `xargs`. With these, a command can run a file that it does not name. */
+const EXPANSION = /[*?[{$`]|\bxargs\b/;
+/** Matches URLs, and variables that are whole words. They are ignored, because they cannot complete a file's name. */
+const STANDALONE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/[\w./:?=%#@~+-]*)/g;
+/** Folders that change in each run. They are covered only if an entry names them, not as part of a whole folder. */
+const CHANGING_FOLDERS = new Set(['.git', 'node_modules', STORAGE]);
 
-/** Lists the named files of a folder and its subfolders in a stable order, and all files of a named folder. Looks at each folder once. */
+/**
+ * Lists the covered files: named files in the folder and its subfolders, and all files of named folders. The order is stable. Each folder
+ * is read once.
+ */
 function filesIn(
   folder: string,
   isNamed: (name: string) => boolean,
   isWhole: boolean,
   seen = new Set<string>(),
 ): readonly string[] {
-  const place = `${isWhole} ${realPathOf(folder)}`;
-  if (seen.has(place)) return [];
-  seen.add(place);
+  const key = `${isWhole} ${realPathOf(folder)}`;
+  if (seen.has(key)) return [];
+  seen.add(key);
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
-    const isIn = isNamed(entry.name) || (isWhole && !NOT_WHOLE.has(entry.name));
-    const isPlain = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-    const found = isIn || isPlain ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    const isCovered = isNamed(entry.name) || (isWhole && !CHANGING_FOLDERS.has(entry.name));
+    const isSearched = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
+    const found = isCovered || isSearched ? statSync(path, { throwIfNoEntry: false }) : undefined;
     if (found?.isFile()) return [path];
-    return found?.isDirectory() ? filesIn(path, isNamed, isIn, seen) : [];
+    return found?.isDirectory() ? filesIn(path, isNamed, isCovered, seen) : [];
   });
 }
 
-/** Returns the entries of a folder, sorted. A folder that this user cannot read holds nothing that it could run. */
+/** Returns the entries of a folder, sorted. A folder that this user cannot read counts as empty. */
 function entriesIn(folder: string) {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

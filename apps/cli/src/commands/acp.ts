@@ -9,8 +9,8 @@ import { agentOptions } from '../identity-options.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
-/** Logs an error to standard error, which editors keep. */
-function logged(error: unknown): undefined {
+/** Writes an error to standard error, which editors save in their logs. */
+function logError(error: unknown): undefined {
   console.error(errorText(error));
 }
 
@@ -34,7 +34,7 @@ export const acp = command({
       one.catch(() => opened.delete(key));
       return one;
     };
-    // Opens the agent once at the start, so that an invalid file ends the command with a visible error.
+    // Opens the agent at the start, so that an invalid file is reported before an editor connects.
     await openIn('.', []);
     const app = acpAgent(
       async (directory, editors) => {
@@ -43,7 +43,7 @@ export const acp = command({
         return agent;
       },
       { name: 'x', version: version() },
-      { userId: values.user, onError: logged },
+      { userId: values.user, onError: logError },
     );
     const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
     const { closed } = app.connect(

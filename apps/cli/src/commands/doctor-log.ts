@@ -16,28 +16,28 @@ export const doctorLog = command({
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
   },
   summary:
-    'Shows what is in the log of another agent, and what that agent would lose when it resumes. Can write a repaired copy; never changes the log.',
+    'Shows what the log of another agent contains, and what that agent would lose when it resumes. Can write a repaired copy. Never changes the log.',
   examples: ['x doctor log ~/.claude/projects/my-app/0b9f.jsonl --write repaired.jsonl'],
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))
-      throw new UsageError(`There is a file ${write} already; name one that is not there.`);
+      throw new UsageError(`${write} exists already. Name a new file.`);
     const source = await readInput(file);
     const { conversation, unreachable, repaired } = readLog(repairLog, source, file, format);
     const { messages, compactions, unread } = conversation;
     output.write(`${conversation.format}, ${messages.length} messages, ${compactions.length} compactions\n`);
     for (const [reason, count] of Object.entries(unread))
-      output.write(`${oneLine(`left out: ${count} × ${reason}`)}\n`);
+      output.write(`${oneLine(`not read: ${count} × ${reason}`)}\n`);
     output.write(
       unreachable === 0
-        ? 'Its own resume reaches every message of the last branch.\n'
-        : `Its own resume loses ${unreachable} messages: a row behind them names a parent that the log does not have.\n`,
+        ? 'When that agent resumes, it reaches every message of the last branch.\n'
+        : `When that agent resumes, it loses ${unreachable} messages, because the parent of a later row is missing.\n`,
     );
     if (repaired === undefined) {
       if (write === undefined) return;
-      throw new UsageError(`Rows of ${conversation.format} name no parents: there is nothing to repair.`);
+      throw new UsageError(`Rows of ${conversation.format} have no parent ids: nothing to repair.`);
     }
     if (write === undefined) {
-      if (unreachable > 0) output.write('A repaired copy: --write COPY\n');
+      if (unreachable > 0) output.write('To write a repaired copy: --write COPY\n');
       return;
     }
     await writeFile(write, repaired, { flag: 'wx' }).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { errorText } from '@x/core/internal';
 import { printable } from '@x/harness/view';
-import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
+import { isHttpUrl, NOT_A_URL, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { type Command, command, X } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
@@ -18,7 +18,7 @@ interface Finding {
   readonly text: string;
 }
 
-/** Checks everything that a run needs. */
+/** Checks everything that `x run` needs. */
 const checkup = command({
   name: 'doctor',
   takes: '[agent.yaml]',
@@ -41,7 +41,7 @@ const checkup = command({
   },
 });
 
-/** The check, with `doctor log` as a subcommand. To check a folder named log, use ./log. */
+/** The check, with `doctor log` as a subcommand. To check an agent file named log, write ./log. */
 export const doctor: Command = {
   ...checkup,
   subcommands: [doctorLog],
@@ -58,24 +58,24 @@ function nodeVersion(): Finding {
 function keys(): Finding {
   const set = KEYS.filter((name) => process.env[name]);
   if (set.length > 0) return { ok: true, text: `${set.join(', ')} set` };
-  return { ok: false, text: `none of ${KEYS.join(', ')} is set: no model can be called` };
+  return { ok: false, text: `none of ${KEYS.join(', ')} is set, so no model can be called` };
 }
 
-/** Milliseconds to wait for any response of a server. */
-const PATIENCE = 5_000;
+/** Milliseconds to wait for a server's response. */
+const TIMEOUT_MS = 5_000;
 
 async function server(variable: string): Promise<Finding> {
-  const told = `the server of ${variable}`;
-  return attempt(told, async () => {
+  const label = `the server of ${variable}`;
+  return attempt(label, async () => {
     const address = process.env[variable] as string;
-    if (!isAddress(address)) throw new Error(NO_ADDRESS);
+    if (!isHttpUrl(address)) throw new Error(NOT_A_URL);
     try {
-      await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
+      await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     } catch (error) {
       const { code = errorText(error) } = Object((error as Error).cause) as { readonly code?: string };
       throw new Error(`does not answer (${code}): is it running?`);
     }
-    return `${told} answers`;
+    return `${label} answers`;
   });
 }
 
@@ -97,7 +97,7 @@ async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> 
 /** Checks whether a self-hosted server has the model. Not every server lists its models. */
 async function modelOnServer(model: string): Promise<Finding> {
   const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key = '' } = process.env;
-  const options = { signal: AbortSignal.timeout(PATIENCE), headers: { authorization: `Bearer ${key}` } };
+  const options = { signal: AbortSignal.timeout(TIMEOUT_MS), headers: { authorization: `Bearer ${key}` } };
   const list = await fetch(`${url}/models`, options)
     .then((response) => response.json() as Promise<{ readonly data?: readonly { readonly id: string }[] }>)
     .catch(() => undefined);

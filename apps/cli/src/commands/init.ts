@@ -9,18 +9,18 @@ import { DEFAULT_AGENT_FILE } from './run.js';
 export const PROVIDER_VARIABLES = {
   // First, because a user who names a server wants to use it, even if an API key is set.
   OPENAI_BASE_URL:
-    '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 } # the window that your server is started with',
+    '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 } # the context window of your server',
   OPENAI_API_KEY: 'openai:gpt-5',
   ANTHROPIC_API_KEY: 'anthropic:claude-sonnet-4-5',
 } as const;
 
-const agentFile = (model: string) => `# All keys: ${X} schema. What is wrong with it: ${X} doctor.
+const agentFile = (model: string) => `# All keys: ${X} schema. To check this file: ${X} doctor.
 name: coder
 # openai:MODEL, anthropic:MODEL or compatible:MODEL
 model: ${model}
 system_prompt: You fix bugs, run the tests, and say what you changed.
 capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace_tools, shell]
-# Tools that act ask first. These commands need not.
+# Tools that change something need approval. These commands do not.
 permissions: { allow: ["execute(npm test*)"] }
 `;
 
@@ -28,7 +28,7 @@ const WITHOUT_KEY = `Next:  export OPENAI_API_KEY=…, or name another model in 
 Without a key:  ${X} replay shows what compaction does to the logs on this machine.
 `;
 
-/** Writes the file for a first run. An existing file stays unchanged. */
+/** Writes a first agent file. Never overwrites a file. */
 export const init = command({
   name: 'init',
   options: {},
@@ -38,9 +38,7 @@ export const init = command({
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
     const [, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
     if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(model)))) {
-      output.write(
-        `Kept ${DEFAULT_AGENT_FILE}\nNext:  ${X} doctor says what it still needs, then ${X} run\n`,
-      );
+      output.write(`Kept ${DEFAULT_AGENT_FILE}\nNext:  ${X} doctor checks the file. Then:  ${X} run\n`);
       return undefined;
     }
     const config = Object(await readYaml(DEFAULT_AGENT_FILE));

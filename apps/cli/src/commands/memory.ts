@@ -10,7 +10,7 @@ const importCommand = command({
   name: 'memory import',
   takes: 'FILE…',
   options: identityOptions,
-  summary: "Imports MEMORY.md files and folders of notes into an agent's memory. Existing files stay.",
+  summary: "Imports MEMORY.md files and folders of notes into an agent's memory. Never overwrites a file.",
   examples: ['x memory import MEMORY.md memory/ --agent MyAgent --user alice@example.com'],
   async run({ values, positionals, output }) {
     const storage = openWorkspace(values);
@@ -18,14 +18,14 @@ const importCommand = command({
     const files = (await Promise.all(positionals.map(notesAt))).flat();
     if (files.length === 0)
       throw new UsageError(
-        `There are no Markdown files in ${positionals.join(', ')}; name MEMORY.md, or a folder of notes.`,
+        `There are no Markdown files in ${positionals.join(', ')}. Name MEMORY.md, or a folder of notes.`,
       );
-    const taken = await findTaken(
+    const existing = await findExisting(
       storage,
       files.map(({ place }) => `${prefix}${place}`),
     );
-    if (taken.length > 0)
-      throw new UsageError(`There is a memory already: ${taken.join(', ')}. Nothing was imported.`);
+    if (existing.length > 0)
+      throw new UsageError(`These files exist already: ${existing.join(', ')}. Nothing was imported.`);
     for (const { place, path } of files) await storage.write(`${prefix}${place}`, await readFile(path));
     output.write(
       `Imported ${files.length} ${files.length === 1 ? 'file' : 'files'} into .x/${prefix} of the workspace.\n`,
@@ -48,7 +48,7 @@ async function notesAt(path: string): Promise<readonly { readonly path: string; 
   try {
     const found = await lstat(path);
     if (!found.isDirectory()) {
-      if (!found.isFile()) throw new UsageError(`${path} is not a file: links are not followed.`);
+      if (!found.isFile()) throw new UsageError(`${path} is not a file. Links are not followed.`);
       const name = basename(path);
       return [{ path, place: name === 'MEMORY.md' ? name : `memory/${name}` }];
     }
@@ -64,7 +64,7 @@ async function notesAt(path: string): Promise<readonly { readonly path: string; 
   }
 }
 
-async function findTaken(storage: Workspace, paths: readonly string[]): Promise<readonly string[]> {
+async function findExisting(storage: Workspace, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(paths.map((path) => storage.stat(path)));
   return paths.filter((_, index) => found[index] !== undefined);
 }

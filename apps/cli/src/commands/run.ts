@@ -16,7 +16,7 @@ import { styleFor } from '../terminal/style.js';
 /** The agent file that commands use by default. */
 export const DEFAULT_AGENT_FILE = 'agent.yaml';
 
-/** Runs the agent of a file: a chat on a terminal, or one answer to `--prompt` or piped input. */
+/** Runs an agent file: a chat on a terminal, or one answer to `--prompt` or readPiped input. */
 export const run = command({
   name: 'run',
   takes: '[agent.yaml]',
@@ -29,7 +29,7 @@ export const run = command({
       type: 'string',
       short: 'p',
       value: 'TEXT',
-      help: 'Answer this once, then exit. Text from a pipe is added below.',
+      help: 'Answer this prompt and exit. Piped text is added below the prompt.',
     },
     resume: {
       type: 'boolean',
@@ -47,7 +47,7 @@ export const run = command({
     'dangerously-allow-all': { type: 'boolean', help: 'Run all tools without asking, except denied ones.' },
   },
   summary:
-    'Runs the agent of a file: a chat on a terminal, one answer in a pipe. It works in this folder unless the file names a workspace.',
+    'Runs an agent file: a chat on a terminal, one answer in a pipe. The agent works in the current folder unless its file names a workspace.',
   examples: [
     'x run agent.yaml',
     'x run -c                 # the latest session; x run -r lists them',
@@ -55,21 +55,21 @@ export const run = command({
     'x run agent.yaml -s s-001 --approve all',
   ],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
-    // Long because it is the order of the command, from its options to its end.
+    // Long because each step of the command needs results of the steps before.
     const latest = values.continue ?? false;
     const decides = values.approve.length + values.deny.length > 0;
     const canChat = process.stdin.isTTY === true && values.prompt === undefined && !decides;
     const picks = canChat && values.resume === true && !latest && values.session === undefined;
-    const goesOn = decides || (values.resume === true && !picks);
-    refuseContradictions(file, values, goesOn);
-    const onTerminal = canChat && !goesOn;
-    const prompt = goesOn
+    const isResumed = decides || (values.resume === true && !picks);
+    checkOptions(file, values, isResumed);
+    const onTerminal = canChat && !isResumed;
+    const prompt = isResumed
       ? ''
       : onTerminal
         ? undefined
-        : [values.prompt, await piped(values.prompt, errors)].filter(Boolean).join('\n\n').trim();
-    if (prompt === '' && !goesOn)
-      throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
+        : [values.prompt, await readPiped(values.prompt, errors)].filter(Boolean).join('\n\n').trim();
+    if (prompt === '' && !isResumed)
+      throw new ArgumentError('There is nothing to ask: standard input or --prompt is empty.');
 
     const allowAll = values['dangerously-allow-all'];
     const { agent, model, events, store, close } = await openAgent(file, {
@@ -90,11 +90,11 @@ export const run = command({
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessions = () => latestSessions(store, { ...owner, agentId: agent.name });
       const [last] = latest ? await sessions() : [];
-      if (latest && last === undefined) throw new UsageError('There is no session to go on with yet.');
+      if (latest && last === undefined) throw new UsageError('There is no session to continue yet.');
       const sessionId = last?.key.parts.sessionId ?? values.session ?? randomUUID();
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
-        if (allowAll) progress.write('Every tool runs without asking.\n');
+        if (allowAll) progress.write('All tools run without approval.\n');
         const reply = isShown ? undefined : output;
         await chat({
           agent,
@@ -135,49 +135,49 @@ export const run = command({
 });
 
 /** @throws {ArgumentError} for contradictory options, and for a file that does not exist. */
-function refuseContradictions(
+function checkOptions(
   file: string,
   { session, continue: latest = false }: { readonly session?: string; readonly continue?: boolean },
-  goesOn: boolean,
+  isResumed: boolean,
 ): void {
   if (latest && session !== undefined) {
-    throw new ArgumentError('--continue takes the latest session, --session one by name: give one of them.');
+    throw new ArgumentError('Use either --continue for the latest session, or --session for one by its id.');
   }
-  if (session === '') throw new ArgumentError('--session names no session: it is empty.');
-  if (goesOn && !latest && session === undefined) {
-    throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
+  if (session === '') throw new ArgumentError('--session must not be empty.');
+  if (isResumed && !latest && session === undefined) {
+    throw new UsageError('Select the session to continue: --session ID, or --continue for the latest.');
   }
   if (existsSync(file)) return;
   const remedy = /\.\w+$/.test(file)
     ? `${X} init writes a first ${DEFAULT_AGENT_FILE}.`
-    : `To ask it: ${shellCommand(['run'], { prompt: file })}`;
+    : `To send it as a prompt: ${shellCommand(['run'], { prompt: file })}`;
   throw new ArgumentError(`There is no file ${file}. ${remedy}`);
 }
 
 /**
- * Milliseconds to wait for the first piped input in addition to a prompt. A pipe comes from another command; a socket comes from a program,
- * which has already written its data.
+ * Milliseconds to wait for readPiped input if there is a prompt. A pipe hasData from another command, which may be slow. A socket hasData from a
+ * program that has already written its data.
  */
-const PATIENCE = { pipe: 3_000, socket: 200 };
+const INPUT_WAIT_MS = { pipe: 3_000, socket: 200 };
 
-/** Reads piped input. With a prompt, it does not wait for a pipe to which nothing is written. */
-async function piped(prompt: string | undefined, errors: NodeJS.WritableStream): Promise<string> {
+/** Reads readPiped input. If there is a prompt, gives up on a pipe without data. */
+async function readPiped(prompt: string | undefined, errors: NodeJS.WritableStream): Promise<string> {
   const { stdin } = process;
   if (prompt === undefined) return text(stdin);
   if (stdin.fd !== 0) return '';
   const input = await stat('/dev/stdin').catch(() => undefined);
   if (!input || input.isCharacterDevice()) return '';
-  const patience = input.isSocket() ? PATIENCE.socket : PATIENCE.pipe;
-  const comes = await new Promise<boolean>((resolve) => {
-    const timer = setTimeout(() => resolve(false), patience);
+  const waitMs = input.isSocket() ? INPUT_WAIT_MS.socket : INPUT_WAIT_MS.pipe;
+  const hasData = await new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), waitMs);
     stdin.once('readable', () => {
       clearTimeout(timer);
       resolve(true);
     });
   });
-  if (comes) return (await text(stdin)).trim();
+  if (hasData) return (await text(stdin)).trim();
   if (!input.isSocket())
-    errors.write(`Nothing came through standard input in ${patience / 1000} s: going on without it.\n`);
+    errors.write(`Standard input had no data for ${waitMs / 1000} s, so it is ignored.\n`);
   stdin.pause();
   stdin.unref();
   return '';
@@ -186,7 +186,7 @@ async function piped(prompt: string | undefined, errors: NodeJS.WritableStream):
 type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 
 /** Maximum number of sessions to choose from. */
-const MOST_LISTED = 9;
+const MAX_LISTED = 9;
 
 /** Lists exactly this owner's sessions, the latest first. */
 async function latestSessions(store: SessionStore, owner: Owner): Promise<readonly SessionInfo[]> {
@@ -194,7 +194,7 @@ async function latestSessions(store: SessionStore, owner: Owner): Promise<readon
   for await (const info of store.list(owner)) {
     const { userId, tenantId } = info.key.parts;
     if (userId === owner.userId && tenantId === owner.tenantId) found.push(info);
-    if (found.length === MOST_LISTED) break;
+    if (found.length === MAX_LISTED) break;
   }
   return found;
 }

@@ -7,7 +7,8 @@ import { identityOptions, scopeOf } from '../identity-options.js';
 import { namesStore, type StoreValues, storeOptions, withStore } from '../open-store.js';
 import { readEvents, requestOf } from '../session-events.js';
 
-const SHORT = 400;
+/** Maximum UTF-16 units of a text without `--full`. */
+const MAX_SHOWN = 400;
 
 /**
  * Prints the log of a session: every message, including those that compaction removed. If there is no log, prints the messages in the
@@ -24,7 +25,7 @@ export const show = command({
     ...storeOptions,
     ...identityOptions,
   },
-  summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
+  summary: 'Prints the log of a session, or its current messages if there is no log.',
   examples: [
     'x sessions show s-001 --last 20',
     'x sessions show s-001 --request 120',
@@ -68,7 +69,7 @@ async function findMessages(
     if (session === undefined) throw noSession(key);
     if (log !== undefined) return log.read();
     errors.write(
-      `No log of it is in ${values.workspace} (--workspace DIR for another): these are the messages that it holds now.\n`,
+      `There is no log in ${values.workspace}, so these are the current messages. Set another folder with --workspace DIR.\n`,
     );
     return session.messages;
   });
@@ -77,7 +78,7 @@ async function findMessages(
 /** Renders a message as text. */
 export function renderMessage(message: Message, full: boolean): string {
   const cut = (text: string) =>
-    full || text.length <= SHORT ? text : `${headOf(text, SHORT)} … (${text.length} characters)`;
+    full || text.length <= MAX_SHOWN ? text : `${headOf(text, MAX_SHOWN)} … (${text.length} characters)`;
   const kind = message.kind === undefined ? '' : ` (${message.kind})`;
   const calls = toolUsesOf(message).map(({ name, input }) => `→ ${name} ${cut(JSON.stringify(input))}`);
   const text = cut(textOf(message));

@@ -14,19 +14,19 @@ const eraseCommand = command({
   name: 'users erase',
   takes: 'USER',
   options: {
-    yes: { type: 'boolean', required: true, help: 'Erase the user for good.' },
+    yes: { type: 'boolean', required: true, help: 'Confirm the deletion, which cannot be undone.' },
     index: {
       type: 'string',
       value: 'FILE',
       multiple: true,
-      help: 'The file of a memory index to clear too.',
+      help: 'A memory index to clear of the user too.',
     },
     ...options,
   },
-  summary: 'Deletes everything that is kept of a user: sessions, logs, memory and files.',
+  summary: 'Deletes all data of a user: sessions, logs, memory and files.',
   examples: ['x users erase alice --redis redis://localhost --yes'],
   async run({ values, positionals: [userId = ''], output }) {
-    if (!values.yes) throw new UsageError(`This erases user ${userId} for good. To confirm, add --yes.`);
+    if (!values.yes) throw new UsageError(`This permanently erases user ${userId}. To confirm, add --yes.`);
     const indexes = values.index ?? [];
     const missing = indexes.find((file) => !existsSync(file));
     if (missing !== undefined) throw new UsageError(`There is no index at ${missing}.`);
@@ -46,7 +46,7 @@ const eraseCommand = command({
       );
       if (busy.length > 0)
         throw new UsageError(
-          `A call runs in these sessions, so they stay. Erase again when it has ended: ${busy.map(recordName).join(', ')}`,
+          `These sessions are in use and were not erased. Repeat the command when their calls have ended: ${busy.map(recordName).join(', ')}`,
         );
     });
   },
@@ -56,7 +56,7 @@ const exportCommand = command({
   name: 'users export',
   takes: 'USER',
   options,
-  summary: 'Prints everything that is kept of a user as JSON lines: sessions, then files.',
+  summary: 'Prints all data of a user as JSON lines: sessions, then files.',
   examples: ['x users export alice > alice.jsonl'],
   async run({ values, positionals: [userId = ''], output, errors }) {
     const storage = openWorkspace(values);
@@ -67,7 +67,7 @@ const exportCommand = command({
         output.write(`${JSON.stringify(record)}\n`);
         count++;
       }
-      if (count === 0) errors.write(`Nothing is kept of user ${userId} here.\n`);
+      if (count === 0) errors.write(`There is no data of user ${userId}.\n`);
     });
   },
 });
@@ -77,7 +77,7 @@ export const users: Command = commandGroup({
   name: 'users',
   takes: 'export|erase USER',
   options: {},
-  summary: 'Exports or erases everything that is kept of a user.',
+  summary: 'Exports or erases all data of a user.',
   examples: ['x users export alice > alice.jsonl', 'x users erase alice --yes'],
   subcommands: [exportCommand, eraseCommand],
 });

@@ -62,7 +62,7 @@ describe('files of Aura', () => {
     };
     const { agent, warnings } = await open(files);
     expect(agent.capabilities).not.toContain('compaction');
-    expect(warnings).toContain('compaction.yaml: does nothing: the agent names no compaction');
+    expect(warnings).toContain('compaction.yaml: does nothing, because the agent does not name compaction');
   });
 
   it('say in which of two files a mistake stands, and under which key a model', async () => {

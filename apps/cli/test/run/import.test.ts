@@ -198,7 +198,7 @@ it('prints a name and a row of a log so that a terminal shows them and a shell d
   expect(stdout, stderr).toContain('1 × message in a row of type \\u{1b}[2J other.\n');
   expect(stdout).toContain(`--session 'a\\u{1b}]0;TITLE\\u{7} \\u{1b}[2J; touch ran'\n`);
   const checked = await x(['doctor', 'log', file]);
-  expect(checked.stdout).toContain('left out: 1 × message in a row of type \\u{1b}[2J other\n');
+  expect(checked.stdout).toContain('not read: 1 × message in a row of type \\u{1b}[2J other\n');
 });
 
 it('takes no permissions over from a file, and says so', async () => {

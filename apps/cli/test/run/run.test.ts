@@ -108,7 +108,7 @@ describe('x run in a pipe', () => {
     const unnamed = await asked({}, '-s', '');
     expect(unnamed).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--session names no session'),
+      stderr: expect.stringContaining('--session must not be empty'),
     });
     const fetched: string[] = [];
     vi.stubEnv('OPENAI_BASE_URL', '');
@@ -273,7 +273,7 @@ describe('x run in a pipe', () => {
     expect(readFileSync(join(here, '.x/.gitignore'), 'utf8')).toBe('*\n');
 
     const others = await run(answers, ['-c', '--prompt', 'Sure?'], '', config, here);
-    expect(others).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to go on with') });
+    expect(others).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to continue') });
     const { stdout } = await run(answers, ['-c', '--prompt', 'Sure?', '--user', 'alice'], '', config, here);
     expect(stdout).toBe('Yes.\n');
     expect(endpoint?.requests[2]?.map(({ content }) => content)).toContain('Which port?');
@@ -313,7 +313,7 @@ describe('x run in a pipe', () => {
     const config = 'model: compatible:fake\ncapabilities: [workspace_tools]\n';
     const answers = [writing, { text: 'Never.' }];
     const latest = await run(answers, ['-c', '--prompt', 'Write'], '', config, here);
-    expect(latest).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to go on with') });
+    expect(latest).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to continue') });
     const named = await run(answers, ['-s', 's', '--prompt', 'Write'], '', config, here);
     expect(named.status).toBe(3);
     expect(JSON.stringify(endpoint?.requests)).not.toContain('allowed everything');

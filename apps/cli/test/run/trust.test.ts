@@ -36,7 +36,7 @@ it.each([
   async (_, text, line = '') => {
     write(text);
     for (const command of [await ask(), await x(['acp']), await x(['doctor'])]) {
-      expect(`${command.stdout}${command.stderr}`).toContain('was not trusted before');
+      expect(`${command.stdout}${command.stderr}`).toContain('is not trusted yet');
       expect(`${command.stdout}${command.stderr}`).toContain(line);
       expect(command.status).not.toBe(0);
     }
@@ -162,7 +162,7 @@ it('opens a link in the folder of its file, and no prompt from elsewhere', async
   mkdirSync('good/prompts');
   writeFileSync('secret', 'TOP-SECRET');
   symlinkSync('../../secret', 'good/prompts/leak.md');
-  expect((await ask('good/agent.yaml')).stderr).toContain('is a link out of');
+  expect((await ask('good/agent.yaml')).stderr).toContain('is a link to a file outside');
 });
 
 it('counts the files that a program takes from its own folder', async () => {
@@ -238,7 +238,7 @@ it('trusts no file whose agent could not be built', async () => {
   writeFileSync('compaction.yaml', 'compaction: { no_such_key: 1 }');
   expect((await ask('--trust')).stderr).toContain('no_such_key');
   rmSync('compaction.yaml');
-  expect((await ask()).stderr).toContain('was not trusted before');
+  expect((await ask()).stderr).toContain('is not trusted yet');
 });
 
 it('trusts the file that x init writes', async () => {

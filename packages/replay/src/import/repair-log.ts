@@ -25,9 +25,7 @@ export function repairLog(source: string, options: { readonly format?: string } 
   const rowOf = (entry: unknown) => tree.rowOf(entry) ?? { isMessage: false };
   const { followed, repeated, gaps } = branchOf(entries, rowOf);
   const lastGap = followed.findLastIndex((entry) => gaps.has(entry));
-  const unreachable = followed
-    .slice(0, Math.max(0, lastGap))
-    .filter((entry) => rowOf(entry).isMessage).length;
+  const unreachable = followed.slice(0, Math.max(0, lastGap)).filter((row) => rowOf(row).isMessage).length;
   const copies = new Set(repeated);
   const lines = entries
     .filter((entry) => !copies.has(entry))

@@ -3,7 +3,7 @@ import { type Comparison, type Strategy, withCompactor } from '@x/replay';
 import { figuresOf } from '@x/replay/internal';
 import { stringify } from 'yaml';
 
-/** Settings to try, by their JSON: when a reduction is triggered, and how much it leaves. */
+/** Strategies for several triggers and targets, by the JSON of their settings. */
 export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries(
   [0.6, 0.75, 0.85, 0.95].flatMap((share) =>
     [0.35, 0.5, 0.7].map((target) => {
@@ -19,7 +19,7 @@ export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries
 /** The name of the best settings' row. */
 const BEST = 'best';
 
-/** Share of kept names within which settings count as equal to the best, so that the cheapest of them wins. */
+/** Settings count as equal if their share of kept names is at most this much below the best. The cheapest of them wins. */
 const TOLERANCE = 0.01;
 
 /** The settings that did best on some recordings, with their results. */
@@ -33,7 +33,7 @@ export interface BestSettings {
 
 /**
  * Replaces all {@link candidates} with the best one: the cheapest of those that keep the most names and never exceed the window. If no name
- * was mentioned again, the cheapest of all. `undefined` if nothing had to be reduced.
+ * was mentioned again, the cheapest of all. `best` is `undefined` if nothing had to be reduced.
  */
 export function withBest(compared: readonly Comparison[]): {
   readonly best: BestSettings | undefined;

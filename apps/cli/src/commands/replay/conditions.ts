@@ -15,7 +15,7 @@ const FIGURES: Readonly<Record<string, (row: Row) => number>> = {
 
 const CONDITION = /^(\w+)([<>])(\d+(?:\.\d+)?)$/;
 
-/** Parses the conditions of `--fail-if`. Returns a function that lists those that hold for a strategy. */
+/** Parses the conditions of `--fail-if`. Returns a function that lists the conditions that a strategy meets. */
 export function readConditions(text: string): (strategy: string, all: readonly Comparison[]) => string[] {
   const conditions = text.split(/[\s,]+/).filter((word) => word !== '');
   const tests = conditions.map((condition) => {

@@ -14,8 +14,8 @@ const KNOWN_FOLDERS = [
 ] as const;
 
 const LOG = /\.jsonl?$/;
-/** JSON files that are not logs: a store's files of a session, whose log is separate, and files that Gemini CLI keeps next to its chats. */
-const OTHER = /[\\/](?:context[\\/][^\\/]+[\\/](?:head|segment)|\.gemini[\\/]tmp[\\/][^\\/]+[\\/])[^\\/]*$/;
+/** Matches JSON files that are not logs: the state of a session in a store, and files of Gemini CLI outside its chats. */
+const IGNORED = /[\\/](?:context[\\/][^\\/]+[\\/](?:head|segment)|\.gemini[\\/]tmp[\\/][^\\/]+[\\/])[^\\/]*$/;
 
 /** A file that may be a log. */
 export interface LogFile {
@@ -66,7 +66,7 @@ async function logsBelow(folder: string): Promise<readonly LogFile[]> {
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return logsBelow(path);
-      const isLog = entry.isFile() && LOG.test(entry.name) && !OTHER.test(path);
+      const isLog = entry.isFile() && LOG.test(entry.name) && !IGNORED.test(path);
       const info = isLog && (await stat(path).catch(() => undefined));
       return info ? [{ path, bytes: info.size, modifiedMs: info.mtimeMs }] : [];
     }),

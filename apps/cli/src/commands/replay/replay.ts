@@ -27,10 +27,10 @@ import { readLog } from './read-log.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
 /** Maximum number and total bytes of found logs to replay: enough for a result, few enough to take seconds. */
-const MOST_LOGS = 12;
-const MOST_BYTES = 20_000_000;
+const MAX_LOGS = 12;
+const MAX_BYTES = 20_000_000;
 
-/** Replays recorded conversations: what each strategy would have kept, sent and cost. */
+/** Replays recorded conversations, and shows what each strategy would have kept, sent and cost. */
 export const replay = command({
   name: 'replay',
   takes: '[FILE…]',
@@ -38,9 +38,9 @@ export const replay = command({
     window: {
       type: 'string',
       value: 'N',
-      help: 'The context window to replay in, in tokens. Default: half of what the log would need whole.',
+      help: 'The context window of the replay, in tokens. Default: half of the largest request.',
     },
-    config: { type: 'string', value: 'FILE', help: 'Adds a row for these settings of compaction.' },
+    config: { type: 'string', value: 'FILE', help: 'Adds a row for these compaction settings.' },
     prices: {
       type: 'string',
       value: 'input=3,output=15',
@@ -53,12 +53,12 @@ export const replay = command({
     'fail-if': {
       type: 'string',
       value: '"kept<95 cost>80"',
-      help: 'Ends with code 1 if one of these holds for the row config, or else ours: kept and cost in percent, largest in tokens, over, reduced.',
+      help: 'Exits with 1 if a condition is met by the row config (without --config: ours). Figures: kept and cost in percent, largest in tokens, over, reduced.',
     },
-    write: { type: 'string', value: 'FILE', help: 'Writes the settings that did best on these logs.' },
+    write: { type: 'string', value: 'FILE', help: 'Writes the best settings for these logs.' },
   },
   summary:
-    'Replays logs of coding agents, OpenAI, Anthropic, Gemini, LangChain, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost. Takes files and folders; without any it finds the logs on this machine. No model is called.',
+    'Replays logs of coding agents, OpenAI, Anthropic, Gemini, LangChain, the AI SDK or x, and shows what each compaction strategy would have kept, sent and cost. Takes files and folders. Without any, finds the logs on this machine. Calls no model.',
   examples: [
     'x replay                            # the logs that are on this machine',
     'x replay ~/.claude/projects/my-app --html report.html',
@@ -110,11 +110,11 @@ export const replay = command({
         `${printable(describe(comparisons, values.window === undefined))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
       );
     }
-    const page = values.html ?? (searches ? await ownPage() : undefined);
+    const page = values.html ?? (searches ? await newReportPath() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
     const notes = values.json ? errors : output;
     if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
-    if (wantsBest) notes.write(`\n${wordsFor(best, comparisons)}\n`);
+    if (wantsBest) notes.write(`\n${describeBest(best, comparisons)}\n`);
     if (values.write !== undefined) {
       if (best) await writeSettings(values.write, best.yaml);
       notes.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
@@ -129,12 +129,12 @@ export const replay = command({
 const OPENING = 50;
 /** Explains the columns of the table. */
 const LEGEND = `
-kept     share of the names that came up again that were still there; of: all
-cost     in US dollars; without prices, in tokens that were read from no cache
-of all   the same, as a share of what sending everything costs
-cached   share of what was sent that a cache had
+kept     share of reused names still in the request; of: number of reused names
+cost     in US dollars; without prices, in millions of uncached input tokens
+of all   cost relative to sending everything
+cached   share of the input that was read from the cache
 largest  the largest request, in tokens; over: requests above the window
-reduced  how often something was reduced
+reduced  number of reductions
 `;
 
 /** Overwrites the progress line. Prints nothing to a file or a pipe. */
@@ -145,7 +145,7 @@ function onTerminal(text: string): void {
 /** Explains why no log could be read. The hint about readable formats appears once, at the end. */
 function nothingRead(skipped: readonly string[], named: readonly string[]): string {
   if (skipped.length === 0) {
-    return `There are no .json or .jsonl files in ${named.join(', ')}. Name files or folders that hold some; x replay alone looks for those of ${knownFolders}.`;
+    return `There are no .json or .jsonl files in ${named.join(', ')}. Name other files or folders; x replay alone looks for logs of ${knownFolders}.`;
   }
   return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
 }
@@ -153,12 +153,12 @@ function nothingRead(skipped: readonly string[], named: readonly string[]): stri
 async function searched(errors: NodeJS.WritableStream): Promise<readonly LogFile[]> {
   const all = await foundLogs();
   if (all.length === 0) {
-    throw new UsageError(`No logs were found of ${knownFolders}. Name files or folders: x replay FILE…`);
+    throw new UsageError(`No logs of ${knownFolders} were found. Name files or folders: x replay FILE…`);
   }
   let bytes = 0;
-  const taken = all.slice(0, MOST_LOGS).filter((log, index) => {
+  const taken = all.slice(0, MAX_LOGS).filter((log, index) => {
     bytes += log.bytes;
-    return index === 0 || bytes <= MOST_BYTES;
+    return index === 0 || bytes <= MAX_BYTES;
   });
   const found = all.length === 1 ? 'Found 1 log' : `Found ${all.length} logs`;
   const rest =
@@ -168,7 +168,7 @@ async function searched(errors: NodeJS.WritableStream): Promise<readonly LogFile
 }
 
 /** Returns the path of a report in a new private folder, because the report quotes the logs. */
-async function ownPage(): Promise<string> {
+async function newReportPath(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'x-replay-')), 'report.html');
 }
 
@@ -214,15 +214,15 @@ function pricesFor(
   };
 }
 
-function wordsFor(best: BestSettings | undefined, comparisons: readonly Comparison[]): string {
+function describeBest(best: BestSettings | undefined, comparisons: readonly Comparison[]): string {
   if (best === undefined) {
-    const outgrown = comparisons.some(({ everything }) => everything.overflows > 0);
-    return outgrown
+    const isExceeded = comparisons.some(({ everything }) => everything.overflows > 0);
+    return isExceeded
       ? 'No settings kept every request within the window: try a larger --window.'
-      : 'None of these conversations outgrew the window: the default settings do.';
+      : 'None of these conversations exceeded the window, so the default settings are enough.';
   }
   const percent = (share: number) => `${Math.round(100 * share)} %`;
-  const kept = best.kept === undefined ? 'no name came up again' : `${percent(best.kept)} of the names kept`;
+  const kept = best.kept === undefined ? 'no name was used again' : `${percent(best.kept)} of the names kept`;
   return [
     `Best for these logs (row best): ${kept}, at ${percent(best.costShare)} of the cost of sending everything.`,
     'In compaction.yaml (x replay --write compaction.yaml):',
@@ -230,7 +230,7 @@ function wordsFor(best: BestSettings | undefined, comparisons: readonly Comparis
   ].join('\n');
 }
 
-/** Returns the beginning of a conversation, by which people recognize it. Logs are named by ids. */
+/** Returns the first words of a conversation, because people do not recognize it by the id of its log. */
 function openingOf({ messages }: RecordedConversation): string {
   const [line = ''] = messages.flatMap((message) =>
     message.role === 'user' && message.kind === undefined
@@ -251,8 +251,8 @@ function describe(comparisons: readonly Comparison[], isChosen: boolean): string
   const counter = comparisons[0]?.setting.counter.name;
   const windows = rangeOf(comparisons.map(({ setting }) => setting.window));
   const fixed = rangeOf(comparisons.map(({ setting }) => setting.overhead));
-  const chosen = isChosen ? ' (half of what a log would need whole)' : '';
-  const setting = `Window ${windows}${chosen}, counted by ${counter}; system prompt and tools are taken for ${fixed} of them.`;
+  const chosen = isChosen ? ' (half of the largest request)' : '';
+  const setting = `Window ${windows}${chosen}, counted by ${counter}; ${fixed} of its tokens are for system prompt and tools.`;
   return [...lines, setting, ...warningsOf(comparisons)].join('\n');
 }
 
@@ -263,13 +263,13 @@ function rangeOf(values: readonly number[]): string {
 
 function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
   if (comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger))
-    yield 'That leaves nothing for a conversation: try a larger --window, or say with --system-tokens what they really take.';
+    yield 'That leaves no tokens for the conversation. Try a larger --window, or set the size of system prompt and tools with --system-tokens.';
   const most = Math.max(...comparisons.map(({ setting: { peak = 0 } }) => peak));
   const isIdle = comparisons.every(({ strategies }) =>
     Object.values(strategies).every(({ reductions }) => reductions === 0),
   );
   if (isIdle)
-    yield `Nothing was due: the largest request would have had ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
+    yield `Nothing was reduced, because the largest request has only ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
 }
 
 /** Writes settings into a file, and keeps its other content. */

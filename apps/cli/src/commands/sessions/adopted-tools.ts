@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { JsonValue, Message } from '@x/core';
 import { isObject } from '@x/core/internal';
 
-/** Names of the equivalent tool in other agents, and their names of its input fields. */
+/** The names of an equivalent tool in other agents, and our name for each of its input fields. */
 interface Counterpart {
   readonly names: readonly string[];
   readonly input: Readonly<Record<string, string>>;
@@ -40,8 +40,8 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   list_files: { names: ['LS', 'list', 'list_directory', 'list_files', 'ls'], input: path },
 };
 
-/** Input fields of other agents that our tools lack and that do not change the work. */
-const SPARE = ['description', 'workdir', 'run_in_background', 'justification', 'instruction'];
+/** Input fields of other agents that our tools lack. They are dropped, because the call does the same without them. */
+const DROPPED_FIELDS = ['description', 'workdir', 'run_in_background', 'justification', 'instruction'];
 
 /**
  * Replaces tool calls of a recorded agent with calls of our equivalent tools, so that the model continues with the tools that it has. Paths
@@ -69,7 +69,7 @@ function counterpartOf(theirs: string, input: JsonValue, root: string) {
   const found = Object.entries(COUNTERPARTS).find(([, { names }]) => names.includes(theirs));
   if (found === undefined || !isObject(input)) return undefined;
   const [name, counterpart] = found;
-  const fields = Object.entries(input).filter(([field]) => !SPARE.includes(field));
+  const fields = Object.entries(input).filter(([field]) => !DROPPED_FIELDS.includes(field));
   if (!fields.every(([field]) => Object.hasOwn(counterpart.input, field))) return undefined;
   const own = fields.map(([field, value]) => {
     const ours = counterpart.input[field] as string;
@@ -80,7 +80,7 @@ function counterpartOf(theirs: string, input: JsonValue, root: string) {
   return { name, input: Object.fromEntries(own) as JsonValue };
 }
 
-/** Joins a list of words to a command line. For a shell call, returns its last word, which is the command line. */
+/** Joins a list of words to a command line. For a call such as `bash -c COMMAND`, returns only the command. */
 function commandLine(words: readonly unknown[]): string {
   const isShell = /(?:^|\/)(?:ba|z)?sh$/.test(String(words[0])) && String(words[1]).startsWith('-');
   return isShell && words.length === 3 ? String(words[2]) : words.map(String).join(' ');

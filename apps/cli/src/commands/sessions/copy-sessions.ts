@@ -19,7 +19,7 @@ export const copySessions = command({
     to: {
       type: 'string',
       value: 'ADDRESS',
-      help: 'The target: an address, or a file of SQLite.',
+      help: 'The target: a URL, or an SQLite file.',
     },
     move: { type: 'boolean', help: 'Delete sessions after they are copied.' },
     ...storeOptions,
@@ -46,14 +46,14 @@ export const copySessions = command({
           isSkipped &&
           report.copied + report.unchanged + report.busy.length + report.conflicts.length === 0
         ) {
-          throw new UsageError(`.x/ of ${workspace} holds no sessions. To copy your own: --to ADDRESS`);
+          throw new UsageError(`.x/ of ${workspace} has no sessions. To copy your own: --to ADDRESS`);
         }
         output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
         for (const record of report.busy)
           output.write(`Skipped ${recordName(record)}: another process uses it.\n`);
         if (report.conflicts.length === 0) return;
         throw new UsageError(
-          `The target has other sessions of these names: ${report.conflicts.map(recordName).join(', ')}`,
+          `The target has different sessions with these ids: ${report.conflicts.map(recordName).join(', ')}`,
         );
       });
     } finally {

@@ -16,25 +16,25 @@ export const deleteSession = command({
   name: 'sessions delete',
   takes: 'SESSION',
   options: {
-    yes: { type: 'boolean', required: true, help: 'Delete it for good.' },
+    yes: { type: 'boolean', required: true, help: 'Confirm the deletion, which cannot be undone.' },
     ...storeOptions,
     ...identityOptions,
   },
   summary: 'Deletes a session with its log, evicted results, plan and tasks.',
   async run({ values, positionals: [sessionId = ''], output }) {
-    // Requires the exact owner and the whole id. When repeated, a part of an id could match another session.
+    // Requires the exact owner and the whole id. If the command is repeated, a shortened id could match another session.
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
     await withStore(values, { readOnly: !values.yes }, async (session) => {
       const storage = existsSync(values.workspace) ? openWorkspace(values) : undefined;
       const erased = values.yes ? await eraseSession({ session, storage }, key) : { sessions: 0, files: 0 };
-      if (erased.sessions + erased.files === 0) throw await whatToSay(session, values, sessionId);
+      if (erased.sessions + erased.files === 0) throw await errorFor(session, values, sessionId);
     });
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });
 
-/** Returns the error that shows how to confirm the deletion, or that there is nothing to delete. */
-async function whatToSay(
+/** Returns the error for a command that deleted nothing: how to confirm, or that there is no such session. */
+async function errorFor(
   store: SessionStore,
   values: IdentityValues & StoreValues & { readonly yes?: boolean | undefined },
   id: string,
@@ -42,16 +42,16 @@ async function whatToSay(
   const key = await findSession(store, scopeOf(values), id);
   const { parts } = key;
   // A damaged session can be deleted too.
-  const isThere = await store.load(key).then(Boolean, () => true);
-  if (!isThere && (await findLog(values, key)) === undefined) return noSession(key);
+  const exists = await store.load(key).then(Boolean, () => true);
+  if (!exists && (await findLog(values, key)) === undefined) return noSession(key);
   const whole = values.yes ? '--yes takes a whole id with its owner. ' : '';
   return new UsageError(
-    `${whole}This deletes session ${describeSession(parts)} and its log for good. To confirm: ${deletionOf(parts, values)}`,
+    `${whole}This deletes session ${describeSession(parts)} and its log for good. To confirm: ${deletionCommand(parts, values)}`,
   );
 }
 
 /** Returns the command that deletes this session from the store where it was found. */
-function deletionOf(
+function deletionCommand(
   { tenantId, userId, agentId, sessionId }: SessionKey['parts'],
   { workspace, ...values }: StoreValues,
 ): string {

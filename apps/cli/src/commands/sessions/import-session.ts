@@ -22,21 +22,21 @@ export const importSession = command({
     session: {
       type: 'string',
       value: 'ID',
-      help: 'The name that the session of a log gets here. Default: its name in the log.',
+      help: 'The id for the session of a log. Default: its id in the log.',
     },
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
     ...storeOptions,
     ...identityOptions,
   },
   summary:
-    'Stores the session of an exported file, or of a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run goes on with its work. Calls of tools that have a counterpart here become calls of that one. An existing session stays. Permissions of an exported file are not taken over. - for standard input.',
+    'Imports an exported session, or a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run can continue it. Calls of its tools become calls of equivalent tools of x. Never overwrites a session. Ignores the permissions of an exported session. - reads standard input.',
   examples: [
     'x sessions import s-001.jsonl --redis redis://localhost',
     'x sessions import ~/.claude/projects/my-app/0b9f.jsonl && x run -c',
   ],
   async run({ values, positionals: [file = ''], output }) {
     const text = await readInput(file);
-    const { parts, state, log, about } = exportedIn(text) ?? (await logIn(text, file, values));
+    const { parts, state, log, about } = parseExport(text) ?? (await parseLog(text, file, values));
     const key = SessionKey.of(parts);
     // The operation id derives from the file, so that a repeated import is the same commit.
     const change = { operation: operationOf(`${key} ${text}`), expected: undefined, keep: 0 };
@@ -49,7 +49,7 @@ export const importSession = command({
         .catch((error: unknown) => {
           if (!SessionConflictError.isInstance(error)) throw error;
           throw new UsageError(
-            `There is a session ${describeSession(key.parts)} already. Give that of a log another name: --session ID.`,
+            `There is a session ${describeSession(key.parts)} already. To import a log under another id: --session ID.`,
           );
         });
     });
@@ -60,29 +60,29 @@ export const importSession = command({
   },
 });
 
-/** The same command, by the word that people use for the log of another agent. */
+/** An alias of `sessions import`, for the logs of other agents. */
 export const adoptSession: Command = {
   ...importSession,
   name: 'sessions adopt',
   summary:
-    'Does what x sessions import does: takes over the log of another agent, so that x run goes on with its work.',
+    'Imports the log of another agent, so that x run can continue it. Does the same as x sessions import.',
   examples: ['x sessions adopt ~/.claude/projects/my-app/0b9f.jsonl && x run -c'],
 };
 
-/** Reads what {@link exportSession} wrote; `undefined` for any other text. */
-function exportedIn(text: string) {
+/** Parses the output of {@link exportSession}. Returns `undefined` for any other text. */
+function parseExport(text: string) {
   const [first = '', ...lines] = text.trimEnd().split('\n');
-  const { type, key, state } = parsed(first);
+  const { type, key, state } = parseLine(first);
   if (type !== 'state') return undefined;
-  const log = lines.map((line) => parsed(line).message as Message);
+  const log = lines.map((line) => parseLine(line).message as Message);
   const { permissionContext, ...rest } = Object(state);
-  // Anybody can write such a file, and its mode and rules would let tools run without a question.
+  // Permissions are dropped, because anyone can write such a file, and its rules could let tools run without approval.
   const own = AgentState.fromJSON(rest);
   const isNew = isDeepStrictEqual(permissionContext ?? own.permissionContext, own.permissionContext);
   return { parts: key as SessionKeyParts, state: own, log, about: isNew ? '' : ', without its permissions' };
 }
 
-function parsed(line: string): Readonly<Record<string, unknown>> {
+function parseLine(line: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(line));
   } catch {
@@ -91,7 +91,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> {
 }
 
 /** Converts the log of another agent to a session. */
-async function logIn(
+async function parseLog(
   text: string,
   file: string,
   values: Partial<Record<'session' | 'format' | 'tenant' | 'user' | 'agent', string | undefined>> & {
@@ -104,13 +104,13 @@ async function logIn(
   const state = AgentState.create(owner);
   state.contextMutable().push(...log);
   state.title = titleOf(log);
-  const left = Object.entries(unread).map(([reason, count]) => `, left out: ${count} × ${reason}`);
+  const left = Object.entries(unread).map(([reason, count]) => `, not read: ${count} × ${reason}`);
   const about = `: ${format}, ${log.length} messages${left.join('')}`;
-  return { parts: { ...owner, agentId: values.agent ?? (await ownAgent()) }, state, log, about };
+  return { parts: { ...owner, agentId: values.agent ?? (await defaultAgentName()) }, state, log, about };
 }
 
 /** Returns the name of the agent that `x run` would use. */
-async function ownAgent(): Promise<string> {
+async function defaultAgentName(): Promise<string> {
   if (!existsSync(DEFAULT_AGENT_FILE)) return 'agent';
   const name: unknown = (await readDocument(DEFAULT_AGENT_FILE)).get('name');
   return typeof name === 'string' ? name : 'agent';

@@ -7,7 +7,7 @@ import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { namesStore, skippedHint, storeOptions, withStore } from '../../open-store.js';
 
-/** Lists sessions, the latest first. If the store fails in the end, the sessions found so far are listed. */
+/** Lists sessions, the latest first. If the store fails, prints the sessions found before the failure. */
 export const listSessions = command({
   name: 'sessions list',
   options: {
@@ -16,7 +16,7 @@ export const listSessions = command({
     ...identityOptions,
   },
   summary:
-    'Lists sessions, the latest first: when each was last used, its version, whose it is, its title, what its compactions cost, and which process uses it.',
+    'Lists sessions, the latest first: with age, version, owner, title, the cost of compactions, and the process that uses the session.',
   async run({ values, output }) {
     const found: SessionInfo[] = [];
     const holders = new Map<SessionInfo, Awaited<ReturnType<typeof findHolder>>>();
@@ -37,7 +37,7 @@ export const listSessions = command({
     for (const each of found) {
       const { cursor: _, key, title = '', compaction, ...info } = each;
       const { pid, host, takenAt } = holders.get(each) ?? {};
-      // The host name is followed by an id of the boot or container.
+      // An id of the boot or container follows the host name.
       const heldBy = takenAt === undefined ? undefined : { pid, host: host?.split('+', 1)[0], takenAt };
       if (values.json) {
         output.write(`${JSON.stringify({ ...key.parts, ...info, title, compaction, heldBy })}\n`);

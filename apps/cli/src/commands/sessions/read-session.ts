@@ -9,7 +9,7 @@ import { costLines, explanation, readEvents } from '../../session-events.js';
 
 const options = { ...storeOptions, ...identityOptions } as const;
 
-/** Shows what the model no longer sees of a session, and where it is. */
+/** Shows what the model no longer sees of a session, and where the removed content is. */
 export const explainSession = command({
   name: 'sessions explain',
   takes: 'SESSION',

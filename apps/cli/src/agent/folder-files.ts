@@ -8,12 +8,12 @@ import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { readInput, readYaml } from '../read-input.js';
 import { realPathOf } from '../stores.js';
-import type { Beside } from './capabilities.js';
-import { laterModel } from './choose-model.js';
+import type { FolderFiles } from './capabilities.js';
+import { lazyModel } from './choose-model.js';
 
 /** Names of the file with compaction settings for every agent in a directory. */
 const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
-/** The folder of prompts that compaction settings can name. */
+/** The folder with the prompts that compaction settings can name. */
 const PROMPTS = 'prompts';
 
 /** Front matter of a prompt. A prompt with a model is a dedicated summarizer. */
@@ -26,24 +26,24 @@ const promptSchema = z.strictObject({
 });
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type SummarizerAgent = NonNullable<Beside['agents']>[string];
+type SummarizerAgent = NonNullable<FolderFiles['agents']>[string];
 
 /**
- * Reads the additional files in the directory of an agent file.
+ * Reads the compaction settings and prompts in the directory of an agent file.
  *
  * @param provider The provider of the agent's own model, including the colon.
  * @throws {UsageError} if there are two files with compaction settings.
  * @throws {InvalidInputError} for a prompt with an unknown key.
  */
-export async function besideOf(
+export async function readFolderFiles(
   directory: string,
   provider: string,
   environment: Environment,
   warn: (message: string) => void,
-): Promise<Beside> {
+): Promise<FolderFiles> {
   const [file, other] = COMPACTION_FILES.filter((name) => existsSync(join(directory, name)));
   if (other !== undefined) {
-    throw new UsageError(`${directory} holds ${file} and ${other}: one of them would not count. Delete one.`);
+    throw new UsageError(`${directory} has both ${file} and ${other}, but only one can apply. Delete one.`);
   }
   const folder = join(directory, PROMPTS);
   const prompts: Record<string, string> = {};
@@ -54,13 +54,13 @@ export async function besideOf(
     const path = `${PROMPTS}/${entry}`;
     const place = realPathOf(join(folder, entry));
     if (!place.startsWith(`${realPathOf(directory)}${sep}`)) {
-      throw new UsageError(`${path} is a link out of ${directory}. Copy the prompt into the folder.`);
+      throw new UsageError(`${path} is a link to a file outside ${directory}. Replace it with a copy.`);
     }
     const { data, body } = parseFrontMatter(await readInput(place), path);
     const { model } = parseWith(promptSchema, data, path);
     prompts[name] = body;
     if (model === undefined) continue;
-    // A summarizer is created only if a configuration names it, because the API key of another one may be missing.
+    // A summarizer is created only when a configuration names it, because the API key of an unused one may be missing.
     const get = () => summarizerOf(path, model, body, environment);
     Object.defineProperty(agents, name, { enumerable: true, get });
   }
@@ -73,9 +73,9 @@ export async function besideOf(
     folder,
     onWarning: warn,
     models(name, preset) {
-      if (name.includes(':')) return laterModel({ id: name }, environment);
+      if (name.includes(':')) return lazyModel({ id: name }, environment);
       // Everruns omits the provider in model names.
-      return preset === 'everruns' ? laterModel({ id: `${provider}${name}` }, environment) : undefined;
+      return preset === 'everruns' ? lazyModel({ id: `${provider}${name}` }, environment) : undefined;
     },
   };
 }
@@ -92,8 +92,8 @@ function summarizerOf(
   environment: Environment,
 ): SummarizerAgent {
   try {
-    const made = laterModel(parseModelReference(model, path), environment);
-    return summaryPrompt === '' ? { model: made } : { model: made, summaryPrompt };
+    const lazy = lazyModel(parseModelReference(model, path), environment);
+    return summaryPrompt === '' ? { model: lazy } : { model: lazy, summaryPrompt };
   } catch (cause) {
     if (!InvalidInputError.isInstance(cause)) throw cause;
     const issues = cause.issues.map(({ path: at, message }) => ({
