@@ -4,7 +4,7 @@ const UNITS = [
   ['min', 60_000],
 ] as const;
 
-/** Returns the age of a time in the largest unit that fits: `3 h ago`. A time in the future, from another clock, counts as now. */
+/** Returns the age of a timestamp in the largest unit that fits: `3 h ago`. A future timestamp of another machine counts as now. */
 export function ageOf(time: string, now: number): string {
   const passed = now - Date.parse(time);
   const [unit, length] = UNITS.find((each) => passed >= each[1]) ?? [];

@@ -30,7 +30,7 @@ const USAGE = [
   'Commands:',
   ...columns(commands.map(({ name, summary }) => [name, summary.split(/\.(?: |$)/)[0] ?? summary])),
   '',
-  `${X} help COMMAND says more. Begin with: ${X} replay`,
+  `For details: ${X} help COMMAND. Start with: ${X} replay`,
 ].join('\n');
 
 /**
@@ -50,16 +50,16 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
 }
 
 async function dispatch(args: readonly string[], streams: Streams): Promise<number | undefined> {
-  const asks = args[0] === 'help' && args.length > 1;
-  const [name = 'help', ...rest] = asks ? [...args.slice(1), '--help'] : args;
+  const isHelp = args[0] === 'help' && args.length > 1;
+  const [name = 'help', ...rest] = isHelp ? [...args.slice(1), '--help'] : args;
   const print = (text: string) => void streams.output.write(`${text}\n`);
   if (['help', '--help', '-h'].includes(name)) return print(USAGE);
   if (['version', '--version', '-v'].includes(name)) return print(version());
   const found = commands.find((each) => each.name === name);
   if (found === undefined) {
     const within = commands.flatMap(({ subcommands = [] }) => subcommands.map((each) => each.name));
-    const behind = within.find((each) => each.endsWith(` ${name}`)) ?? name;
-    const meant = didYouMean(behind, [...commands.map((each) => each.name), ...within, 'help', 'version']);
+    const fullName = within.find((each) => each.endsWith(` ${name}`)) ?? name;
+    const meant = didYouMean(fullName, [...commands.map((each) => each.name), ...within, 'help', 'version']);
     throw new UsageError(`There is no command "${name}"${meant || `.\n\n${USAGE}`}`);
   }
   if (asksForHelp(rest)) return print(helpOf(found, rest));

@@ -24,9 +24,12 @@ export const agentOptions = {
     type: 'string',
     short: 'm',
     value: 'PROVIDER:MODEL',
-    help: "A model instead of the file's, for example openai:gpt-5.",
+    help: 'Use this model instead of the one in the file, for example openai:gpt-5.',
   },
-  trust: { type: 'boolean', help: 'Trust what the file starts, allows and uses, until it changes.' },
+  trust: {
+    type: 'boolean',
+    help: 'Trust what the file starts, allows and uses. Trust ends when that changes.',
+  },
 } as const;
 
 export interface IdentityValues {
@@ -39,11 +42,11 @@ export interface IdentityValues {
 /**
  * Opens the agents' own storage in a workspace.
  *
- * @throws {UsageError} if the directory does not exist: reading must not create it.
+ * @throws {UsageError} if the directory does not exist, because reading must not create it.
  */
 export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>): Workspace {
   if (!existsSync(workspace)) {
-    throw new UsageError(`There is no workspace at ${workspace}; name it with --workspace DIR.`);
+    throw new UsageError(`There is no workspace at ${workspace}. Set it with --workspace DIR.`);
   }
   return storageOf(new LocalWorkspace(workspace));
 }

@@ -1,7 +1,7 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import type { Prices } from '@x/replay';
 
-/** Number of tokens for price look-ups: small enough for the cheapest tier of models that have several. */
+/** Number of tokens for price look-ups. If a model has price tiers, this number is in the cheapest one. */
 const PROBE = 1_000;
 
 /** Looks up a model's prices per million tokens in US dollars. Returns `undefined` for an unknown model. */

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 import { runCli } from './cli.js';
 
-// A reader that closes the pipe early (`x sessions show … | head`) is not a failure. A running agent stores its session first.
-let isRead = true;
+// If the reader closes the pipe early (`x sessions show … | head`), this is not an error. A running agent first saves its session.
+let isOpen = true;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   if (process.listenerCount('SIGTERM') === 0) process.exit(0);
-  if (isRead) process.kill(process.pid, 'SIGTERM');
-  isRead = false;
+  if (isOpen) process.kill(process.pid, 'SIGTERM');
+  isOpen = false;
 });
 
-// A warning is one line for people. A chat, which listens itself, shows it above the input.
+// Prints a warning as one line. A chat has its own listener, and shows the warning above the input.
 process.removeAllListeners('warning').on('warning', ({ message }) => {
   if (process.listenerCount('warning') === 1) process.stderr.write(`${message}\n`);
 });

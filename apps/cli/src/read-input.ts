@@ -18,8 +18,8 @@ export async function readInput(file: string): Promise<string> {
 /**
  * Parses a YAML or JSON file.
  *
- * @throws {UsageError} with the position if it is not valid.
- * @throws {InvalidInputError} if its aliases cannot be resolved, are too many, or contain themselves.
+ * @throws {UsageError} with the position of the error if the file is not valid.
+ * @throws {InvalidInputError} if aliases cannot be resolved, are too many, or contain themselves.
  */
 export async function readYaml(file: string): Promise<unknown> {
   const document = await readDocument(file);
@@ -46,7 +46,7 @@ export async function readDocument(file: string): Promise<Document.Parsed> {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EISDIR: 'it is a folder',
-  EACCES: 'you may not read it',
+  EACCES: 'permission denied',
 };
 
 /** Returns the error for a file or folder that cannot be read. */

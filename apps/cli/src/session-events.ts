@@ -24,7 +24,7 @@ import { type IdentityValues, openWorkspace } from './identity-options.js';
 import { type StoreValues, withStore } from './open-store.js';
 import { compactionLines } from './terminal/compaction-words.js';
 
-/** A session, and the events that are stored with its log. */
+/** A session with its log, and the events that are stored with the log. */
 export interface SessionEvents {
   readonly state: AgentState;
   readonly log: SessionLog;
@@ -34,7 +34,7 @@ export interface SessionEvents {
 /**
  * Reads a stored session with its log and events.
  *
- * @throws {UsageError} if the session does not exist, or its log is elsewhere.
+ * @throws {UsageError} if the session does not exist, or its log is not in the workspace.
  */
 export async function readEvents(
   values: StoreValues & IdentityValues,
@@ -47,7 +47,7 @@ export async function readEvents(
     const log = await findLog(values, key);
     if (log === undefined)
       throw new UsageError(
-        `No log of session ${sessionId} is in ${values.workspace}. Name its folder with --workspace DIR.`,
+        `There is no log of session ${sessionId} in ${values.workspace}. Set the folder with --workspace DIR.`,
       );
     const kept = { storage: openWorkspace(values), log: () => log, state: async () => state };
     const context = RuntimeContext.of({ sessionId: key.parts.sessionId });

@@ -149,15 +149,15 @@ it.each<[string, Parameters<typeof openStore>[0], string]>([
   [
     'Redis and MySQL',
     { workspace: '.', redis: 'redis://h', mysql: 'mysql://h/d' },
-    '--redis and --mysql are',
+    '--redis and --mysql select',
   ],
   [
     'a directory and Redis',
     { workspace: '.', directory: '.', redis: 'redis://h' },
-    '--directory and --redis are',
+    '--directory and --redis select',
   ],
   ['a prefix of nothing', { workspace: '.', 'key-prefix': 'a:' }, '--key-prefix needs --redis URL'],
-  ['a prefix in MySQL', { workspace: '.', mysql: 'mysql://h/d', 'key-prefix': 'a:' }, '--key-prefix belongs'],
+  ['a prefix in MySQL', { workspace: '.', mysql: 'mysql://h/d', 'key-prefix': 'a:' }, '--key-prefix needs'],
   [
     'a table of Redis',
     { workspace: '.', redis: 'redis://h', table: 't' },
@@ -285,7 +285,7 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
   await expect(inProcess(['import', file, ...to])).rejects.toThrow('There is a session s  (alice) already');
   expect(await idsOf(logOf(elsewhere))).toEqual(after);
-  await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('other sessions');
+  await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('different sessions');
   for (const sqlite of [copy, imported]) {
     const opened = await openStore({ sqlite, workspace: directory }, { readOnly: true });
     expect((await openSession(opened.store, key)).state.toJSON()).toEqual(session.state.toJSON());

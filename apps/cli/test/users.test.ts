@@ -163,7 +163,7 @@ it.each(stores)('a user on %s is not erased in the middle of a call, which is na
   await agent.call('Go', RuntimeContext.of({ userId: 'carol', sessionId: 's' }));
   await agent.close();
   await close();
-  expect(JSON.stringify(model.requests[1]?.messages)).toMatch(/A call runs in these sessions.*carol/);
+  expect(JSON.stringify(model.requests[1]?.messages)).toMatch(/These sessions are in use.*carol/);
   expect((await erase()).status).toBe(0);
   expect(await placesWith(directory, CANARY)).toEqual([]);
 });

@@ -36,7 +36,7 @@ interface Session {
   readonly context: RuntimeContext;
   /** The todos that were last sent to the editor, as JSON. */
   plan: string;
-  /** The running turns, which `session/cancel` ends. They continue during a `session/load`. */
+  /** Abort controllers of the running turns, for `session/cancel`. Turns continue during a `session/load`. */
   readonly turns: Set<AbortController>;
 }
 
@@ -48,8 +48,8 @@ interface AcpOptions {
 }
 
 /**
- * Returns an agent for editors that implements version 1 of the Agent Client Protocol: sessions in the open project, loading them, prompts,
- * cancelling, permissions, and todos as plans.
+ * Returns an agent for editors that implements version 1 of the Agent Client Protocol: new and loaded sessions, prompts, cancellation,
+ * permissions, and todos as plans.
  *
  * @param info Name and version that editors show.
  */
@@ -61,7 +61,7 @@ export function acpAgent(
   // Long because it has a handler for each request of the protocol.
   const sessions = new Map<string, Session>();
 
-  async function sessionIn(
+  async function openSession(
     sessionId: string,
     { cwd: directory, mcpServers }: { readonly cwd: string; readonly mcpServers: readonly McpServer[] },
   ): Promise<Session> {
@@ -77,8 +77,8 @@ export function acpAgent(
     return session;
   }
 
-  /** Replaces errors with their client message, because the SDK would send the text of any error. */
-  function safely<Given, Answer>(answer: (given: Given) => Promise<Answer>) {
+  /** Replaces an error with its message for clients, because the SDK would send the original text. */
+  function forClient<Given, Answer>(answer: (given: Given) => Promise<Answer>) {
     return async (given: Given): Promise<Answer> => {
       try {
         return await answer(given);
@@ -102,23 +102,23 @@ export function acpAgent(
     }))
     .onRequest(
       methods.agent.session.new,
-      safely(async ({ params }) => {
+      forClient(async ({ params }) => {
         const sessionId = randomUUID();
-        sessions.set(sessionId, await sessionIn(sessionId, params));
+        sessions.set(sessionId, await openSession(sessionId, params));
         return { sessionId };
       }),
     )
     .onRequest(
       methods.agent.session.load,
-      safely(async ({ params, client }) => {
-        const session = await sessionIn(params.sessionId, params);
+      forClient(async ({ params, client }) => {
+        const session = await openSession(params.sessionId, params);
         const state = await session.agent.state(session.context);
         if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
         sessions.set(params.sessionId, session);
         for await (const message of session.agent.log(session.context).read()) {
           await sendUpdates(client, session, replayOf(message, session.directory));
         }
-        await tellPlan(client, session);
+        await sendPlan(client, session);
         return {};
       }),
     )
@@ -127,7 +127,7 @@ export function acpAgent(
     })
     .onRequest(
       methods.agent.session.prompt,
-      safely(async ({ params, client }) => {
+      forClient(async ({ params, client }) => {
         const session = sessionOf(params.sessionId);
         const message = userMessage(blocksOf(params.prompt, session.directory));
         const cancel = new AbortController();
@@ -155,11 +155,11 @@ async function turn(
   try {
     for await (const event of withoutOpenCalls(stream)) {
       await sendUpdates(client, session, updatesOf(toClientEvent(event, onError), session.directory));
-      if (event.type === 'tool.result') await tellPlan(client, session);
+      if (event.type === 'tool.result') await sendPlan(client, session);
       if (event.type === 'permission.required') pending = event.calls;
     }
     const { stopReason } = await stream.reply;
-    const decisions = pending.length > 0 ? await decided(client, session, pending, signal) : {};
+    const decisions = pending.length > 0 ? await askEditor(client, session, pending, signal) : {};
     if (decisions === undefined || signal.aborted) {
       await sendUpdates(client, session, pending.map(undecided));
       return { stopReason: 'cancelled' };
@@ -177,8 +177,8 @@ async function turn(
   }
 }
 
-/** Asks the editor about each call. Returns `undefined` if it cancels the turn instead. */
-async function decided(
+/** Asks the editor to decide about each call. Returns `undefined` if the editor cancels the turn. */
+async function askEditor(
   client: AgentContext,
   session: Session,
   calls: readonly PendingCall[],
@@ -233,7 +233,7 @@ async function sendUpdates(
 }
 
 /** Sends the todos if they have changed since they were last sent. */
-async function tellPlan(client: AgentContext, session: Session): Promise<void> {
+async function sendPlan(client: AgentContext, session: Session): Promise<void> {
   const { todos = [] } = (await session.agent.state(session.context))?.tasksContext ?? {};
   const plan = JSON.stringify(todos);
   if (plan === session.plan) return;
@@ -242,7 +242,7 @@ async function tellPlan(client: AgentContext, session: Session): Promise<void> {
 }
 
 /**
- * Converts an editor's MCP servers to named entries of an agent file. Escapes `${`, so that texts are not read as variables.
+ * Converts an editor's MCP servers to named entries of an agent file. Escapes `${`, because agent files expand variables.
  *
  * @throws {RequestError} for a server with the deprecated transport.
  */
@@ -251,7 +251,7 @@ export function mcpServersOf(servers: readonly McpServer[]): readonly (readonly 
   const table = (pairs: readonly { readonly name: string; readonly value: string }[]) =>
     Object.fromEntries(pairs.map(({ name, value }) => [name, plain(value)]));
   return servers.map((server, index): readonly [string, object] => {
-    // Two underscores would separate a server's name from a tool's name.
+    // A server's name must not contain two underscores, because they separate it from a tool's name.
     const words = server.name.split(/[^A-Za-z0-9-]+/).filter(Boolean);
     const name = words.join('_').slice(0, 32).replace(/_$/, '') || `server_${index + 1}`;
     if ('command' in server) {
@@ -261,7 +261,7 @@ export function mcpServersOf(servers: readonly McpServer[]): readonly (readonly 
     if (server.type !== 'http') {
       throw RequestError.invalidParams(
         undefined,
-        `${server.name}: servers of type ${server.type} are not spoken to`,
+        `${server.name}: servers of type ${server.type} are not supported`,
       );
     }
     return [name, { url: plain(server.url), headers: table(server.headers), required: false }];

@@ -54,7 +54,7 @@ function chunk(sessionUpdate: Chunk, text: string): SessionUpdate {
   return { sessionUpdate, content: { type: 'text', text } };
 }
 
-/** Returns the protocol updates for an event; none for most events. */
+/** Returns the protocol updates for an event. Most events need none. */
 export function updatesOf(event: ClientEvent, directory: string): readonly SessionUpdate[] {
   switch (event.type) {
     case 'text.delta':
@@ -85,7 +85,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
   }
 }
 
-/** Returns the updates that show a message of an earlier turn again. */
+/** Returns the updates that show a message of a loaded session. */
 export function replayOf(message: Message, directory: string): readonly SessionUpdate[] {
   if (message.kind !== undefined || message.role === 'system') return [];
   const says: Chunk = message.role === 'user' ? 'user_message_chunk' : 'agent_message_chunk';
@@ -147,9 +147,9 @@ function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate 
   return { sessionUpdate: 'tool_call_update', toolCallId: toolUseId, status, ...shown(output) };
 }
 
-/** Returns the update for a call that nobody decided on. The next prompt supersedes it. */
+/** Returns the update for a call that was neither approved nor denied. The next prompt supersedes the call. */
 export function undecided({ id: toolCallId }: PendingCall): SessionUpdate {
-  const output = [{ type: 'text' as const, text: 'Not run: nobody decided on this call.' }];
+  const output = [{ type: 'text' as const, text: 'Not run: nobody approved or denied this call.' }];
   return { sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', ...shown(output) };
 }
 
@@ -174,7 +174,7 @@ function mediaName(mimeType: string): string {
 
 /** Converts a prompt from an editor. Links and attached files become paths for the model. */
 export function blocksOf(prompt: readonly Content[], directory: string): readonly ContentBlock[] {
-  const place = (uri: string) => placeOf(uri, directory);
+  const place = (uri: string) => pathInProject(uri, directory);
   return prompt.map((part): ContentBlock => {
     switch (part.type) {
       case 'text':
@@ -193,8 +193,8 @@ export function blocksOf(prompt: readonly Content[], directory: string): readonl
   });
 }
 
-/** Returns the path within the project that a URL names, or the URL itself if it names nothing in the project. */
-function placeOf(uri: string, directory: string): string {
+/** Converts the URL of a file in the project to a path in the project. Returns any other URL unchanged. */
+function pathInProject(uri: string, directory: string): string {
   try {
     const { protocol, search, hash } = new URL(uri);
     if (protocol !== 'file:') return uri;
@@ -202,7 +202,7 @@ function placeOf(uri: string, directory: string): string {
     const isInside = path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
     return isInside ? `${path}${search}${hash}` : uri;
   } catch {
-    // Not a valid URL, or one with characters that no path has.
+    // Not a valid URL, or not a valid path.
     return uri;
   }
 }

@@ -81,7 +81,7 @@ describe('x run in a pipe', () => {
     const silent = await shell('bash', ['-c', `${command} < <(exec sleep 10 2> /dev/null)`], options);
     expect(silent).toMatchObject({
       stdout: 'Fine\n',
-      stderr: expect.stringContaining('going on without it'),
+      stderr: expect.stringContaining('so it is ignored'),
     });
     const spawned = await runCommand(['run', file, '-p', 'Review this.'], { ...options, input: '+ b line' });
     expect(spawned.stdout).toBe('Fine\n');
@@ -351,7 +351,7 @@ describe('x run in a pipe', () => {
     [['--prompt', 'x'], 'model: compatible:m\ncapabilities: [nonsense]', /no capability named "nonsense"/],
     [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
-    [['--prompt', 'x', '--approve', 'all'], AGENT, /Name the session/],
+    [['--prompt', 'x', '--approve', 'all'], AGENT, /Select the session/],
     [['--prompt', 'x', '-c', '-s', 's'], AGENT, /give one of them/],
   ])('refuses %j with %j', async (args, config, message) => {
     const { status, stderr } = await run([{ text: 'never' }], args, '', config);
