@@ -1,6 +1,5 @@
 import type { ToolResultBlock, ToolUseBlock } from '@x/core';
 import { isObject, isTimeToRest, type Work } from '@x/core/internal';
-import { lineEnd } from '../conversation/lines.js';
 import { resultText } from './readable.js';
 
 /** Lines that a tool prints around every result, such as its arguments, a duration, an id or a heading. */
@@ -9,9 +8,8 @@ export interface Boilerplate {
   strip(result: ToolResultBlock, text: string): string;
 }
 
-/** Maximum number of lines at the beginning and at the end of a result that can be boilerplate. */
+/** Maximum number of lines at the beginning of a result that can be boilerplate. */
 const EDGE_LINES = 6;
-const LAST_LINES = 2;
 /** The minimum number and the minimum share of a tool's results that must have a line for it to count as boilerplate. */
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
@@ -32,7 +30,7 @@ function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
   const values = use ? passedIn(use) : [];
   const text = resultText(block);
   const first = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
-  const last = text.slice(-400).split('\n').slice(-LAST_LINES);
+  const last = text.slice(-400).split('\n').slice(-2);
   const shapes = new Set([...first, ...last].map((line) => shapeOf(line, values)));
   shapes.delete('');
   const made = { values, shapes, isLong: first.length === EDGE_LINES || text.length > 600 };
@@ -68,28 +66,18 @@ export function* boilerplateOf(
       const tool = known.get(result.toolName);
       if (!tool) return text;
       const values = ends.get(result)?.values ?? [];
-      const isCommon = (line: string) => {
+      const isCommon = (line = '') => {
         const shape = shapeOf(line, values);
         return shape === '' || tool.common.has(shape);
       };
+      const lines = text.split('\n');
       let start = 0;
-      let end = text.length;
-      for (let count = 0; count < EDGE_LINES && start <= end; count++) {
-        const next = lineEnd(text, start);
-        if (!isCommon(text.slice(start, next))) break;
-        start = next + 1;
-      }
-      for (let count = 0; count < LAST_LINES && start <= end; count++) {
-        const last = Math.max(start, text.slice(0, end).lastIndexOf('\n') + 1);
-        if (!isCommon(text.slice(last, end))) break;
-        end = last - 1;
-      }
-      if (start <= end || tool.isFrame) return text.slice(start, Math.max(start, end));
+      let end = lines.length;
+      while (start < end && start < EDGE_LINES && isCommon(lines[start])) start++;
+      while (end > start && lines.length - end < 2 && isCommon(lines[end - 1])) end--;
+      if (start < end || tool.isFrame) return lines.slice(start, end).join('\n');
       // If every result has only such lines, the parts that differ are the answer.
-      return text
-        .split('\n')
-        .filter((line) => shapeOf(line, values) !== withoutPassed(line, values).trim())
-        .join('\n');
+      return lines.filter((line) => shapeOf(line, values) !== withoutPassed(line, values).trim()).join('\n');
     },
   };
 }

@@ -78,10 +78,7 @@ export interface Draft extends Candidate {
 }
 
 /** The drafts that are always included and those that compete for the remaining room, each in order. */
-interface AllDrafts {
-  readonly musts: readonly Draft[];
-  readonly options: readonly Draft[];
-}
+type AllDrafts = Readonly<Record<'musts' | 'options', readonly Draft[]>>;
 
 /** Converts an estimated number of tokens to the meter's tokens. */
 export type Price = (estimate: number) => number;
@@ -346,10 +343,9 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
   yield;
   if (!counted) return shown;
   const first = shown.findIndex(({ entry }) => isCall(entry) || entry.kind === 'counted');
-  const { order } = shown[first] as Draft;
   // Restores a file's full path at its next mention if the line that introduced it was collapsed into the count.
-  const left = yield* cut(drafts.filter((_, index) => rest.has(index)));
-  return left.toSpliced(first, 0, must(counted, order, price));
+  const left = yield* cut(drafts.filter(({ order }) => rest.has(order)));
+  return left.toSpliced(first, 0, must(counted, (shown[first] as Draft).order, price));
 }
 
 /** Collapses the oldest calls into counts until all required drafts fit in `room`. Failed calls are collapsed last. */
@@ -358,24 +354,25 @@ function countOldest(
   room: number,
 ): { readonly rest: ReadonlySet<number>; readonly counted: Entry | undefined } {
   let excess = drafts.reduce((sum, { cost }) => sum + cost, -room);
-  const rest = new Set(drafts.keys());
+  const rest = new Set(drafts.map(({ order }) => order));
   const counts = new Map<string, number>();
   let at: number | undefined;
   let to = 0;
   const count = (tool: string, times: number) => counts.set(tool, (counts.get(tool) ?? 0) + times);
+  const isFailed = ({ entry }: Draft) => isCall(entry) && entry.end === 'failed';
   // A count does not show failures, so failed calls are kept longest.
-  for (const failed of [false, true]) {
-    for (const [index, { entry, cost }] of drafts.entries()) {
-      if (excess <= 0) break;
-      const isPlain = entry.kind === 'counted' || (isCall(entry) && entry.end !== 'failed');
-      if (!rest.has(index) || !(isCall(entry) || isPlain) || isPlain === failed) continue;
-      excess -= cost;
-      rest.delete(index);
-      at = Math.min(at ?? entry.at, entry.at);
-      if (entry.kind === 'counted') for (const { tool, times } of entry.counts) count(tool, times);
-      else count(entry.tool, 1 + (entry.again?.length ?? 0));
-      to = Math.max(to, entry.kind === 'counted' ? entry.to : entry.at);
-    }
+  for (const { entry, cost, order } of [
+    ...drafts.filter((one) => !isFailed(one)),
+    ...drafts.filter(isFailed),
+  ]) {
+    if (excess <= 0) break;
+    if (!isCall(entry) && entry.kind !== 'counted') continue;
+    excess -= cost;
+    rest.delete(order);
+    at = Math.min(at ?? entry.at, entry.at);
+    if (entry.kind === 'counted') for (const { tool, times } of entry.counts) count(tool, times);
+    else count(entry.tool, 1 + (entry.again?.length ?? 0));
+    to = Math.max(to, entry.kind === 'counted' ? entry.to : entry.at);
   }
   if (at === undefined) return { rest, counted: undefined };
   const all = [...counts].map(([tool, times]) => ({ tool, times }));

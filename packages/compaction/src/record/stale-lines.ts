@@ -21,7 +21,6 @@ const LIST = 3;
 const SHORTEST = 4;
 /** The mark of a gap at the beginning of an excerpt. */
 const GAP_BEFORE = `${GAP} `;
-const [OPENS, CLOSES] = [0x28, 0x29];
 /** Matches the number that a tool prints before a line of a file. */
 const LINE_NUMBER = /^\s*\d+(?:[\t→:|]\s?)/;
 
@@ -139,19 +138,18 @@ function bare(line: string): string {
 
 /** Returns the facts of a line, such as `status shipped`. A line that is not a list of facts is one fact. */
 function factsOf(line: string): readonly string[] {
+  if (!line.includes(', ')) return [line];
   const facts: string[] = [];
-  let start = 0;
   let depth = 0;
-  let counted = 0;
-  for (let at = line.indexOf(', '); at !== -1; at = line.indexOf(', ', at + 2)) {
-    for (; counted < at; counted++) {
-      const unit = line.charCodeAt(counted);
-      if (unit === OPENS) depth++;
-      else if (unit === CLOSES) depth--;
+  let start = 0;
+  for (let at = 0; at < line.length; at++) {
+    const sign = line[at];
+    if (sign === '(') depth++;
+    else if (sign === ')') depth--;
+    else if (depth === 0 && sign === ',' && line[at + 1] === ' ') {
+      facts.push(line.slice(start, at));
+      start = at + 2;
     }
-    if (depth !== 0) continue;
-    facts.push(line.slice(start, at));
-    start = at + 2;
   }
   facts.push(line.slice(start));
   return facts.length < LIST ? [line] : facts;

@@ -27,27 +27,13 @@ export function sortedOnce(lists: readonly Terms[]): Terms {
 /** A shared buffer in which the terms of one text are sorted. */
 let room = new Uint32Array(1 << 12);
 
-/** Most numbers that are sorted here, because calling the sort of the platform costs more. */
-const FEW = 48;
-
 /** Returns the first `count` numbers of the buffer, sorted and without duplicates. */
 function firstOnce(count: number): Terms {
-  if (count > FEW) room.subarray(0, count).sort();
-  else sortFew(count);
+  const sorted = room.subarray(0, count).sort();
   const once: number[] = [];
   for (let index = 0; index < count; index++)
-    if (index === 0 || room[index] !== room[index - 1]) once.push(room[index] as number);
+    if (index === 0 || sorted[index] !== sorted[index - 1]) once.push(sorted[index] as number);
   return once;
-}
-
-/** Sorts the first `count` numbers of the buffer by insertion. */
-function sortFew(count: number): void {
-  for (let index = 1; index < count; index++) {
-    const term = room[index] as number;
-    let place = index;
-    for (; place > 0 && (room[place - 1] as number) > term; place--) room[place] = room[place - 1] as number;
-    room[place] = term;
-  }
 }
 
 /** Maximum UTF-16 units of a word that are hashed, as in `wordsIn`. */

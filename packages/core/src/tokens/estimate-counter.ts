@@ -46,19 +46,17 @@ const SLASH = 0x2f;
 const APOSTROPHE = 0x27;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Units of a text whose kinds fit in the shared buffer. */
-const BUFFER = 1 << 17;
 /** Kinds behind the end of a text, which end every piece but white space. */
 const BEYOND = 2;
 
 interface Tables {
   readonly kinds: Uint8Array;
-  /** A buffer for the kinds of a text's units, because reading a unit of a string costs more than reading a byte. */
-  readonly buffer: Uint8Array;
   readonly pairs: Float32Array;
   readonly joined: Float32Array;
 }
 let tables: Tables | undefined;
+/** A shared buffer for the kinds of a text's units, because reading a unit of a string costs more than reading a byte. */
+let room = new Uint8Array(0);
 
 /** One run over one text. */
 class Estimate {
@@ -72,19 +70,14 @@ class Estimate {
 
   constructor(text: string) {
     // Made when first used: an import should cost nothing.
-    tables ??= {
-      kinds: characterKinds(),
-      buffer: new Uint8Array(BUFFER + BEYOND),
-      pairs: letterPairs(),
-      joined: joinedTokens(),
-    };
+    tables ??= { kinds: characterKinds(), pairs: letterPairs(), joined: joinedTokens() };
     const { length } = text;
-    const kinds = length <= BUFFER ? tables.buffer : new Uint8Array(length + BEYOND);
+    if (room.length < length + BEYOND) room = new Uint8Array(length + BEYOND);
     for (let position = 0; position < length; position++)
-      kinds[position] = tables.kinds[text.charCodeAt(position)] as number;
-    kinds.fill(NEWLINE, length, length + BEYOND);
+      room[position] = tables.kinds[text.charCodeAt(position)] as number;
+    room.fill(NEWLINE, length, length + BEYOND);
     this.#text = text;
-    this.#kinds = kinds;
+    this.#kinds = room;
     this.#pairs = tables.pairs;
     this.#joined = tables.joined;
   }
@@ -105,8 +98,7 @@ class Estimate {
   /** Capitals, then small letters: `Word`, `word`, `HTMLWord`, `WORD`; then `'s` and its kin. */
   #word(start: number): void {
     const kinds = this.#kinds;
-    const first = this.#position;
-    let position = first;
+    let position = this.#position;
     let kind = kinds[position] as number;
     let capitals = 0;
     let torn = 0;
@@ -114,7 +106,7 @@ class Estimate {
     let previous = -1;
     while (kind >= SMALL) {
       if (kind >= CAPITAL) {
-        if (capitals < position - first) break;
+        if (capitals < position - this.#position) break;
         capitals++;
       }
       if (kind === previous && kind === before) torn += REPEATED_LETTER;
@@ -161,12 +153,11 @@ class Estimate {
 
   /** Up to the last line break of the run; then all but its last character, which may join the next piece. */
   #whiteSpace(): void {
-    const kinds = this.#kinds;
     const { length } = this.#text;
     let end = this.#position;
     let lineBreak = -1;
     for (; end < length; end++) {
-      const kind = kinds[end] as number;
+      const kind = this.#kinds[end] as number;
       if (kind < SPACE || kind > NEWLINE) break;
       if (kind === NEWLINE) lineBreak = end;
     }
@@ -175,8 +166,8 @@ class Estimate {
     if (this.#position === end) return;
     this.#blankPiece(end - 1);
 
-    const last = kinds[end - 1];
-    const next = kinds[end] as number;
+    const last = this.#kinds[end - 1];
+    const next = this.#kinds[end] as number;
     this.#position = end;
     if (next >= SMALL) this.#word(last === SPACE ? WORD_AFTER_SPACE : WORD);
     else if (next >= FIRST_SCRIPT) this.#script(next);
