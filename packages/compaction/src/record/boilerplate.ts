@@ -1,5 +1,6 @@
 import type { ToolResultBlock, ToolUseBlock } from '@x/core';
 import { isObject, isTimeToRest, type Work } from '@x/core/internal';
+import { lineEnd } from '../conversation/lines.js';
 import { resultText } from './readable.js';
 
 /** Lines that a tool prints around every result, such as its arguments, a duration, an id or a heading. */
@@ -8,8 +9,9 @@ export interface Boilerplate {
   strip(result: ToolResultBlock, text: string): string;
 }
 
-/** Maximum number of lines at the beginning of a result that can be boilerplate. */
+/** Maximum number of lines at the beginning and at the end of a result that can be boilerplate. */
 const EDGE_LINES = 6;
+const LAST_LINES = 2;
 /** The minimum number and the minimum share of a tool's results that must have a line for it to count as boilerplate. */
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
@@ -30,7 +32,7 @@ function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
   const values = use ? passedIn(use) : [];
   const text = resultText(block);
   const first = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
-  const last = text.slice(-400).split('\n').slice(-2);
+  const last = text.slice(-400).split('\n').slice(-LAST_LINES);
   const shapes = new Set([...first, ...last].map((line) => shapeOf(line, values)));
   shapes.delete('');
   const made = { values, shapes, isLong: first.length === EDGE_LINES || text.length > 600 };
@@ -66,18 +68,35 @@ export function* boilerplateOf(
       const tool = known.get(result.toolName);
       if (!tool) return text;
       const values = ends.get(result)?.values ?? [];
-      const isCommon = (line = '') => {
+      const isCommon = (line: string) => {
         const shape = shapeOf(line, values);
         return shape === '' || tool.common.has(shape);
       };
-      const lines = text.split('\n');
+      // A line whose number differs may be an answer. It counts as a part of the frame only if a fixed line is between it and the rest.
+      const isFixed = (line: string) =>
+        line !== '' && shapeOf(line, values) === withoutPassed(line, values).trim();
       let start = 0;
-      let end = lines.length;
-      while (start < end && start < EDGE_LINES && isCommon(lines[start])) start++;
-      while (end > start && lines.length - end < 2 && isCommon(lines[end - 1])) end--;
-      if (start < end || tool.isFrame) return lines.slice(start, end).join('\n');
+      for (let count = 0, at = 0; count < EDGE_LINES && at <= text.length; count++) {
+        const next = lineEnd(text, at);
+        const line = text.slice(at, next);
+        if (!isCommon(line)) break;
+        at = next + 1;
+        if (isFixed(line)) start = at;
+      }
+      let end = text.length;
+      for (let count = 0, at = end; count < LAST_LINES && start <= at; count++) {
+        const last = Math.max(start, text.slice(0, at).lastIndexOf('\n') + 1);
+        const line = text.slice(last, at);
+        if (!isCommon(line)) break;
+        at = last - 1;
+        if (isFixed(line)) end = at;
+      }
+      if (start <= end || tool.isFrame) return text.slice(start, Math.max(start, end));
       // If every result has only such lines, the parts that differ are the answer.
-      return lines.filter((line) => shapeOf(line, values) !== withoutPassed(line, values).trim()).join('\n');
+      return text
+        .split('\n')
+        .filter((line) => line !== '' && !isFixed(line))
+        .join('\n');
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isTimeToRest, type Work } from '@x/core/internal';
+import { once } from '../conversation/once.js';
 import type { Entry } from './entry.js';
 import type { Terms } from './terms.js';
 
@@ -209,11 +210,12 @@ export class Choice<Item extends Candidate> {
   }
 }
 
-/** Returns the message number and the text with each word masked. Rows of one table have the same shape. */
-function shapeOf(entry: Entry): string {
+/** Returns the message number and the text with each word or path masked. Rows of one table, and parts of a listing, have the same shape. */
+const shapeOf = once((entry: Entry): string => {
   const text = 'text' in entry ? entry.text : '';
-  return `${entry.at} ${text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w')}`;
-}
+  const masked = text.slice(0, 80).replaceAll(/[\p{L}\p{N}_][\p{L}\p{N}_./\\-]*/gu, 'w');
+  return `${entry.at} ${masked.replaceAll(/(?:^|\n)w(?=\n)/g, '')}`;
+});
 
 /** The terms of a conversation with their weights. Index 0 is for unknown terms. */
 class Vocabulary {

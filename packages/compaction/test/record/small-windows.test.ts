@@ -1,4 +1,4 @@
-import { type Message, textOf, userMessage } from '@x/core';
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
 import { lines, meter, round } from '../build.js';
@@ -43,6 +43,66 @@ describe('the record in a small window', () => {
     const { messages } = await compactor.compact([request, ...orders]);
     expect(meter.messages(messages)).toBeGreaterThan(0.7 * 2_550);
     expect(meter.messages(messages)).toBeLessThanOrEqual(2_550);
+  });
+
+  it('keeps beside a narrative what the narrative does not tell', async () => {
+    const orders = Array.from({ length: 60 }, (_, index) => lookUp(index)).flat();
+    const isTold = (index: number) => index % 2 === 0;
+    const rows = Array.from({ length: 60 }, (_, index) => index)
+      .filter(isTold)
+      .map((index) => `W${1_000 + index}: bookshelf ${index}, price ${100 + index}, delivered`);
+    const narrative = GOOD_SUMMARY.replace('src/login.ts', rows.join('\n'));
+    const compactor = createCompactor({ model: modelOf(() => narrative), contextWindow: 4_000 });
+    const { messages } = await compactor.compact([userMessage('Which of my orders can go back?'), ...orders]);
+    const [, record = ''] = textOf(messages.find(({ kind }) => kind === 'summary') as Message).split(
+      '## RECORD',
+    );
+    const held = Array.from({ length: 60 }, (_, index) => index).filter((index) =>
+      record.includes(`item bookshelf ${index},`),
+    );
+    const told = held.filter(isTold).length;
+    expect(held.length - told).toBeGreaterThan(20);
+    expect(held.length - told).toBeGreaterThan(2 * told);
+  });
+
+  describe('of a listing and of results of one form', () => {
+    const recordOf = async (remark: (at: number) => string) => {
+      const paths = Array.from({ length: 150 }, (_, at) => {
+        const folder = ['app', 'lib', 'ui', 'core/deep'][at % 4];
+        return `src/${folder}/${['list', 'view', 'item', 'page', 'model'][at % 5]}${at}.${['ts', 'tsx', 'css'][at % 3]}`;
+      });
+      const rules = Array.from({ length: 14 }, (_, at) =>
+        round({
+          name: 'read_file',
+          input: { path: `rules/M${at}.md` },
+          output: [
+            `# Rule ${at} of the shop`,
+            `Quantities above ${30 + at * 7} are rejected with E_MOD_${600 + at}.`,
+            remark(at),
+            `Limit: ${1_000 + at * 13}`,
+          ].join('\n'),
+        }),
+      ).flat();
+      const listing = round({ name: 'list_files', input: { path: '.' }, output: paths.join('\n') });
+      const compactor = createCompactor({ model: null, contextWindow: 4_000, keep: { messages: 2 } });
+      const request = userMessage('Bring the modules into line with the rules.');
+      const talk = [userMessage('Go on.'), assistantMessage('I go on.')];
+      const { messages } = await compactor.compact([request, ...listing, ...rules, ...talk]);
+      return textOf(messages.find(({ kind }) => kind === 'summary') as Message);
+    };
+
+    it('gives the listing little', async () => {
+      const record = await recordOf((at) => lines(8, `remark of ${at}`));
+      expect(record.match(/^ {2}\| .*src\//gm)?.length).toBeLessThan(20);
+    });
+
+    it('holds the same fields of each result', async () => {
+      const record = await recordOf(() => lines(6, 'remark'));
+      for (let at = 0; at < 14; at++) {
+        expect(record).toContain(`above ${30 + at * 7} are rejected with E_MOD_${600 + at}.`);
+        expect(record).toContain(`Limit: ${1_000 + at * 13}`);
+      }
+    });
   });
 
   it('leaves most of its room to a narrative that uses it', async () => {
