@@ -26,10 +26,7 @@ export const agentOptions = {
     value: 'PROVIDER:MODEL',
     help: 'Use this model instead of the one in the file, for example openai:gpt-5.',
   },
-  trust: {
-    type: 'boolean',
-    help: 'Trust what the file starts, allows and uses. Trust ends when that changes.',
-  },
+  trust: { type: 'boolean', help: 'Trust what the file starts, allows and uses, until it changes.' },
 } as const;
 
 export interface IdentityValues {

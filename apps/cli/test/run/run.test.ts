@@ -352,7 +352,7 @@ describe('x run in a pipe', () => {
     [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
     [['--prompt', 'x', '--approve', 'all'], AGENT, /Select the session/],
-    [['--prompt', 'x', '-c', '-s', 's'], AGENT, /give one of them/],
+    [['--prompt', 'x', '-c', '-s', 's'], AGENT, /Use either --continue/],
   ])('refuses %j with %j', async (args, config, message) => {
     const { status, stderr } = await run([{ text: 'never' }], args, '', config);
     expect(stderr).toMatch(message);
