@@ -42,6 +42,7 @@ export function collections(suite: StoreSuite): void {
     });
 
   describe('collections', () => {
+    // Long because it is a list of tests.
     test('keys that look like those of a collection are sessions', async (store, { open }) => {
       const chats = open('chats');
       await commitAt(chats, SessionKey.of('s'), first);

@@ -24,6 +24,7 @@ const UNREADABLE = expect.stringMatching(/^session_(corrupt|older|newer)$/);
 
 /** Tests that a damaged session is reported and does not hide other sessions. */
 export function damage(suite: StoreSuite): void {
+  // Long because it is a list of tests.
   const { damage: damageOf } = suite.options;
   if (damageOf === undefined) return;
   const test = (name: string, run: (store: SessionStore) => Promise<void>) =>

@@ -12,6 +12,7 @@ const ttlMs = 600_000;
 /** Tests that only one holder has a session's lease, and that only the newest holder may write. */
 export function leases(suite: StoreSuite): void {
   describe('leases', () => {
+    // Long because it is a list of tests.
     suite.testLeases('those who ask for a lease are in nobody’s way', async (store) => {
       const find = () => store.leases?.find(key);
       for (let round = 0; round < 5; round++) {
