@@ -59,7 +59,7 @@ export function findLongRangeReferences(
 function namesIn(text: string): readonly string[] {
   const names: string[] = [];
   for (const [match] of text.matchAll(NAME)) {
-    // Strips punctuation and line numbers. Backtracking is limited, because a name has at most 200 characters.
+    // Strips punctuation and line numbers. Bounded because a name has at most 200 characters.
     const name = match.replace(/^[.:#-]+/, '').replace(/(?::\d+)*[.:#/\\-]*$/, '');
     if (name.length >= 6 && DISTINCTIVE.test(name) && !/^[\d.:-]+$/.test(name)) names.push(name);
   }

@@ -85,7 +85,9 @@ describe('rubbish', () => {
 
   it('is refused when the format is named and nothing is there', () => {
     expect(() => importConversation('{"a":1}', { format: 'codex' })).toThrow(/has no messages/);
-    expect(() => importConversation('{"a":1}', { format: 'nonsense' })).toThrow('The format "nonsense" is unknown.');
+    expect(() => importConversation('{"a":1}', { format: 'nonsense' })).toThrow(
+      'The format "nonsense" is unknown.',
+    );
   });
 
   it('does not keep a log with odd entries from being read', () => {
