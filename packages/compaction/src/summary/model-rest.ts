@@ -1,7 +1,7 @@
 import type { Model } from '@x/core';
 
-/** Failures in a row after which a model is skipped. */
-export const FAILURES = 2;
+/** Failures in a row after which a model is skipped. A provider's compaction has been retried by then. */
+const FAILURES = { narrative: 2, native: 1 };
 /** Compactions that skip a model after it has failed too often. */
 const RESTS = 4;
 
@@ -26,18 +26,12 @@ function standingOf(kind: Writes, model: Model): Standing {
 /**
  * Records how a request to a model ended.
  *
- * @param weight The number of failures that a failure counts for.
  * @returns a warning if the model is skipped from now on.
  */
-export function noteEnd(
-  kind: Writes,
-  model: Model,
-  problem: string | undefined,
-  weight = 1,
-): string | undefined {
+export function noteEnd(kind: Writes, model: Model, problem: string | undefined): string | undefined {
   const standing = standingOf(kind, model);
-  standing.failures = problem === undefined ? 0 : standing.failures + weight;
-  if (standing.failures < FAILURES) return undefined;
+  standing.failures = problem === undefined ? 0 : standing.failures + 1;
+  if (standing.failures < FAILURES[kind]) return undefined;
   standing.rests = RESTS;
   return (
     `${model.id} failed too often to write summaries, counted over all sessions (${problem}). The next ${RESTS} compactions do without ` +

@@ -5,7 +5,7 @@ import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Reduction, unchanged } from '../stage.js';
 import { askProvider } from './ask-provider.js';
 import { type Candidate, type Composer, condensed } from './compose.js';
-import { FAILURES, isResting, noteEnd, restOf } from './model-rest.js';
+import { isResting, noteEnd, restOf } from './model-rest.js';
 import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
 import { quotableIn, withoutFalseQuotations } from './quotations.js';
@@ -249,7 +249,7 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   if (!(await work.patience.waitFor(writing.done, context.signal))) {
     const late = new TimeLimitError(`The compaction of ${model.id}`, 'summary.waitMs', work.patience.ms);
     // The answer is paid for and useless: the model is left alone at once.
-    work.warn(noteEnd('native', model, late.message, FAILURES) ?? late.message);
+    work.warn(noteEnd('native', model, late.message) ?? late.message);
     return { ...unchanged(view, ''), failure: late.message };
   }
   work.desk.clear(writing);

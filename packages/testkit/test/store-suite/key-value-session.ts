@@ -24,18 +24,18 @@ import {
   tokenOf,
 } from '@x/core/store';
 
-/** What the backend must offer: reading, and writing on a condition. Almost every database has both. */
+/** The backend: reads, and conditional writes. */
 export interface KeyValue {
   get(key: string): Promise<{ readonly text: string; readonly revision: number } | undefined>;
-  /** Writes, or with `undefined` deletes, if `revision` is still current (0: absent). Whether it did. */
+  /** Writes, or with `undefined` deletes, if `revision` is current (0: absent). Returns whether it did. */
   put(key: string, text: string | undefined, revision: number): Promise<boolean>;
   keys(): AsyncIterable<string>;
 }
 
-/** What is stored: the session, and the names of its latest commits instead of the token. */
+/** The stored session, with its latest operations instead of the token. */
 type Value = Omit<StoredSession, 'token'> & Pick<Committed, 'operations'> & { readonly createdAt: string };
 
-/** Sessions in a key-value store, each one value. */
+/** Stores each session as one value of a key-value store. */
 export class KeyValueSession implements SessionStore {
   readonly reach = 'cluster';
   readonly #backend: KeyValue;
@@ -57,7 +57,7 @@ export class KeyValueSession implements SessionStore {
     for (;;) {
       const { stored, revision } = await this.#read(key);
       const current = stored?.messages ?? [];
-      // Sent again after a lost reply, it has happened already.
+      // The same commit was sent again after a lost reply.
       const applied = checkCommit(key, change, stored && { ...stored, messages: current.length });
       if (applied !== undefined) return applied;
       const updatedAt = new Date().toISOString();
@@ -69,7 +69,7 @@ export class KeyValueSession implements SessionStore {
         createdAt: stored?.createdAt ?? updatedAt,
         updatedAt,
       };
-      // Another writer was faster: look again, to find out whether that is a conflict.
+      // If another writer was faster, read again: it may be a conflict.
       if (await this.#backend.put(key.toString(), JSON.stringify(next), revision)) return next.version;
     }
   }
@@ -92,19 +92,19 @@ export class KeyValueSession implements SessionStore {
         const { stored } = await this.#read(key);
         if (stored !== undefined) found.push(describeSession(key, stored));
       } catch (error) {
-        // One damaged session hides no other: the listing ends with its error.
+        // Lists the other sessions first.
         if (!(error instanceof SessionStoreError)) throw error;
         unreadable.push(error);
       }
     }
-    // Sorted and cut to a page; where the backend has an index of times, `listPages` reads no more than the page.
+    // Sorts, and returns one page. If your backend has an index of times, use `listPages`: it reads only the page.
     yield* listAll(found, options, unreadable);
   }
 
   async close(): Promise<void> {}
 
   async #read(key: SessionKey): Promise<{ readonly stored?: Value; readonly revision: number }> {
-    // Never return `undefined` after a failure: the agent would begin an empty session over this one.
+    // After a failure, never return `undefined`: the agent would overwrite the session.
     const failed = (code: 'session_corrupt' | 'session_unavailable') => (cause: unknown) => {
       const details = { sessionKey: key.toString(), cause };
       throw new SessionStoreError(code, `Session ${key} cannot be read: ${cause}`, details);
