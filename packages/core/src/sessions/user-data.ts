@@ -170,11 +170,15 @@ class Failures {
     this.#errors.push(error);
   }
 
-  /** Returns the result of a task, or `undefined` if it fails. */
-  async collect<T>(task: () => Promise<T>): Promise<T | undefined> {
+  /** Returns the result of a task, or `undefined` if it fails. Throws errors that do not count. */
+  async collect<T>(
+    task: () => Promise<T>,
+    counts: (error: unknown) => boolean = () => true,
+  ): Promise<T | undefined> {
     try {
       return await task();
     } catch (error) {
+      if (!counts(error)) throw error;
       this.add(error);
       return undefined;
     }
@@ -199,8 +203,8 @@ class Failures {
  * not valid UTF-8.
  *
  * @throws {InvalidInputError} for a scope without a user.
- * @throws {SessionStoreError} when the store cannot be reached, or a session cannot be read.
- * @throws {WorkspaceError} for files that cannot be read, after all others.
+ * @throws {SessionStoreError} when the store cannot be reached, or for sessions that cannot be read, after everything else.
+ * @throws {WorkspaceError} for files that cannot be read, after everything else.
  */
 export async function* exportUser(
   places: UserPlaces,
@@ -208,14 +212,19 @@ export async function* exportUser(
 ): AsyncGenerator<UserRecord, void, undefined> {
   const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
+  const unread = new Failures();
   for (const { collection, records } of await recordSets(session)) {
-    for await (const key of keysOf(records, user)) {
-      const { head, messages } = (await records.load(key)) ?? {};
-      if (head === undefined || messages === undefined) continue;
+    const keys = keysOf(records, user);
+    // A store lists all readable sessions before it throws.
+    for (;;) {
+      const { value: key } = (await unread.collect(() => keys.next(), isUnreadable)) ?? {};
+      if (!key) break;
+      const stored = await unread.collect(() => records.load(key), isUnreadable);
+      if (stored === undefined) continue;
+      const { head, messages } = stored;
       yield { type: 'session', ...(collection && { collection }), key: key.parts, head, messages };
     }
   }
-  const unread = new Failures();
   for (const storage of storagesOf(places)) {
     const open = [...(await foldersOf(storage, placeOf(user)))];
     // One folder at a time, so that an unreadable folder does not hide others.
@@ -227,7 +236,7 @@ export async function* exportUser(
       }
     }
   }
-  unread.report('These files or folders could not be exported, all others were:');
+  unread.report('These could not be exported, everything else was:');
 }
 
 /** Returns the storage of the agents, and the storage of the users' own files. */

@@ -215,10 +215,23 @@ it('exports all that can be read of a user, and says what cannot', async () => {
     for await (const record of exportUser({ session, storage }, { userId: 'alice' }))
       if (record.type === 'file') exported.push(record.path);
   })();
-  await expect(exporting).rejects.toThrow(
-    /^These files or folders could not be exported, all others were:\n.*b\\\\c\.md/,
-  );
+  await expect(exporting).rejects.toThrow(/^These could not be exported, everything else was:\n.*b\\\\c\.md/);
   expect(exported).toEqual(['users/alice/a.md', 'users/alice/z/z.md']);
+});
+
+it('exports all sessions and files beside a session that is damaged, and says which one it is', async () => {
+  const { session, storage } = await places(SIX, ['users/alice/a.md']);
+  const store = damagedStore(session, ['s-2'], ['load']);
+  const exported: string[] = [];
+  const exporting = (async () => {
+    for await (const record of exportUser({ session: store, storage }, { userId: 'alice' }))
+      exported.push(record.type === 'file' ? record.path : record.key.sessionId);
+  })();
+  await expect(exporting).rejects.toMatchObject({
+    code: 'session_corrupt',
+    message: expect.stringContaining('s-2 is damaged'),
+  });
+  expect(exported.sort()).toEqual(['s-1', 's-3', 's-4', 's-5', 's-6', 'users/alice/a.md']);
 });
 
 it('erases folders that lie deeper than a path may be long', async () => {
