@@ -160,7 +160,8 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
     return;
   }
   if (message === undefined || !isMessage(entry)) return;
-  if (entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
+  if (entry.isCompactSummary === true) return builder.unread('summary of a compaction');
+  if (entry.isApiErrorMessage === true) return builder.unread('error of the API');
   const wasTyped = (text: string) =>
     entry.isMeta !== true && entry.subtype !== 'notification' && !WRITTEN_BY_PROGRAM.test(text);
   builder.message(type === 'assistant' ? type : 'user', blocksOf(entry).flatMap(typedIn), {

@@ -27,8 +27,8 @@ it('keeps the results of parallel calls, which hang beside the branch', () => {
   ]);
 });
 
-it('goes on before a compaction, and leaves its summary out', () => {
-  const { messages, compactions } = importConversation(
+it('goes on before a compaction, and leaves out its summary and errors of the API, which it counts', () => {
+  const { messages, compactions, unread } = importConversation(
     [
       line('u', null, 'user', 'first'),
       line('a', 'u', 'assistant', [{ type: 'text', text: 'early' }]),
@@ -42,10 +42,12 @@ it('goes on before a compaction, and leaves its summary out', () => {
       }),
       line('s', 'b', 'user', 'This session is being continued …', { isCompactSummary: true }),
       line('u2', 's', 'user', 'second'),
-      line('a2', 'u2', 'assistant', [{ type: 'text', text: 'late' }]),
+      line('e', 'u2', 'assistant', [{ type: 'text', text: 'overloaded' }], { isApiErrorMessage: true }),
+      line('a2', 'e', 'assistant', [{ type: 'text', text: 'late' }]),
     ].join('\n'),
   );
   expect(messages.map((message) => textOf(message))).toEqual(['first', 'early', 'second', 'late']);
+  expect(unread).toEqual({ 'summary of a compaction': 1, 'error of the API': 1 });
   expect(compactions).toEqual([{ beforeIndex: 2, tokensBefore: 150_000 }]);
 });
 
