@@ -1,13 +1,13 @@
 import { XError } from '@x/core';
 
 /**
- * The index could not be opened or used. Nothing is lost: the index is made from the files.
+ * The full-text index could not be opened or used. No facts are lost: the index is rebuilt from the memory files.
  *
- * @code memory_index The full-text index cannot be opened or used. Do: Delete its file: it is made again from the memory files.
+ * @code memory_index The full-text index cannot be opened or used. Do: Delete its file: it is rebuilt from the memory files.
  */
 export class MemoryIndexError extends XError {
   static override readonly brand = 'MemoryIndexError';
-  /** The index's file, as it was given. */
+  /** The path of the index's file. */
   readonly path: string;
 
   constructor(path: string, message: string, cause?: unknown) {

@@ -37,18 +37,21 @@ import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSch
 
 /** Default maximum number of facts that a search returns. */
 const DEFAULT_HITS = 10;
-/** Lines that are looked through for them. */
+/** Maximum number of matching lines that are deduplicated into facts. */
 const MOST_HITS = 1_000;
 
-/** Most characters of an unconfirmed fact, and of its mark. A search finds pieces of long lines, and each must have the mark. */
+/**
+ * Maximum length of an unconfirmed fact, and of the tool names in its mark. A search returns pieces of long lines, and each piece must show
+ * the mark.
+ */
 const MAX_UNCONFIRMED = 1_000;
 const MAX_SOURCES = 200;
-/** How often a process maintains a memory. */
+/** Minimum time between two maintenance runs of a memory in one process. */
 const MAINTAINED_MS = 6 * 3_600_000;
 
 /**
- * The memory of a workspace as a service, for agents, command lines and MCP servers. It saves, corrects, forgets, searches and
- * reads facts, flushes sessions, merges notes, and maintains all of it.
+ * The memory of a workspace, for agents, command-line programs and MCP servers. It saves, corrects, forgets, searches and reads
+ * facts, flushes sessions, merges notes, and runs maintenance.
  *
  * @example
  * const service = new MemoryService({ workspace, index: './memory_index.db' });
@@ -56,19 +59,19 @@ const MAINTAINED_MS = 6 * 3_600_000;
  * const { hits } = await service.search({ userId: 'alice' }, 'which database?');
  */
 export class MemoryService {
-  /** The workspace as it was given. */
+  /** The workspace passed to the constructor. */
   readonly workspace: Workspace;
-  /** The tree of memory and logs: `storageOf(workspace)`, as for an agent with that workspace. */
+  /** The folder with memory and logs: `storageOf(workspace)`. An agent on the same workspace uses the same folder. */
   readonly storage: Workspace;
   readonly withoutUser: WithoutUser;
   readonly #settings: MemoryServiceSettings;
   readonly #index: MemoryIndex;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
-  /** When this process last maintained a place. */
+  /** When this process last maintained each memory. */
   readonly #maintained = new Map<string, number>();
 
-  /** @throws {InvalidInputError} for a malformed configuration. */
+  /** @throws {InvalidInputError} for unknown or invalid options. */
   constructor(options: MemoryServiceOptions) {
     const given = parseWith(memoryServiceSchema, options, 'MemoryService options');
     const { workspace, withoutUser, index } = given;
@@ -80,10 +83,11 @@ export class MemoryService {
   }
 
   /**
-   * Saves a fact in the day's note and, if there is room, in MEMORY.md. Saving a known fact does nothing.
+   * Saves a fact in the day's note and in MEMORY.md. If MEMORY.md is full, its oldest model-written facts are retired. Saving a known fact
+   * does nothing.
    *
-   * @param strangers the tools whose results may have suggested the fact. If there are any, the fact is saved in the note alone, as
-   * unconfirmed, until it is saved again without them.
+   * @param strangers names of the tools whose results may have suggested the fact. If there are any, the fact is saved only in the note,
+   * marked as unconfirmed, until it is saved again without them.
    * @throws {InvalidInputError} for an empty text, or an unconfirmed one of more than 1 000 characters.
    */
   async save(
@@ -98,7 +102,7 @@ export class MemoryService {
       const note = dailyFile(options.today);
       if (strangers.length > 0) {
         if (fact.text.length > MAX_UNCONFIRMED) {
-          const message = `has ${fact.text.length} characters, but a fact that others may have suggested can have ${MAX_UNCONFIRMED}: save it in a few words`;
+          const message = `has ${fact.text.length} characters; an unconfirmed fact may have at most ${MAX_UNCONFIRMED}. Shorten it`;
           throw new InvalidInputError('memory', [{ path: 'content', message }]);
         }
         const line = plainLine(`${UNCONFIRMED}${headOf(strangers.join(', '), MAX_SOURCES)}] ${fact.text}`);
@@ -114,8 +118,8 @@ export class MemoryService {
   /**
    * Replaces a fact. The old one can still be read in `memory/retired.md`.
    *
-   * @param old the fact, or words that only it has.
-   * @param by who asks: only a person may change what a person wrote.
+   * @param old the fact, or words that occur in no other fact.
+   * @param by who requests the change. A model cannot change a line that a person wrote.
    * @throws {InvalidInputError} for an empty text.
    */
   async correct(
@@ -139,11 +143,11 @@ export class MemoryService {
   }
 
   /**
-   * Deletes a fact from MEMORY.md, the notes, the archive, the retired facts and the index. It comes back only
-   * if a person says it again. The session's log keeps what was said; `erase` deletes logs, too.
+   * Deletes a fact from MEMORY.md, the notes, the archive, the retired facts and the index. It returns only if a person states it again.
+   * The session's log keeps the conversation; `erase` deletes logs too.
    *
-   * @param query the fact, or words that only it has.
-   * @param by who asks: only a person may forget what a person wrote.
+   * @param query the fact, or words that occur in no other fact.
+   * @param by who requests the change. A model cannot delete a line that a person wrote.
    */
   async forget(
     place: MemoryPlace,
@@ -159,7 +163,7 @@ export class MemoryService {
       const lost = bulletsOf(state.lost.map(({ text }) => `- ${text}`).join('\n'));
       const inCore = factKeys(core);
       const matching = pick([...bulletsOf(core), ...noted, ...lost], query);
-      // The lines of notes that a fact comes from are forgotten with it, so they do not count as other facts.
+      // The note lines that a fact was merged from are deleted too, so they do not make the query ambiguous.
       const isAmong = ({ text }: StoredFact) => matching.some(({ key }) => key === factKey(text));
       const isSource = (key: string) =>
         known.some((one) => isAmong(one) && factKey(one.text) !== key && keyHash(key) in hashesOf([one], ''));
@@ -168,7 +172,7 @@ export class MemoryService {
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;
       const fact = state.facts.find((one) => factKey(one.text) === key);
-      // If the text is also below another bullet, in a paragraph or in code, a person put it there.
+      // Models write only top-level bullets. The same text elsewhere was written by a person.
       const rest = withoutBullets(core, (one) => one.key === key);
       const put = statementsOf(rest)
         .find(({ whole }) => factKey(saidIn(whole)) === key)
@@ -179,7 +183,7 @@ export class MemoryService {
       const said = known.filter((one) => factKey(one.text) === key);
       const hashes = { [keyHash(key)]: options.since, ...hashesOf(said, options.since) };
       const gone = { ...state.gone, ...hashes };
-      // Recorded before anything is deleted, so that nothing brings the fact back after a crash.
+      // Saved before anything is deleted, so that the fact cannot return after a crash.
       await writeState(storage, prefix, { ...state, gone });
       await forgetLines(options, hashes);
       const isLeft = (one: StoredFact) => !said.includes(one);
@@ -194,7 +198,7 @@ export class MemoryService {
     return outcome;
   }
 
-  /** Returns the bullets of MEMORY.md, with who worded them, when they were said, and where. */
+  /** Returns the bullets of MEMORY.md, with author, day and source. */
   async facts(place: MemoryPlace): Promise<readonly MemoryFact[]> {
     const { text, state } = await peekCore(this.#core(place));
     const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
@@ -205,7 +209,8 @@ export class MemoryService {
   }
 
   /**
-   * Finds the best facts of MEMORY.md and the notes: each once, one that no longer holds behind what replaced it, and marked.
+   * Searches MEMORY.md and the notes, and returns the best facts without duplicates. A retired fact is marked, and follows the fact that
+   * replaced it.
    *
    * @throws {InvalidInputError} for unknown or invalid options.
    */
@@ -228,17 +233,17 @@ export class MemoryService {
     return { hits: standing.slice(offset, offset + limit), stale };
   }
 
-  /** Reads MEMORY.md, or another file of the memory; empty if there is none. */
+  /** Reads MEMORY.md or another memory file. Returns an empty text if the file does not exist. */
   async read(place: MemoryPlace, path = CORE_FILE): Promise<string> {
     const text = isMemoryPath(path) ? readIfFound(this.storage, `${this.prefixOf(place)}${path}`) : undefined;
     return (await text) ?? '';
   }
 
   /**
-   * Reads what was said in a session since the last flush, and writes what is worth remembering to the day's note,
-   * `memory/YYYY-MM-DD.md`. Any number of processes may flush one session. Without a model it does nothing.
+   * Reads the messages of a session since its last flush, and writes new facts to the day's note, `memory/YYYY-MM-DD.md`. Several processes
+   * may flush one session. Without a model it does nothing.
    *
-   * @throws what the model and the workspace throw.
+   * @throws errors of the model and of the workspace.
    */
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const place = 'parts' in session ? placeOfSession(session) : session;
@@ -247,9 +252,9 @@ export class MemoryService {
   }
 
   /**
-   * Merges new notes into MEMORY.md. It is skipped if that was done or tried a short while ago, unless `now` is set.
+   * Merges new notes into MEMORY.md. Does nothing if the last attempt was less than `consolidationGapMs` ago, unless `now` is set.
    *
-   * @throws what the model and the workspace throw.
+   * @throws errors of the model and of the workspace.
    */
   async consolidate(
     place: MemoryPlace,
@@ -263,8 +268,9 @@ export class MemoryService {
   }
 
   /**
-   * Maintains a memory, or all memories of the workspace, now: flushes sessions whose process died, merges notes, and deletes old
-   * logs. Without a place, it also clears deleted text from the index. A failure is reported, and the pass continues.
+   * Maintains a memory, or all memories of the workspace, now: flushes sessions whose process died, merges notes, and deletes old logs.
+   * Without a place, it also purges deleted text from the index. If one memory fails, the failure is reported and the others are
+   * maintained.
    */
   async maintain(place?: MemoryPlace, { emit }: Pick<AskOptions, 'emit'> = {}): Promise<MaintenanceReport> {
     const { storage } = this;
@@ -277,7 +283,7 @@ export class MemoryService {
     return { ...report, failures };
   }
 
-  /** Maintains a memory, unless maintenance is off or this process did so a short while ago. Returns what failed. @internal */
+  /** Maintains a memory, unless maintenance is off or ran less than six hours ago in this process. Returns what failed. @internal */
   async maintainIfDue(prefix: string, emit?: AskOptions['emit']): Promise<string> {
     const { clock, maintenance } = this.#settings;
     const age = Math.abs(clock.now() - (this.#maintained.get(prefix) ?? Number.NEGATIVE_INFINITY));
@@ -287,18 +293,18 @@ export class MemoryService {
   }
 
   /**
-   * Deletes everything of a tenant or user from the workspace and the index: memory, notes, logs, and the files of their
-   * agents. It cannot be undone.
+   * Deletes all data of a tenant or user from the workspace and the index: memory, notes, logs, and the files of their agents. This cannot
+   * be undone.
    *
-   * @returns How many files of the workspace and of the index were deleted.
-   * @throws {InvalidInputError} for a scope without user and tenant, which would mean everybody.
+   * @returns the number of files deleted from the workspace and from the index.
+   * @throws {InvalidInputError} for a scope without user and tenant.
    */
   async erase(scope: MemoryScope): Promise<{ readonly files: number; readonly indexed: number }> {
     const { storage } = this;
     const prefix = scopePrefix(scope);
     if (scope.userId === undefined && scope.tenantId === undefined)
       throw new InvalidInputError('scope', [
-        { path: 'userId', message: 'must be given, or tenantId: an empty scope would erase everybody' },
+        { path: 'userId', message: 'or tenantId must be set. An empty scope would erase all users' },
       ]);
     let files = 0;
     await exclusively(storage, memoryLock(prefix), async () => {

@@ -758,7 +758,7 @@ describe('save, correct and forget', () => {
     await service.search(scope, 'zeppelin');
     await service.search({ userId: 'alice' }, 'quetzal');
     await service.search({ userId: 'bob' }, 'stays');
-    await expect(service.erase({ agentId: 'coder' })).rejects.toThrow('would erase everybody');
+    await expect(service.erase({ agentId: 'coder' })).rejects.toThrow('would erase all users');
     expect((await service.erase({ userId: 'alice' })).files).toBeGreaterThan(3);
     expect(await everythingIn(workspace)).not.toMatch(/alice|zeppelin|quetzal/i);
     expect((await service.search({ userId: 'bob' }, 'stays')).hits).not.toEqual([]);

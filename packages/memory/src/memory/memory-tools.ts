@@ -9,18 +9,18 @@ import { cut, fitting } from '../message-text.js';
 import { withoutMark } from '../notes.js';
 
 const MAX_LINE = 500;
-/** Characters of one answer. */
+/** Maximum number of characters in one result. */
 const MAX_OUTPUT = 20_000;
 const fact = z.string().trim().min(1).max(4_000);
-/** Checked by the tool itself, because the JSON Schema pattern of a date is half a page. */
+/** The tool checks it, because the JSON Schema pattern of a date is half a page long. */
 const day = z
   .string()
   .max(10)
-  .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
+  .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, for example 2026-01-31');
 
-/** Makes the tools of a memory. Saving and correcting can be undone, so they need no permission. */
+/** Creates the tools of a memory. Saving and correcting can be undone, so they need no permission. */
 export function memoryTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
-  // Long because it declares five tools, which share the service.
+  // Long, because it declares five tools that share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
   const save = (content: string, context: ToolContext) =>
     serviceOf(context).save(memoryPrefix(context), content, {
@@ -142,13 +142,13 @@ function answerOf({ status, facts }: FactOutcome, done: string): string {
     case 'done':
       return `${done}:${listed.join('')}`;
     case 'unconfirmed':
-      return `Noted as unconfirmed, because this turn has read text of others. Save it again when the user has confirmed it:${listed.join('')}`;
+      return `Noted as unconfirmed, because this turn has read untrusted text. Save it again after the user has confirmed it:${listed.join('')}`;
     case 'known':
-      return 'This was saved before.';
+      return 'This fact was saved before.';
     case 'missing':
       return 'No fact matches. Use memory_search to find it.';
     case 'ambiguous':
-      return `Several facts match. Name one by its whole text:${listed.join('')}`;
+      return `Several facts match. Pass the whole text of one:${listed.join('')}`;
     case 'refused':
       return `A person wrote this. Only a person may change it, in MEMORY.md or the note:${listed.join('')}`;
   }

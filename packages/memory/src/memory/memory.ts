@@ -22,24 +22,24 @@ import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../s
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryTools } from './memory-tools.js';
 
-/** Warns the operator, who gets no other sign of it. */
+/** Emitted as a process warning, because the calls themselves succeed. */
 const NO_USER =
-  "memory() ignores calls without a user. Pass a userId in the call's context, or set withoutUser: 'shared' for a program of one person.";
+  "memory() ignores calls without a user. Pass a userId in the call's context, or set withoutUser: 'shared' if your program has only one user.";
 
 /**
- * Long-term memory in files of the workspace. The system prompt shows `MEMORY.md` as it was when the session began or was
- * last compacted; later changes are shown behind the conversation. Daily notes below `memory/` can be searched and read. After
- * each call, and before a compaction, a model adds what is worth remembering to the day's note, and merges notes into
- * MEMORY.md. That happens in the background; `agent.close()` waits for it. Each tenant, user and agent has its own memory.
- * Sessions without a user have none, unless `withoutUser` is `shared`.
+ * Long-term memory in files of the workspace. The system prompt contains `MEMORY.md` as it was when the session began or was last
+ * compacted. Later changes are appended to the end of each request. Daily notes below `memory/` can be searched and read. After each call,
+ * and before a compaction, a model writes new facts to the day's note, and merges notes into MEMORY.md. Both run in the background;
+ * `agent.close()` waits for them. Each tenant, user and agent has its own memory. Sessions without a user have none, unless `withoutUser`
+ * is `shared`.
  *
- * @throws {InvalidInputError} for a malformed configuration.
+ * @throws {InvalidInputError} for unknown or invalid options.
  *
  * @example
  * HarnessAgent.builder().use(memory({ index: './memory_index.db' }));
  */
 export function memory(config: MemoryConfig = {}): Capability {
-  // Long because the hooks of the capability share the state of running calls.
+  // Long, because the hooks of the capability share the state of running calls.
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const { maxPromptTokens: _, tools: isWithTools, ...shared } = settings;
   const services = new Map<Workspace, MemoryService>();
@@ -52,7 +52,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   const flushes = new Rounds<void>();
   /** The logs of sessions that are being compacted. Their next flush is not throttled. */
   const reducing = new Set<string>();
-  /** Flushes the session of a call in the background. */
+  /** Reads the new messages of a call's session and writes facts to the day's note, in the background. */
   const flush = (scope: CallScope) => {
     const service = serviceOf(scope.storage);
     const { emit, model, state, log } = scope;
@@ -72,7 +72,7 @@ export function memory(config: MemoryConfig = {}): Capability {
       flushes.run(log.location, () => work(signal).catch(fail('flush'))),
     );
   };
-  /** The section in the system prompt of the current step, and the sessions that were compacted in this step. */
+  /** `shown`: the memory section in the system prompt of the current step. `compacted`: the sessions that were compacted in this step. */
   const shown = new WeakMap<object, string | undefined>();
   const compacted = new WeakSet<object>();
   const tools = isWithTools ? memoryTools(({ storage }) => serviceOf(storage)) : [];
@@ -115,11 +115,11 @@ export function memory(config: MemoryConfig = {}): Capability {
     observe(event, scope) {
       if (!remembers(scope)) return;
       if (event.type === 'context.compacted' && event.status === 'applied') {
-        // The compaction invalidates the provider's cache anyway, so the section may change now.
+        // The compaction invalidates the provider's prompt cache anyway, so the section may change now.
         renewSection(scope);
         compacted.add(scope.state);
       }
-      // The session's log is complete at this point.
+      // The session's log is complete now.
       if (event.type === 'call.completed' || event.type === 'call.failed') flush(scope);
     },
     beforeReduction(_, scope) {
@@ -137,7 +137,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   };
 }
 
-/** The capabilities of this package by their names in configuration files, for a `CapabilityRegistry`. */
+/** The capabilities of this package, by their names in configuration files. For a `CapabilityRegistry`. */
 export const memoryCapabilities: Readonly<Record<string, FileCapability>> = {
   memory: fileCapability('memory', memoryConfigSchema, memory),
   session_history: fileCapability('session_history', historyConfigSchema, sessionHistory),
@@ -146,10 +146,10 @@ export const memoryCapabilities: Readonly<Record<string, FileCapability>> = {
 
 const EXTENSION = 'memory';
 const NONE = 'none';
-/** Estimated tokens of the changes that are shown behind the conversation. */
+/** Maximum estimated tokens of the changes at the end of a request. */
 const MAX_CHANGES = 1_000;
 
-/** Renders MEMORY.md as it was when the session began or was last compacted, so that the provider's cache stays valid. */
+/** Renders MEMORY.md as it was when the session began or was last compacted, so that the provider's prompt cache stays valid. */
 async function memorySection(scope: CallScope, { maxPromptTokens, tools }: MemorySettings) {
   if (maxPromptTokens === 0) return undefined;
   const text = (await takenText(scope)).trim();
@@ -162,7 +162,7 @@ async function memorySection(scope: CallScope, { maxPromptTokens, tools }: Memor
   );
 }
 
-/** Renders what changed in MEMORY.md since the section was taken. */
+/** Renders the changes in MEMORY.md since the snapshot of the session. */
 async function memoryChanges(
   scope: CallScope,
   { maxPromptTokens }: MemorySettings,
@@ -180,18 +180,18 @@ async function memoryChanges(
   return [userMessage(message, { id: 'memory-changes', kind: 'synthetic' })];
 }
 
-/** Makes the next step take the section again. */
+/** Makes the next step create a new snapshot of MEMORY.md. */
 function renewSection({ state }: Pick<CallScope, 'state'>): void {
   delete state.extensions[EXTENSION];
 }
 
-/** Returns MEMORY.md as it was taken for this session. Takes it now if it was not taken yet, or if a fact was forgotten since. */
+/** Returns this session's snapshot of MEMORY.md. Creates it if it does not exist, or if it was deleted because a fact was forgotten. */
 async function takenText(scope: CallScope): Promise<string> {
   const { state, storage: workspace } = scope;
   const taken = state.extensions[EXTENSION]?.section;
   if (taken === NONE) return '';
   const folder = `${memoryPrefix(scope)}memory/.sections/`;
-  // A value from stored state becomes part of a path, so it is checked.
+  // The name comes from stored state and becomes part of a path, so it is checked.
   if (typeof taken === 'string' && /^[\w-]+$/.test(taken)) {
     const text = await readIfFound(workspace, `${folder}${taken}.md`);
     if (text !== undefined) return text;
@@ -204,7 +204,7 @@ async function takenText(scope: CallScope): Promise<string> {
   return text;
 }
 
-/** Reads MEMORY.md, and says of each line that a model worded when it did. */
+/** Reads MEMORY.md, and prefixes each line that a model wrote with `[model DATE]`. */
 async function currentText(scope: CallScope): Promise<string> {
   const core = { workspace: scope.storage, prefix: memoryPrefix(scope), since: '' };
   const { text, state } = await peekCore(core);
