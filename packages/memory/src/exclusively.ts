@@ -3,12 +3,12 @@ import { KeyedMutex } from '@x/core/internal';
 
 const LOCK_TIMEOUT_MS = 30_000;
 
-/** The locks within this process, for workspaces that have none. */
+/** In-process locks, for workspaces without locks. */
 const mutexes = new WeakMap<Workspace, KeyedMutex>();
 
 /**
- * Runs a task while it holds a lock of the workspace. If the workspace has no locks, the lock excludes this process's tasks
- * only. `check` throws if the lock was lost: call it right before a write that would do harm then.
+ * Runs a task under a lock of the workspace. If the workspace has no locks, the lock excludes only tasks of this process. `check` throws if
+ * the lock was lost. Call it right before a write that must not run without the lock.
  * @throws {WorkspaceError} `locked` when another holder keeps the lock for longer than `timeoutMs`.
  */
 export async function exclusively<T>(
@@ -25,7 +25,7 @@ export async function exclusively<T>(
   return mutex.run(name, () => task(async () => {}));
 }
 
-/** Tasks by name, of which one runs and one waits. The one that waits also serves all requests that come until it begins. */
+/** Runs at most one task per name, and queues one more. Requests that arrive before the queued task starts share it. */
 export class Rounds<T> {
   readonly #mutex = new KeyedMutex();
   readonly #waiting = new Map<string, Promise<T>>();
@@ -42,7 +42,7 @@ export class Rounds<T> {
   }
 }
 
-/** The lock for changes of the memory at a prefix. All agents of a user share it, so that erasing the user excludes them all. */
+/** The name of the lock for changes below a prefix. All agents of a user share it, so that erasing the user excludes them all. */
 export function memoryLock(prefix: string): string {
   return `memory ${prefix.replace(/agents\/[^/]+\/$/, '')}`;
 }

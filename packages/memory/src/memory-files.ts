@@ -4,7 +4,7 @@ import type { WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { MemoryFormatError } from './errors.js';
 
-/** The memory that is always shown to the agent. */
+/** The memory file that is always in the system prompt. */
 export const CORE_FILE = 'MEMORY.md';
 const FOLDER = 'memory';
 
@@ -12,7 +12,7 @@ const FOLDER = 'memory';
 export function isMemoryPath(path: string): boolean {
   if (path === CORE_FILE) return true;
   const [first, ...rest] = path.split('/');
-  // Names that begin with a dot are internal: states, the previous file, sections.
+  // Names that begin with a dot are internal: states, the previous version of MEMORY.md, snapshots.
   const isPlain = (segment: string) => segment !== '' && !segment.startsWith('.');
   return first === FOLDER && rest.every(isPlain) && /[^/]\.md$/.test(path) && !/[\\\0]/.test(path);
 }
@@ -22,7 +22,7 @@ export function dailyFile(day: string): string {
   return `${FOLDER}/${day}.md`;
 }
 
-/** Lists all memory files below a prefix: MEMORY.md, then the others in order of their paths. */
+/** Lists all memory files below a prefix: MEMORY.md, then the others, sorted by path. */
 export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncIterable<WorkspaceEntry> {
   const core = await workspace.stat(`${prefix}${CORE_FILE}`);
   if (core?.type === 'file') yield core;
@@ -32,8 +32,8 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
 }
 
 /**
- * Returns the place that no agent reads because its names are not encoded: the prefix itself, or the same with plain names, which
- * people copy beside it. Returns `undefined` if there is none.
+ * Returns a directory that no agent reads because its names are not encoded: the prefix itself, or the directory with plain names that a
+ * person has created next to it. Returns `undefined` if there is none.
  */
 export async function unreadPrefix(workspace: Workspace, prefix: string): Promise<string | undefined> {
   const isEncoded = (name: string) => name.includes('%_') || encodeSegment(decodeSegment(name)) === name;
@@ -43,7 +43,7 @@ export async function unreadPrefix(workspace: Workspace, prefix: string): Promis
   return isThere ? plain : undefined;
 }
 
-/** Reads a file; `undefined` if it does not exist or may not be read. */
+/** Reads a file. Returns `undefined` if it does not exist or access is denied. */
 export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): Promise<string | undefined> {
   return readText(workspace, path).catch((error: unknown) => {
     if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
@@ -51,11 +51,11 @@ export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): P
   });
 }
 
-/** The format of every JSON file of a memory. A change of what is stored raises it. */
+/** The format of all JSON files of a memory. Raise it when the stored data changes. */
 const FORMAT = 1;
 
 /**
- * Reads a JSON file that an earlier process wrote; `undefined` if there is none.
+ * Reads a stored JSON file. Returns `undefined` if there is none.
  * @throws {InvalidInputError} with `remedy` when the file is damaged.
  * @throws {MemoryFormatError} when a newer release wrote it.
  */
@@ -73,7 +73,7 @@ export async function readJson<Schema extends z.ZodType>(
   return parseWith(schema, format === FORMAT ? value : null, path, remedy);
 }
 
-/** Returns `undefined` for a damaged file, with a warning. */
+/** Returns `undefined` and warns if the file is damaged. */
 export function ifWhole<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error: unknown) => {
     if (!InvalidInputError.isInstance(error)) throw error;
@@ -86,10 +86,10 @@ export async function writeJson(workspace: Workspace, path: string, value: objec
   await workspace.write(path, `${JSON.stringify({ ...value, format: FORMAT })}\n`);
 }
 
-/** Marks a line that a crash cut off. */
+/** Marks a line that a crash truncated. */
 export const CUT_MARK = '<!-- cut off -->';
 
-/** Appends the lines that a file does not have yet. It can be repeated, also after a crash that left a part of a line. */
+/** Appends the lines that a file does not contain yet. Can be repeated, even after a crash that wrote part of a line. */
 export async function appendLines(
   workspace: Workspace,
   path: string,
@@ -99,7 +99,7 @@ export async function appendLines(
   const torn = known.pop() ?? '';
   const missing = lines.filter((line) => !known.includes(line)).map((line) => `${line}\n`);
   if (missing.length === 0) return;
-  // The crash may have cut a character in the middle of its bytes.
+  // The crash may have truncated a character in the middle of its bytes.
   const whole = torn.replace(/(?<!\uFFFD)\uFFFD+$/, '');
   const isCut = missing.some((line) => line.startsWith(whole));
   const end = torn === '' ? '' : isCut ? ` ${CUT_MARK}\n` : '\n';
@@ -109,7 +109,7 @@ export async function appendLines(
 /** A file that changed this recently may change again with the same timestamp. */
 const UNSURE_MS = 20;
 
-/** Returns a mark that stays the same as long as the file does not change; `null` if it may be changing right now. */
+/** Returns a mark that changes with the file, or `null` if the file may be changing right now. */
 export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
   const age = Date.now() - Date.parse(modifiedAt);
   return Math.abs(age) < UNSURE_MS ? null : `${size} ${modifiedAt}`;
@@ -118,7 +118,7 @@ export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
 const OWN = [CORE_FILE, FOLDER, 'sessions'];
 const LEVELS = ['tenants', 'users', 'agents'] as const;
 
-/** Lists all places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
+/** Lists all directories in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
 export async function* memoryPrefixes(
   workspace: Workspace,
   prefix = '',

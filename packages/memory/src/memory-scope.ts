@@ -2,18 +2,18 @@ import { CapabilityError, SessionKey, type ToolContext } from '@x/core';
 import { decodeSegment } from '@x/core/internal';
 import { fileSegment, sessionPrefix } from '@x/core/store';
 
-/** Whose memory: every part is an arbitrary non-empty string, and an absent part differs from every string. */
+/** The owner of a memory. Each part is any non-empty string. An absent part differs from every string. */
 export interface MemoryScope {
   readonly tenantId?: string | undefined;
   readonly userId?: string | undefined;
   readonly agentId?: string | undefined;
 }
 
-/** Whose memory is meant: a scope, or the prefix of its directory in the storage. */
+/** A scope, or the prefix of its directory in the storage. */
 export type MemoryPlace = MemoryScope | string;
 
 /**
- * Where a memory is in a storage: empty, or ends with `/`. Two scopes never share a place.
+ * Returns the directory of a memory in the storage: empty, or ends with `/`. Two scopes never share a directory.
  * @throws {InvalidInputError} when a part is empty or not a string.
  */
 export function scopePrefix(place: MemoryPlace): string {
@@ -22,30 +22,30 @@ export function scopePrefix(place: MemoryPlace): string {
   return sessionPrefix(SessionKey.of({ tenantId, userId, agentId, sessionId: 'any' }));
 }
 
-/** Whether calls without a user share one memory, or see their own session only. */
+/** Whether calls without a user share one memory, or have none. */
 export type WithoutUser = 'private' | 'shared';
 
 const OF_A_USER = /^(?:tenants\/[^/]+\/)?users\//;
 
-/** Tests whether the sessions at a prefix have a common memory. Those of a user do; others only if `withoutUser` is `shared`. */
+/** Tests whether the sessions at a prefix share a memory. Sessions of a user do. Others do only if `withoutUser` is `shared`. */
 export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
   return withoutUser === 'shared' || OF_A_USER.test(prefix);
 }
 
-/** The files of one session within its scope: its log, and how far it has been flushed. */
+/** The files of one session within its scope: its log, and its flush progress. */
 export interface SessionPlace {
   readonly prefix: string;
-  /** The session's id; of a very long one the name of its log. */
+  /** The session's id. For a very long id, the name of its log. */
   readonly session: string;
   readonly log: string;
   readonly flushState: string;
 }
 
 export const LOG_SUFFIX = '.log.jsonl';
-/** An id that is too long for a file name is shortened to a beginning, these characters and a hash. It cannot be decoded. */
+/** Marks a shortened id: an id that is too long for a file name becomes its beginning, this marker and a hash. It cannot be decoded. */
 const CUT = '%_';
 
-/** Returns the files of a session by `segment`, the name of its log without the ending. */
+/** Returns the files of a session by `segment`, the name of its log without the suffix. */
 export function placeOfLog(prefix: string, segment: string): SessionPlace {
   return {
     prefix,
@@ -60,7 +60,7 @@ export function placeOfSession(session: SessionKey): SessionPlace {
   return { ...placeOfLog(sessionPrefix(session), fileSegment(sessionId)), session: sessionId };
 }
 
-/** The part of a call that says whose it is. */
+/** The part of a call that identifies its user. */
 type OwnCall = Pick<ToolContext, 'log' | 'state'>;
 
 /** Returns the memory directory of the call's user. It is derived from the log's path, never from model output. */

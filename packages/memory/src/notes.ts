@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Who worded a fact. */
+/** Who wrote a fact. */
 type FactAuthor = 'person' | 'model';
 
-/** Where a fact was said. */
+/** Where a fact was stated. */
 export interface FactSource {
   readonly sessionId: string;
-  /** Left out if the fact comes from the session as a whole. */
+  /** Omitted if the fact comes from the session as a whole. */
   readonly messageId?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface MemoryFact {
   readonly id: string;
   readonly text: string;
   readonly author: FactAuthor;
-  /** The day on which it was said, `2026-01-31`; unknown for what people write by hand. */
+  /** The day on which the fact was stated, `2026-01-31`. Unknown for lines that a person wrote. */
   readonly saidOn?: string | undefined;
   readonly source?: FactSource | undefined;
 }
@@ -25,18 +25,18 @@ export type NoteLine = Omit<MemoryFact, 'id'>;
 
 const MARK = /^<!-- model (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
-/** What a bullet begins with. */
+/** The marker at the beginning of a bullet. */
 export const SIGN = /^\s*[-*+•]\s+/u;
 const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const RULE = /^([-*])(?: *\1){2,}$/;
 const HEADING = /^#{1,6}\s/;
-/** The beginning of a line that does not continue the line before. The comment of a note may be wrapped like other text. */
+/** Matches the beginning of a line that does not continue the previous line. Comments of notes may be wrapped like other text. */
 const BEGINS = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|`{3}|~{3}|\||<!--(?! model\b))/u;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 
-/** Renders a bullet. A comment behind it says who worded it, when it was said, and in which session and message. */
+/** Renders a bullet. A comment after the text names the author, the day, the session and the message. */
 export function renderNoteLine({ text, author, saidOn, source }: NoteLine): string {
   if (author === 'person' || saidOn === undefined) return `- ${text}`;
   const parts = [source?.sessionId, source?.messageId].map((part) =>
@@ -56,12 +56,12 @@ export function parseNoteLine(line: string): NoteLine {
   return { text, author: 'model', saidOn, source };
 }
 
-/** Cuts the comment off a line. */
+/** Removes the comment from a line. */
 export function withoutMark(line: string): string {
   return parted(line).said;
 }
 
-// Searched from the end: a pattern that looks for its beginning would be slow on a line with a million spaces.
+// This searches from the end. A pattern that looks for the beginning would be slow on a line with a million spaces.
 function parted(line: string) {
   const whole = line.trimEnd();
   const start = whole.endsWith('-->') ? whole.lastIndexOf('<!-- ') : -1;
@@ -77,7 +77,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Makes one line without control characters, and without text that could be taken for a mark of a note. */
+/** Returns the text as one line, without control characters and without text that looks like a comment of a note. */
 export function plainLine(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
@@ -86,22 +86,22 @@ export function plainLine(text: string): string {
     .trim();
 }
 
-/** An item or a paragraph of a Markdown text, on however many lines an editor wraps it; in code, a line. */
+/** A list item or paragraph of a Markdown text, which may span several lines. In code, one line. */
 export interface Statement {
-  /** With its sign and comment, on one line. */
+  /** With its marker and comment, joined into one line. */
   readonly whole: string;
-  /** Its first line, and the line after its last one, counted from 0. */
+  /** The first line, and the line after the last one, counted from 0. */
   readonly start: number;
   readonly end: number;
 }
 
-/** A bullet of a Markdown text, with the statements that are indented below it. */
+/** A bullet of a Markdown text, with the statements indented below it. */
 export interface Bullet extends Statement {
   readonly text: string;
   readonly key: string;
 }
 
-/** Removes the signs of lists, tasks and quotations from the beginning of a line. */
+/** Removes list, task and quotation markers from the beginning of a line. */
 export function saidIn(line: string): string {
   return line.replace(LINE_SIGN, '');
 }
@@ -118,8 +118,8 @@ export function bulletText(line: string): string | undefined {
 }
 
 /**
- * Returns the same key for texts that differ only in case, spaces, emphasis and the full stop. In backticks case counts, and
- * signs within a name or a number are not emphasis: `user_id`, `5*3`.
+ * Returns the same key for texts that differ only in case, spaces, emphasis or the full stop. Case counts in backticks. Characters within a
+ * name or a number are not emphasis: `user_id`, `5*3`.
  */
 export function factKey(text: string): string {
   return withoutMark(text)
@@ -139,17 +139,17 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-/** Hashes a fact's key. The fact cannot be recovered from the hash. */
+/** Hashes a fact's key. The fact cannot be restored from the hash. */
 export function keyHash(key: string): string {
   return hashOf(key).slice(0, 16);
 }
 
-/** Returns the hash in a reference to a line, which consists of a note's name and the hash of the line's key. */
+/** Returns the hash of a reference to a line, which has the form "note name, hash of the line's key". */
 export function hashIn(from: string): string {
   return from.split(' ')[1] ?? from;
 }
 
-/** Returns the statements of a text. As in Markdown, a line that does not begin something new continues the one before. */
+/** Returns the statements of a text. As in Markdown, a line that does not begin something new continues the previous one. */
 export function statementsOf(text: string): (Statement & { readonly isCode: boolean })[] {
   const statements: { whole: string; start: number; end: number; isCode: boolean }[] = [];
   const lines = text.split('\n');
@@ -163,17 +163,17 @@ export function statementsOf(text: string): (Statement & { readonly isCode: bool
       last.whole += ` ${said}`;
       last.end = start + 1;
     } else if (line.trim() !== '') statements.push({ whole: line.trimEnd(), start, end: start + 1, isCode });
-    // A line of a note ends with its comment, whatever a person adds behind it.
+    // A line of a note ends with its comment, even if a person adds text after it.
     const isMarked = said.endsWith('-->') && parted(statements.at(-1)?.whole ?? '').mark !== null;
     isOpen = said !== '' && !isCode && !isMarked && !HEADING.test(said) && !RULE.test(said);
   }
   return statements;
 }
 
-/** Returns the bullets of a text, each with what is indented below it. Fenced code has no bullets. */
+/** Returns the bullets of a text, each with the statements indented below it. Fenced code has no bullets. */
 export function bulletsOf(text: string): Bullet[] {
   const bullets: (Statement & { text: string; end: number })[] = [];
-  /** The indent of the bullet that the next statements may belong to. */
+  /** The indent of the bullet that can take the next statements. */
   let open: number | undefined;
   for (const { whole, start, end, isCode } of statementsOf(text)) {
     const indent = whole.search(/\S/);
@@ -190,7 +190,7 @@ export function bulletsOf(text: string): Bullet[] {
   return bullets.map((bullet) => ({ ...bullet, key: factKey(bullet.text) }));
 }
 
-/** Returns the numbers of the lines of fenced code, comments and YAML at the top. A fence that is never closed does not count. */
+/** Returns the line numbers of fenced code, comments and YAML front matter. An unclosed fence does not count. */
 export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
   const fenced = new Set<number>();
   let open: { readonly isEnd: (line: string) => boolean; readonly at: number } | undefined;
@@ -206,7 +206,7 @@ export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
   return fenced;
 }
 
-/** Returns a test for the line that closes a fence, comment or YAML which `line` opens. `second` is the second line of the file. */
+/** Returns a test for the closing line of the fence, comment or YAML that `line` opens. `second` is the file's second line. */
 function endOf(line: string, second: string | undefined): ((line: string) => boolean) | undefined {
   const fence = FENCE.exec(line)?.[1];
   if (fence !== undefined) {
@@ -218,12 +218,12 @@ function endOf(line: string, second: string | undefined): ((line: string) => boo
     : undefined;
 }
 
-/** Removes the bullets that pass a test, with the lines that continue them. */
+/** Removes the bullets that pass a test, with their continuation lines. */
 export function withoutBullets(text: string, isGone: (bullet: Bullet) => boolean): string {
   return withoutLines(text, bulletsOf(text).filter(isGone));
 }
 
-/** Removes all bullets, statements and lines that pass a test. The test sees them without signs and comments. */
+/** Removes all bullets, statements and lines that pass a test. The test gets them without markers and comments. */
 export function withoutSaid(text: string, isGone: (said: string) => boolean): string {
   const bullets = bulletsOf(text).filter((bullet) => isGone(bullet.text));
   const lines = text.split('\n').map((whole, start) => ({ whole, start, end: start + 1 }));

@@ -16,40 +16,40 @@ import {
 } from './memory-state.js';
 import { replaceFile } from './replace-core.js';
 
-/** Facts that are no longer true, with their days. They can be read and searched, but are not shown to the agent. */
+/** Retired facts, with their days. They can be read and searched, but are not in the system prompt. */
 export const RETIRED_FILE = 'memory/retired.md';
-/** Why a fact is in the notes alone. It still holds. */
+/** The reason in retired.md for a fact that left MEMORY.md because the file was full. The fact is still true. */
 export const NO_ROOM = 'no room';
-/** How often a replacement of MEMORY.md is repeated because a person saved the file at the same moment. */
+/** Maximum number of attempts to replace MEMORY.md while a person keeps saving it. */
 const MAX_ROUNDS = 10;
-/** Facts that are remembered after they left MEMORY.md. */
+/** Maximum number of facts that are remembered after they left MEMORY.md. */
 const MAX_LOST = 200;
 
-/** MEMORY.md of a scope, empty if there is no file, and its state. */
+/** The text of a scope's MEMORY.md (empty if there is no file) and its state. */
 export type Core = { readonly text: string; readonly state: MemoryState };
 
-/** A bullet that is no longer true, by its key, with the fact that replaces it or the reason. */
+/** The key of a bullet that is no longer true, with the fact that replaces it or the reason. */
 export interface Retired {
   readonly key: string;
   readonly by?: StoredFact | undefined;
   readonly why?: string;
 }
 
-/** A change of the memory. All of it is written, or, after a crash, finished by the next process. */
+/** A change of the memory. If the process crashes while it writes, the next process finishes the change. */
 interface MemoryChange {
   readonly add?: readonly StoredFact[];
   readonly retire?: readonly Retired[];
   /** Lines to append, by path below the prefix. */
   readonly lines?: Readonly<Record<string, readonly string[]>>;
-  /** Hashes of facts that were retired or forgotten, and may be added again because a person repeated them. */
+  /** Hashes of retired or forgotten facts that may be added again because a person repeated them. */
   readonly again?: ReadonlySet<string>;
-  /** How far a session has been flushed, and the path of the file that says so. */
+  /** The progress of a session's flush, and the path of the file that stores it. */
   readonly flushed?: { readonly path: string; readonly progress: FlushProgress };
-  /** All lines of notes that have been considered. */
+  /** All note lines that have been processed. */
   readonly seen?: readonly string[];
 }
 
-/** What a change of a memory needs to know. `since` is the day and the time at which facts go that go now. */
+/** Options for a change of a memory. `since` is the day and time recorded for facts that are removed now. */
 export function coreOptions(
   { workspace, maxMemoryTokens, clock, timeZone }: MemoryServiceSettings,
   prefix: string,
@@ -62,8 +62,8 @@ export function coreOptions(
 export type CoreOptions = ReturnType<typeof coreOptions>;
 
 /**
- * Runs a task that may change the memory of a scope, while no other task of the scope runs. First it finishes the change of
- * a process that died, and compares MEMORY.md with what is known: a fact that is missing was removed by a person.
+ * Runs a task that may change the memory of a scope, under the scope's lock. First it finishes a change that a crashed process began, and
+ * compares MEMORY.md with the stored state: a missing fact was removed by a person.
  */
 export async function withCore<T>(
   options: CoreOptions,
@@ -81,14 +81,14 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
   if (pending !== undefined) return finish(options, state, pending, check);
   const ahead = Object.keys(state.gone).filter((hash) => (state.gone[hash] ?? '') > since);
   if (ahead.length > 0) {
-    // Written by a clock that was ahead. From now on such facts may be said again.
+    // These dates come from a clock that was ahead. Set them to now, so that the facts can be added again.
     for (const hash of ahead) state.gone[hash] = since;
     await writeState(workspace, prefix, state);
   }
   return compared(await readCore(workspace, prefix), state, since);
 }
 
-/** Adds to what is known what a person did to the file. */
+/** Updates the state with the changes that a person made to the file. */
 function compared(text: string, state: MemoryState, since: string): Core {
   const present = factKeys(text);
   const isThere = (fact: StoredFact) => present.has(factKey(fact.text));
@@ -101,13 +101,13 @@ function compared(text: string, state: MemoryState, since: string): Core {
   return { text, state: { ...state, facts, lost, gone } };
 }
 
-/** Reads the MEMORY.md of a scope as it is once what is pending is written. Takes no lock, and writes nothing. */
+/** Reads MEMORY.md as it will be after the pending change, without a lock and without writing. */
 export async function peekCore({
   workspace,
   prefix,
   since,
 }: Pick<CoreOptions, 'workspace' | 'prefix' | 'since'>): Promise<Core> {
-  // The text first: the state knows every fact of an older text, also those that are lost since.
+  // Read the text before the state: the state also knows the facts that were removed after that text was written.
   const text = await readCore(workspace, prefix);
   const { pending, ...state } = await readState(workspace, prefix);
   if (pending === undefined) return compared(text, state, since);
@@ -134,7 +134,7 @@ async function commit(
     drop: [] as string[],
   };
   const left = state.facts.filter((fact) => !retired.some(({ old }) => old === fact));
-  // A bullet that exists keeps its author, whoever repeats it. So does one that a person corrected.
+  // An existing or corrected bullet keeps its author, even if someone else repeats it.
   const present = new Set(bullets.map(({ key }) => key));
   for (const { key } of retired) present.delete(key);
   const newer = [...retired.flatMap(({ key, by }) => (known.has(key) && by) || []), ...add];
@@ -171,7 +171,7 @@ async function commit(
   return { text, state: after };
 }
 
-/** Writes a pending change. Each step may have been done before. */
+/** Writes a pending change. Every step can be repeated. */
 async function finish(
   options: CoreOptions,
   state: MemoryState,
@@ -189,7 +189,7 @@ async function finish(
   return { text, state: settled };
 }
 
-/** Replaces MEMORY.md. A person who saves it meanwhile needs no lock: what they saved is found in the replaced file, and merged. */
+/** Replaces MEMORY.md. If a person saves the file at the same moment, their text is found in the replaced file and merged. */
 async function replaceCore(
   { workspace, prefix }: CoreOptions,
   edit: (before: string) => string,
@@ -204,7 +204,7 @@ async function replaceCore(
     before = current;
   }
   if (after === before) return after;
-  // The person saves all the time. Appending replaces nothing that they have open.
+  // The person keeps saving the file. Appending does not overwrite their text.
   const added = addedLines(before, after).map(({ line }) => `${line}\n`);
   await workspace.append(`${prefix}${CORE_FILE}`, `\n${added.join('')}`);
   return readCore(workspace, prefix);
@@ -214,7 +214,7 @@ async function readCore(workspace: Workspace, prefix: string): Promise<string> {
   return (await readIfFound(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
-/** Returns the facts to remove from a text that is too long, oldest first. Lines that a person wrote stay. */
+/** Returns the facts to remove from a text that is too long, oldest first. Lines that a person wrote are kept. */
 function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: number): StoredFact[] {
   let [least, most] = [0, facts.length];
   for (let middle = 0; least < most; middle = Math.floor((least + most) / 2)) {
@@ -230,7 +230,7 @@ function retiredLine({ text, saidOn = '' }: Partial<StoredFact>, today: string, 
   return `- ${text} (${`${saidOn} to ${today}`.trim()}; ${why})`;
 }
 
-/** The hashes of facts and of the lines of notes that they come from, each with the time since which they are gone. */
+/** Maps the hashes of facts, and of the note lines that they come from, to the time at which they were removed. */
 export function hashesOf(
   facts: readonly (Pick<StoredFact, 'text'> & Partial<StoredFact>)[],
   since: string,

@@ -1,12 +1,12 @@
 import { bulletsOf, factKey, fencedLines, SIGN, withoutBullets } from '../notes.js';
 import type { CoreEdits } from './memory-state.js';
 
-/** The section for added facts. Everything that people wrote in the file stays as it is. */
+/** The heading of the section for added facts. Text that people wrote in the file is not changed. */
 const HEADING = '## Noted';
 
-/** Applies edits to the text of MEMORY.md, line by line. A bullet that exists is not added again. */
+/** Applies edits to the text of MEMORY.md, line by line. Existing bullets are not added again. */
 export function changeCore(text: string, { replace, add, drop }: CoreEdits): string {
-  // If all lines end with CRLF, they still do so afterwards.
+  // If all lines end with CRLF, keep CRLF.
   if (text.includes('\r\n') && !/(?<!\r)\n/.test(text))
     return changeCore(text.replaceAll('\r\n', '\n'), { replace, add, drop }).replaceAll('\n', '\r\n');
   const lines: (string | undefined)[] = text.split('\n');
@@ -47,7 +47,7 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
   return [...lines.slice(0, end), ...gap, ...added, ...(rest.length === 0 ? [''] : rest)].join('\n');
 }
 
-/** Applies what a person changed between two texts to a third one. A new line goes behind the line that it followed. */
+/** Applies a person's changes, from `before` to `theirs`, to `ours`. A new line is inserted after the line that it followed. */
 export function mergeText(before: string, theirs: string, ours: string): string {
   const theirLines = theirs.split('\n');
   const lines = ours.split('\n');
@@ -55,7 +55,7 @@ export function mergeText(before: string, theirs: string, ours: string): string 
     const place = line.trim() === '' ? -1 : lines.indexOf(line);
     if (place >= 0) lines.splice(place, 1);
   }
-  // They may have saved the same text again, so that both have it.
+  // The person may have saved our text, so skip lines that both texts have.
   const lacking = new Set(addedLines(ours, theirs).map(({ at }) => at));
   for (const { line, at } of addedLines(before, theirs)) {
     if (!lacking.has(at)) continue;
@@ -65,7 +65,7 @@ export function mergeText(before: string, theirs: string, ours: string): string 
   return lines.join('\n');
 }
 
-/** The lines of a text that an earlier one lacks, or has less often, with their places. */
+/** Returns the lines that occur more often in `after` than in `before`, with their line numbers. */
 export function addedLines(before: string, after: string): { readonly line: string; readonly at: number }[] {
   const known = new Map<string, number>();
   for (const line of before.split('\n')) known.set(line, (known.get(line) ?? 0) + 1);

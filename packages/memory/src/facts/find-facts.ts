@@ -4,25 +4,25 @@ import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } 
 import { type CoreOptions, RETIRED_FILE } from './core-file.js';
 import { PREVIOUS_FILE } from './replace-core.js';
 
-/** What came of changing a fact. */
+/** The result of changing a fact. */
 export interface FactOutcome {
   /**
-   * `known`: the fact was saved before. `missing`: there is no such fact. `ambiguous`: several facts match, so name one by its
-   * whole text. `refused`: a person wrote the fact, and only a person may change it.
+   * `known`: the fact was saved before. `missing`: there is no such fact. `ambiguous`: several facts match, so pass the whole text of one.
+   * `refused`: a person wrote the fact, and only a person may change it.
    */
   readonly status: 'done' | 'unconfirmed' | 'known' | 'missing' | 'ambiguous' | 'refused';
   /** The facts that match. */
   readonly facts: readonly string[];
-  /** The files that a fact was saved in. */
+  /** The files in which the fact was saved. */
   readonly paths?: readonly string[] | undefined;
 }
 
-/** What follows a retired fact: its days, and the reason. */
+/** Matches the end of a retired fact: its days and the reason. */
 export const RETIRED = / \(((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d); (.*)\)$/;
-/** Scripts that have no space between words. */
+/** Scripts without spaces between words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}';
 
-/** Returns a test for texts that have all words of a query, as whole words and in any order. */
+/** Returns a test for texts that contain all words of a query, in any order. */
 function hasWordsOf(query: string): (text: string) => boolean {
   const letter = `(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_]`;
   const said = query
@@ -36,7 +36,7 @@ function hasWordsOf(query: string): (text: string) => boolean {
   return (text) => words.length > 0 && words.every((word) => word.test(text));
 }
 
-/** Returns the bullet with exactly that text, or all bullets that have its words. */
+/** Returns the bullet with exactly this text. If there is none, returns all bullets that contain its words. */
 export function pick(bullets: readonly Bullet[], query: string): readonly Bullet[] {
   const key = factKey(query);
   if (key === '') return [];
@@ -51,7 +51,7 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** Returns the bullets of notes, archive and retired facts, each with whether a person wrote the line. */
+/** Returns the bullets of notes, archive and retired facts, and whether a person wrote each of them. */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   const add = (whole: string, isNote: boolean) => {
@@ -74,7 +74,7 @@ export async function forgetLines(
   hashes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
-  // A retired fact is followed by its days and the reason.
+  // A retired fact ends with its days and the reason.
   const isGone = (text: string) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>

@@ -1,12 +1,12 @@
 import { type Workspace, WorkspaceError } from '@x/core';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 
-/** MEMORY.md as it was before the last change, below the prefix. */
+/** The previous version of MEMORY.md, below the prefix. */
 export const PREVIOUS_FILE = 'memory/.previous.md';
 
 /**
- * Replaces MEMORY.md and keeps the replaced file. Returns the text of that file, which has what a person saved at this very
- * moment. Without links in the file system, the kept file is a copy of `before`.
+ * Replaces MEMORY.md and keeps the replaced file. Returns the text of the replaced file, which includes what a person saved at that moment.
+ * If the file system has no hard links, the kept file is a copy of `before`.
  */
 export async function replaceFile(
   workspace: Workspace,

@@ -5,18 +5,18 @@ import { bulletsOf, factKey, hashIn, isHeading, keyHash, saidIn } from '../notes
 import { type Core, NO_ROOM, RETIRED_FILE } from './core-file.js';
 import { RETIRED } from './find-facts.js';
 
-/** A line that was found, with its current text. */
+/** A search hit with the current text of its line. */
 export interface StandingHit extends MemoryHit {
-  /** Of a fact that no longer holds: what is true now, or the reason why it went. */
+  /** For a retired fact: the fact that replaced it, or the reason why it was retired. */
   readonly retired?: string | undefined;
 }
 
-/** What a fact of retired.md says before the fact that replaced it. */
+/** In retired.md, comes before the text of the replacement. */
 const NOW = 'now: ';
 
 /**
- * Puts hits into the order in which they may be believed: a fact is found once, in MEMORY.md if it is there; one that no longer
- * holds stands behind the fact that replaced it, which is added if the search did not find it; headings are left out.
+ * Sorts hits by how far they can be trusted, and removes duplicates and headings. A fact that is in MEMORY.md is returned from there. A
+ * retired fact follows its replacement, which is added if the search did not find it.
  *
  * @param hits the best first.
  */
@@ -27,7 +27,7 @@ export async function standingHits(
   { text, state }: Core,
 ): Promise<readonly StandingHit[]> {
   const retired = retiredFacts((await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '');
-  // A note may have worded a fact otherwise than MEMORY.md does.
+  // A note may word a fact differently from MEMORY.md.
   for (const fact of [...state.lost, ...state.facts]) {
     const why = retired.get(keyHash(factKey(fact.text)));
     if (why !== undefined) for (const from of fact.from) retired.set(hashIn(from), why);
@@ -57,7 +57,7 @@ export async function standingHits(
   return [...standing.values()];
 }
 
-/** Follows replacements to the fact that holds today. */
+/** Follows replacements to the current fact. */
 function currentKey(
   text: string,
   retired: ReadonlyMap<string, string>,
@@ -72,7 +72,7 @@ function currentKey(
   return key;
 }
 
-/** By the hash of its key, why a fact holds no longer, as retired.md says it. The latest reason counts. */
+/** Maps the hash of a fact's key to the reason in retired.md. If there are several reasons, the latest counts. */
 function retiredFacts(text: string): Map<string, string> {
   return new Map(
     bulletsOf(text).flatMap((bullet): [string, string][] => {
