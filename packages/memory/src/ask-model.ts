@@ -9,14 +9,14 @@ import {
 } from '@x/core';
 import { errorText, escapeTags, isRefused, unlessAborted } from '@x/core/internal';
 
-/** Timeout of one model call: a closing agent waits for it. */
+/** Timeout of one model call. `close()` of an agent waits for it. */
 const TIMEOUT_MS = 120_000;
-/** How many answers may be refused until the model is not asked about the same material again. */
+/** Maximum number of unusable answers about the same material. */
 const MOST_REFUSALS = 3;
 
-/** How a flush or a consolidation asks its model. */
+/** Options for the model call of a flush or a consolidation. */
 export interface AskOptions {
-  /** Instead of the configured one. */
+  /** Replaces the configured model. */
   readonly model?: Model | null | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly emit?: ((event: AgentEventBody) => void) | undefined;
@@ -25,17 +25,17 @@ export interface AskOptions {
 interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' | 'prompt', string>> {
   readonly operation: 'flush' | 'consolidation';
   readonly maxOutputTokens: number;
-  /** What is asked about, and where it stays if no answer can be used. */
+  /** Names the material, and where it stays if no answer can be used. */
   readonly about: string;
 }
 
-/** The result of checking an answer: its value, or why it cannot be used. */
+/** The result of checking an answer: its value, or why the answer cannot be used. */
 export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
 
 /**
- * Asks a model. If the answer is cut off, calls a tool or fails `check`, or if the provider refuses the prompt, asks again and
- * says why. Returns `undefined` after three refusals, and reports them: otherwise the memory would be stuck at this material.
- * @throws what the model throws for any other reason.
+ * Calls a model. If the answer is cut off, calls a tool or fails `check`, or if the provider rejects the prompt, asks again with the
+ * reason. After three failures, reports them and returns `undefined`, so that the memory does not get stuck at this material.
+ * @throws other errors of the model.
  */
 export async function askModel<Value>(
   model: Model,
@@ -45,12 +45,12 @@ export async function askModel<Value>(
   const { operation, about, prompt, emit } = question;
   let refused = '';
   for (let asked = 0; asked < MOST_REFUSALS; asked++) {
-    const again = `${prompt}\n\nAn earlier answer was refused: ${refused}. Answer again, as asked.`;
+    const again = `${prompt}\n\nAn earlier answer could not be used: ${refused}. Answer again as instructed.`;
     const found = await ask(model, question, asked === 0 ? prompt : again, check);
     if ('value' in found) return found.value;
     refused = found.refused;
   }
-  const error = `The memory passes over ${about}, because ${MOST_REFUSALS} answers of the model were refused, the last one because ${refused}. If this happens often, give the memory another model.`;
+  const error = `The memory skips ${about}, because ${MOST_REFUSALS} answers of the model could not be used. Last reason: ${refused}. If this happens often, configure another model for the memory.`;
   emit?.({ type: 'memory.failed', operation, error });
   return undefined;
 }
@@ -68,7 +68,7 @@ async function ask<Value>(
     if (isRefused(error) || ContextOverflowError.isInstance(error)) return errorText(error);
     throw error;
   });
-  if (typeof answered === 'string') return { refused: `the provider refused the request: ${answered}` };
+  if (typeof answered === 'string') return { refused: `the provider rejected the request: ${answered}` };
   const { usage, content, finishReason } = answered;
   if (usage) emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
   const answer = assistantMessage(content);
@@ -85,7 +85,7 @@ export function quote(tag: string, text: string): string {
   return `<${tag}>\n${escapeTags(text, tag)}\n</${tag}>`;
 }
 
-/** Limits the tokens of material in one request to a third of the model's window. */
+/** Limits the material in one request to a third of the model's context window. */
 export function tokensFor(model: Model | null, most: number): number {
   return Math.min(most, Math.ceil((model?.contextWindow ?? Infinity) / 3));
 }

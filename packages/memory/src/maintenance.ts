@@ -12,31 +12,31 @@ import { sessionLogs } from './session-logs.js';
 import type { MemoryServiceSettings } from './settings.js';
 
 const NOTHING = {
-  /** Places in the workspace that may have a memory. */
+  /** Directories in the workspace that may have a memory. */
   scopes: 0,
-  /** Sessions that were flushed, scopes whose notes were merged, session logs that were deleted. */
+  /** Numbers of flushed sessions, of scopes with merged notes, and of deleted session logs. */
   flushed: 0,
   consolidated: 0,
   pruned: 0,
 };
 
-/** What a pass did. */
+/** The result of a maintenance run. */
 export interface MaintenanceReport extends Readonly<typeof NOTHING> {
-  /** One text for each thing that failed. Everything else was done. */
+  /** One text per failure. Everything else succeeded. */
   readonly failures: readonly string[];
 }
 
-/** How long to wait for the lock of a place: if another process holds it, it does the work. */
+/** How long to wait for the lock of a memory. If another process holds the lock, that process does the work. */
 const PATIENCE_MS = 50;
-/** Sessions that changed more recently are left to their own agent. */
+/** Sessions that changed more recently are flushed by their own agent. */
 const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
-/** Age of merged notes that are moved to the archive, so that a merge does not read all notes of years. */
+/** Merged notes of this age are moved to the archive, so that a merge does not read the notes of years. */
 const ARCHIVED_MS = 90 * DAY_MS;
 
 /**
- * Maintains the memories at some places: flushes sessions whose process died, merges and archives notes, and deletes old logs. A
- * place that another process is maintaining is left to it. A failure is reported, and the pass continues.
+ * Maintains the memories in some directories: flushes sessions whose process died, merges and archives notes, and deletes old logs. Skips a
+ * memory that another process is maintaining. If one memory fails, the failure is reported and the others are maintained.
  */
 export async function maintainPlaces(
   settings: MemoryServiceSettings,
@@ -95,7 +95,7 @@ export async function maintainPlaces(
   return { ...count, failures: [...failures] };
 }
 
-/** Moves daily notes from before a time to `memory/archive/`. Notes that are not merged completely stay. */
+/** Moves daily notes from before a time to `memory/archive/`. Notes with unmerged lines stay. */
 async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<void> {
   const { seen, pending } = await readState(workspace, prefix);
   const isSeen = new Set(pending === undefined ? seen : []);
@@ -106,7 +106,7 @@ async function archiveNotes(workspace: Workspace, prefix: string, before: number
     const text = (await readIfFound(workspace, path)) ?? '';
     if (!isMerged(name, text, isSeen)) continue;
     await appendLines(workspace, `${folder}archive/${name}`, text.trimEnd().split('\n'));
-    // If the note was added to meanwhile, it stays, and the rest is archived the next time.
+    // If the note changed meanwhile, keep it, and archive the rest next time.
     if ((await workspace.stat(path))?.size === Buffer.byteLength(text)) await workspace.delete(path);
   }
 }

@@ -7,16 +7,16 @@ import type { MemoryServiceSettings } from '../settings.js';
 import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
 
-/** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
+/** Estimated tokens of notes that are merged in one round. */
 const MAX_NOTES_TOKENS = 20_000;
-/** Tokens that an answer may take. */
+/** Maximum number of tokens of an answer. */
 const ANSWER_TOKENS = 8_000;
 
-/** What came of a consolidation. */
+/** The result of a consolidation. */
 export interface ConsolidationOutcome {
   /**
-   * `nothing`: all notes had been merged already. `conflict`: another process merged or erased the same notes meanwhile.
-   * `skipped`: it was done or tried a short while ago, or is switched off.
+   * `nothing`: all notes were merged already. `conflict`: another process merged or erased the same notes meanwhile. `skipped`:
+   * consolidation is off, or the last attempt was less than `consolidationGapMs` ago.
    */
   readonly status: 'consolidated' | 'nothing' | 'conflict' | 'skipped';
   /** Lines of notes that were merged. */
@@ -24,12 +24,12 @@ export interface ConsolidationOutcome {
 }
 
 /**
- * Merges the daily notes into `MEMORY.md`, which is shown to the agent. A model answers with edits: facts to add, to
- * replace and to retire, each with the notes that are its reason. The edits are checked, and applied to the file as it is
- * at that moment, so that nothing is lost that a person writes meanwhile. Lines of a person are changed by people alone.
+ * Merges the daily notes into `MEMORY.md`. A model answers with edits: facts to add, replace and retire, each with the notes that justify
+ * it. The edits are checked and applied to the current file, so that concurrent changes of a person are kept. Only people change lines that
+ * a person wrote.
  *
- * It knows by content how much of each note has been merged, so that a note that is written late is merged, too.
- * If it was done or tried less than `gapMs` ago, it does nothing.
+ * Merged lines are recognized by content, so lines that are added late are merged too. Does nothing if the last attempt was less than
+ * `gapMs` ago.
  */
 export async function consolidateNotes(
   settings: MemoryServiceSettings,
@@ -45,24 +45,24 @@ export async function consolidateNotes(
     const scope = coreOptions(settings, prefix);
     const begun = await withCore(scope, async (core) => {
       const age = scope.now - Date.parse(core.state.consolidatedAt ?? '');
-      // A clock that was once ahead must not stop merges until then.
+      // A clock that was once ahead must not block merges.
       if (isFirst && age >= 0 && age < gapMs) return undefined;
       const notes = await freshNotes(workspace, prefix, core, maxTokens);
       const state = { ...core.state, consolidatedAt: new Date(scope.now).toISOString() };
-      // Before the model is asked, so that no process repeats a failure at once.
+      // Saved before the model is called, so that no process repeats a failure at once.
       if (isFirst && notes.read > 0) await writeState(workspace, prefix, state);
       return { seen: { ...core, state }, fresh: notes };
     });
     if (begun === undefined) return { status: 'skipped', lines };
     const { seen, fresh } = begun;
     if (fresh.read === 0) break;
-    // Without a model, the notes are copied as they are.
+    // Without a model, notes are copied unchanged.
     let edits: readonly Edit[] = fresh.lines.map((line) => ({ notes: [line], text: line.text }));
     if (model !== null && fresh.lines.length > 0) {
       const question = {
         ...options,
         operation: 'consolidation',
-        about: 'new notes, which a search still finds',
+        about: 'new notes (a search still finds them)',
         system: CONSOLIDATION_INSTRUCTIONS,
         prompt: consolidationPrompt(seen, fresh.lines),
         maxOutputTokens: ANSWER_TOKENS,
@@ -85,7 +85,7 @@ export async function consolidateNotes(
   return { status: 'consolidated', lines };
 }
 
-/** Applies edits to the file as it is now. Returns `undefined` if another process merged or erased notes since. */
+/** Applies edits to the current file. Returns `undefined` if another process merged or erased notes meanwhile. */
 function commitEdits(
   settings: MemoryServiceSettings,
   prefix: string,

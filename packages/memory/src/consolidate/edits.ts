@@ -6,13 +6,13 @@ import { tokenizer } from '../index/query.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { FreshLine } from './new-notes.js';
 
-/** The answer of a model when the notes say nothing new. */
+/** The answer of a model if the notes contain nothing new. */
 const NO_CHANGE = 'NO_CHANGE';
-/** UTF-16 units of a fact. */
+/** Maximum length of a fact in UTF-16 units. */
 const MAX_FACT = 500;
 const EDIT = /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::(.*))?$/u;
 
-/** One change: adds a text, replaces a fact by a text, or retires a fact. The notes are its reason. */
+/** One change: adds a text, replaces a fact by a text, or retires a fact. The notes justify the change. */
 export interface Edit {
   readonly notes: readonly FreshLine[];
   readonly fact?: StoredFact | undefined;
@@ -50,14 +50,14 @@ export function consolidationPrompt({ text, state }: Core, notes: readonly Fresh
   ].join('\n\n');
 }
 
-/** Parses the edits of an answer, or says why it cannot be used. */
+/** Parses the edits of an answer, or returns why the answer cannot be used. */
 export function parseEdits(
   answer: string,
   facts: readonly StoredFact[],
   notes: readonly FreshLine[],
 ): Checked<readonly Edit[]> {
   if (answer === NO_CHANGE) return { value: [] };
-  if (answer === '') return { refused: `it is blank; say ${NO_CHANGE} when nothing is to be changed` };
+  if (answer === '') return { refused: `it is empty; answer ${NO_CHANGE} if nothing changes` };
   const edits: Edit[] = [];
   const edited = new Set<string>();
   const lines = answer.split('\n').map((line) => line.trim());
@@ -73,14 +73,20 @@ export function parseEdits(
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
       [found === null, `${quoted} is not an edit`],
-      [(kind === 'ADD') !== (factNumber === undefined), `${quoted} names no fact, or one too many`],
+      [
+        (kind === 'ADD') !== (factNumber === undefined),
+        `${quoted} must name a fact if it is REPLACE or RETIRE, and none if it is ADD`,
+      ],
       [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
       [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
-      [known.length < reasons.length, `${quoted} names a note that there is not`],
-      [(kind === 'RETIRE') !== (text === ''), `${quoted} has no text, or one too many`],
+      [known.length < reasons.length, `${quoted} names a note that does not exist`],
+      [
+        (kind === 'RETIRE') !== (text === ''),
+        `${quoted} must have a text if it is ADD or REPLACE, and none if it is RETIRE`,
+      ],
       [text.length > MAX_FACT, `a text is longer than ${MAX_FACT} characters`],
-      [text !== '' && !isAbout(text), `${quoted} does not say what its notes say`],
-      [fact !== undefined && !isAbout(fact.text), `the notes of ${quoted} do not speak of the fact`],
+      [text !== '' && !isAbout(text), `${quoted} does not match the text of its notes`],
+      [fact !== undefined && !isAbout(fact.text), `the notes of ${quoted} do not mention the fact`],
     ];
     const wrong = wrongs.find(([isWrong]) => isWrong);
     if (wrong !== undefined) return { refused: wrong[1] };
@@ -90,7 +96,7 @@ export function parseEdits(
   return { value: edits };
 }
 
-/** Makes the fact of an edit that has a text. */
+/** Creates the fact for an edit that has a text. */
 export function factOf({ notes, text = '' }: Edit): StoredFact {
   const [first] = notes;
   const saidOn = notes
@@ -100,7 +106,7 @@ export function factOf({ notes, text = '' }: Edit): StoredFact {
   return {
     id: keyHash(`${saidOn} ${factKey(text)}`),
     text,
-    // A model that copies a line did not word it.
+    // If a model copies a line, the line keeps its author.
     author: first?.text === text ? first.author : 'model',
     saidOn,
     ...(first?.source === undefined ? {} : { source: { ...first.source } }),

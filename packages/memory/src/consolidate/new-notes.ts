@@ -4,13 +4,13 @@ import type { Core } from '../facts/core-file.js';
 import { CUT_MARK, readIfFound } from '../memory-files.js';
 import { bulletsOf, factKey, factKeys, hashIn, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 
-/** Characters of a day. */
+/** Length of a day in a file name. */
 const DAY = '2026-01-31'.length;
 const DAILY = /^\d{4}-\d\d-\d\d\.md$/;
 
 /** A line of a note that has not been merged yet. */
 export interface FreshLine extends NoteLine {
-  /** Of the note, `YYYY-MM-DD`. */
+  /** The day of the note, `YYYY-MM-DD`. */
   readonly day: string;
   /** The note's name and the hash of the line's key. */
   readonly from: string;
@@ -19,15 +19,15 @@ export interface FreshLine extends NoteLine {
 /** Notes to merge. */
 export interface FreshNotes {
   readonly lines: readonly FreshLine[];
-  /** How many lines were read, also those that say nothing new. */
+  /** Number of lines that were read, including those without new facts. */
   readonly read: number;
-  /** By their {@link FreshLine.from}, all lines that have been considered once these are merged. */
+  /** The {@link FreshLine.from} of all lines that are processed once these are merged. */
   readonly seen: readonly string[];
-  /** Whether there is more than could be taken at once. */
+  /** Whether there are more lines than fit into one round. */
   readonly more: boolean;
 }
 
-/** The names of all daily notes in a folder, which ends with `/`, oldest first. */
+/** Returns the names of all daily notes in a folder (which ends with `/`), oldest first. */
 export async function dailyNotes(workspace: Workspace, folder: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { path, type } of workspace.list(folder.slice(0, -1))) {
@@ -37,7 +37,7 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
   return names.sort();
 }
 
-/** The bullets of a note, except one that a crash cut off, that is still being written, or that nobody has confirmed. */
+/** Returns the bullets of a note, except unconfirmed ones and a last line that is incomplete. */
 function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
   const whole = note.slice(0, note.lastIndexOf('\n') + 1);
@@ -52,8 +52,8 @@ function linesOf(name: string, note: string): readonly FreshLine[] {
 }
 
 /**
- * Returns what the daily notes say beyond what was considered, oldest first, up to about `maxTokens`. Lines are known by
- * their content, so lines that were added late or changed are found. Facts that were retired or forgotten since are skipped.
+ * Returns the new lines of the daily notes, oldest first, up to about `maxTokens`. Lines are compared by content, so lines that were added
+ * late or changed are found. Facts that were retired or forgotten since are skipped.
  */
 export async function freshNotes(
   workspace: Workspace,
@@ -91,7 +91,7 @@ export async function freshNotes(
   return { lines, read, seen: [...seen], more };
 }
 
-/** Tests whether everything that a note says has been considered. */
+/** Tests whether all lines of a note have been processed. */
 export function isMerged(name: string, note: string, seen: ReadonlySet<string>): boolean {
   return note.endsWith('\n') && linesOf(name, note).every(({ from }) => seen.has(from));
 }

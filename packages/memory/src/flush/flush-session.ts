@@ -11,35 +11,35 @@ import type { MemoryServiceSettings } from '../settings.js';
 import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets, type Statement } from './flush-prompt.js';
 import { type Batch, nextBatch } from './log-batches.js';
 
-/** Estimated tokens of messages that are read at once; more are read in several batches. */
+/** Estimated tokens of messages that are read in one batch. */
 const MAX_BATCH_TOKENS = 12_000;
-/** Tokens that an answer may take. */
+/** Maximum number of tokens of an answer. */
 const ANSWER_TOKENS = 4_000;
 
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
-  /** Why: after a turn, before a compaction, or asked for by hand. Default `manual`. */
+  /** The cause: the end of a turn, a compaction, or an explicit call. Default `manual`. */
   readonly reason?: 'turn' | 'compaction' | 'manual' | undefined;
 }
 
-/** What came of a flush. */
+/** The result of a flush. */
 export interface FlushOutcome {
   /** `skipped`: by configuration, or because no model can read the conversation. */
   readonly status: 'flushed' | 'skipped';
-  /** Messages that were read. */
+  /** Number of messages that were read. */
   readonly messages: number;
-  /** What was written, without signs. */
+  /** The facts that were written, without list markers. */
   readonly bullets: readonly string[];
-  /** The notes that were written to, as paths in the workspace. */
+  /** The notes that were changed, as paths in the workspace. */
   readonly paths: readonly string[];
 }
 
 /**
- * Appends what is worth remembering of a session to the note of the day, `memory/YYYY-MM-DD.md`. It reads the session's log
- * from where it last stopped, so that a flush costs what was said since, and a compaction takes nothing away from it.
+ * Writes the new facts of a session to the note of the day, `memory/YYYY-MM-DD.md`. It reads the session's log from where the last flush
+ * stopped. So a flush costs only the new messages, and a compaction loses nothing.
  *
- * The lines of the note and the progress of the session are one change of the memory: a crash at any point loses no line and
- * doubles none. Several processes may flush one session, and write to one note.
+ * The lines of the note and the progress of the session are one change of the memory, so a crash neither loses nor duplicates a line.
+ * Several processes may flush one session and write to one note.
  */
 export async function flushSession(
   settings: MemoryServiceSettings,
@@ -50,10 +50,10 @@ export async function flushSession(
   const { reason = 'manual', model = settings.model, signal, emit } = options;
   let { offset, flushedAt = '' } = await readProgress(workspace, place.flushState);
   const age = clock.now() - Date.parse(flushedAt);
-  // A clock that was once ahead must not stop flushes until then.
+  // A clock that was once ahead must not block flushes.
   const isThrottled = flush === 'throttled' && age >= 0 && age < flushGapMs;
   const isOff = reason === 'turn' && (flush === 'never' || isThrottled);
-  // Nothing is marked as read: a model that is configured later reads the whole session.
+  // The progress does not change, so a model that is configured later reads the whole session.
   if (model === null || isOff) return { status: 'skipped', messages: 0, bullets: [], paths: [] };
   const maxTokens = tokensFor(model, MAX_BATCH_TOKENS);
   const done = { messages: 0, bullets: [] as string[], paths: new Set<string>() };
@@ -79,7 +79,7 @@ export async function flushSession(
   return { status: 'flushed', ...done, paths: [...done.paths] };
 }
 
-/** Asks the model what is worth remembering of some messages. */
+/** Asks the model for facts in some messages. */
 async function saidIn(
   { workspace, redact }: MemoryServiceSettings,
   messages: readonly Message[],
@@ -95,7 +95,7 @@ async function saidIn(
   const question = {
     ...options,
     operation: 'flush',
-    about: `the newest part of session ${session}, which stays in its log`,
+    about: `the newest part of session ${session} (it stays in the log)`,
     system: FLUSH_INSTRUCTIONS,
     prompt: flushPrompt(messages, { memory, note, day }, redact, model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
@@ -104,8 +104,8 @@ async function saidIn(
 }
 
 /**
- * Writes the new facts of a batch to the note of a day. Returns them, and where to read on. If another process flushed or erased
- * the session meanwhile, there are no texts.
+ * Writes the new facts of a batch to the note of a day. Returns them, and where to read on. If another process flushed or erased the
+ * session meanwhile, it writes nothing.
  */
 function commitBatch(
   settings: MemoryServiceSettings,
@@ -130,7 +130,7 @@ function commitBatch(
   });
 }
 
-/** The lines to note of some statements, and the hashes of facts that were gone and that a person repeated since. */
+/** Returns the note lines of some statements, and the hashes of removed facts that a person repeated since. */
 function newLines(
   { redact, clock, timeZone }: MemoryServiceSettings,
   place: SessionPlace,
@@ -150,9 +150,9 @@ function newLines(
     const saidAt = Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now();
     const saidOn = dayIn(saidAt, timeZone);
     const [goneOn = '', goneAt = ''] = gone[hash]?.split(' ') ?? [];
-    // On the same day only a person brings a fact back, not an assistant that says what it has forgotten.
+    // On the day of removal, only a person restores a fact. An assistant may just be reporting what it has forgotten.
     const isLater = saidOn > goneOn || (by?.role === 'user' && saidAt > Date.parse(goneAt));
-    // A time in the future says nothing about the order.
+    // A time in the future says nothing about the order of events.
     const isAgain = hash in gone && saidAt <= clock.now() && isLater;
     if (key === '' || known.has(key) || (!isAgain && (noted.has(key) || hash in gone))) continue;
     known.add(key);

@@ -3,14 +3,14 @@ import { readLogLines } from '@x/core/node';
 import type { FlushOffset } from '../facts/memory-state.js';
 import { renderMessage } from './flush-prompt.js';
 
-/** Messages of a session that have not been flushed and say something, and where they end. */
+/** Messages of a session that have not been flushed and have text, and the offset where they end. */
 export interface Batch {
   /** Without summaries, injected messages and system prompts. */
   readonly messages: readonly Message[];
   readonly offset: FlushOffset;
 }
 
-/** Reads the next messages of a log behind an offset: as many as fit into `maxTokens`, and at least one. */
+/** Reads the next messages of a log after an offset: as many as fit into `maxTokens`, and at least one. */
 export async function nextBatch(
   workspace: Workspace,
   log: string,
@@ -36,7 +36,7 @@ export async function nextBatch(
   return offset && { messages, offset };
 }
 
-/** Finds where to read on: behind the message, wherever it is now, or at the beginning of a log without it. */
+/** Finds where to read on: after the message, even if its position changed, or at the beginning if the log lacks it. */
 async function resume(
   workspace: Workspace,
   log: string,

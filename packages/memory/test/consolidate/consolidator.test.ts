@@ -133,7 +133,7 @@ describe('an answer', () => {
         void (event.type === 'memory.failed' && failures.push(event.error));
       await consolidator.consolidate(scope, { emit });
       expect(await consolidator.consolidate(scope)).toEqual({ status: 'nothing', lines: 0 });
-      expect(failures).toEqual([expect.stringContaining('passes over new notes')]);
+      expect(failures).toEqual([expect.stringContaining('skips new notes')]);
       expect(model.prompts).toHaveLength(3);
       expect(await textOf(workspace)).toBe(MANY);
       expect(await workspace.stat(previousOf(prefix))).toBeUndefined();
@@ -145,15 +145,15 @@ describe('an answer', () => {
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const model = modelOf((_, call) => (call === 1 ? '' : '```\nADD n1: fact-1\n```'));
     await consolidatorOf({ workspace, model }).consolidate(scope);
-    expect(model.prompts[1]).toContain('An earlier answer was refused: it is blank');
+    expect(model.prompts[1]).toContain('An earlier answer could not be used: it is empty');
     expect(await textOf(workspace)).toBe('## Noted\n\n- fact-1\n');
   });
 
   it.each([
-    ['ADD n9: fact-1', 'names a note that there is not'],
+    ['ADD n9: fact-1', 'names a note that does not exist'],
     ['REPLACE f1 BY n1: fact-1', 'there is no fact f1'],
     ['RETIRE f1 BY n1', 'there is no fact f1'],
-    ['ADD n1: I cannot help with that request.', 'does not say what its notes say'],
+    ['ADD n1: I cannot help with that request.', 'does not match the text of its notes'],
     ['- by hand: fact-0\n- fact-1', 'is not an edit'],
   ])('that is %s is refused: %s', async (answer, reason) => {
     const workspace = await testWorkspace();
