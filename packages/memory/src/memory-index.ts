@@ -20,13 +20,13 @@ import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.j
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
 const searchOptionsSchema = z.strictObject({
-  /** Hits at most. */
+  /** Maximum number of hits. */
   limit: z.int().min(0).max(1_000).default(10),
-  /** Hits to skip. */
+  /** Number of hits to skip. */
   offset: z.int().min(0).max(10_000).default(0),
-  /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
+  /** Limits the search to the files of a tenant, user and agent: their directory, `''` for the root. Default: all files. */
   prefix: z.string().optional(),
-  /** Only lines of this day (`2026-01-31`) or later, by the names of daily notes. */
+  /** Only lines of this day (`2026-01-31`) or later. The day comes from the name of a daily note. */
   since: dateSchema,
   /** Only lines of this day or earlier. */
   until: dateSchema,
@@ -35,32 +35,32 @@ const searchOptionsSchema = z.strictObject({
 /** Options of a search. */
 export type MemorySearchOptions = z.input<typeof searchOptionsSchema>;
 
-/** How many milliseconds a search waits until changed files are indexed. */
+/** How long a search waits until changed files are indexed, in milliseconds. */
 const UPDATE_MS = 2_000;
 
 /** A line that matches. */
 export interface MemoryHit {
-  /** The file's path, as it was indexed. */
+  /** The file's path as indexed. */
   readonly path: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly lineNumber: number;
   readonly content: string;
-  /** Smaller is better. Lines with all keywords come before lines with some of them, whatever their ranks. */
+  /** Smaller is better. Lines with all keywords come before lines with some of them, whatever their rank. */
   readonly rank: number;
 }
 
-/** Hits, and the reason why newer lines may be missing; `undefined` if the index is up to date. */
+/** Hits, and the reason why newer lines may be missing (`undefined` if the index is up to date). */
 export interface FreshHits<Hit extends MemoryHit = MemoryHit> {
   readonly hits: readonly Hit[];
   readonly stale: string | undefined;
 }
 
-/** An open index. If the file cannot be used, it is an index in memory, with the reason. */
+/** An open index. If the file cannot be used, an index in memory, with the reason. */
 type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: MemoryIndexError };
 
 /**
- * A full-text index over lines of text files, in SQLite (FTS5). You can delete it at any time, because everything in it comes
- * from the files. Several processes may use one index; a search never waits for a writer.
+ * A full-text index over lines of text files, in SQLite (FTS5). You can delete it at any time, because it is rebuilt from the files.
+ * Several processes may use one index. A search never waits for a writer.
  *
  * @example
  * const index = await MemoryIndex.open('./memory_index.db');
@@ -69,7 +69,7 @@ type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: Me
  */
 export class MemoryIndex {
   readonly #path: string;
-  /** Whether an index in memory takes the place of a file that cannot be written. */
+  /** Whether an index in memory replaces a file that cannot be written. */
   readonly #hasFallback: boolean;
   readonly #updates = new Rounds<string | undefined>();
   #opened: Promise<Opened> | undefined;
@@ -82,7 +82,7 @@ export class MemoryIndex {
   }
 
   /**
-   * Opens the index at `path`, or creates it; `:memory:` for one that ends with the process.
+   * Opens or creates the index at `path`. `:memory:` creates an index that ends with the process.
    *
    * @throws {MemoryIndexError} when the file is not an index, or SQLite cannot be used.
    */
@@ -92,17 +92,17 @@ export class MemoryIndex {
     return index;
   }
 
-  /** Returns an index as it is, and for a path one that is opened when it is first used. @internal */
+  /** Returns an index unchanged. For a path, returns an index that is opened on first use. @internal */
   static at(index: string | MemoryIndex): MemoryIndex {
     return typeof index === 'string' ? new MemoryIndex(index, true) : index;
   }
 
-  /** Tests whether there may be anything in the index: it has a file, or was opened in memory. @internal */
+  /** Tests whether the index may have content: it has a file, or was opened in memory. @internal */
   get isKept(): boolean {
     return this.#opened !== undefined || this.#path !== ':memory:';
   }
 
-  /** Replaces all indexed lines of a file. Lines that did not change are not written again. */
+  /** Replaces all indexed lines of a file. Unchanged lines are not rewritten. */
   async indexFromString(path: string, text: string): Promise<void> {
     await this.#use(({ writer }) => writer.replaceText(path, text));
   }
@@ -134,8 +134,8 @@ export class MemoryIndex {
   }
 
   /**
-   * Updates the index for at most two seconds; what takes longer continues in the background. It never throws: it returns the
-   * reason why the index may not be up to date, or `undefined`.
+   * Updates the index for at most two seconds, and continues in the background if more time is needed. Never throws. Returns the reason why
+   * the index may be outdated, or `undefined`.
    */
   async update(
     workspace: Workspace,
@@ -148,9 +148,7 @@ export class MemoryIndex {
     return unlessAborted(update, AbortSignal.timeout(UPDATE_MS)).catch(() => 'it is still being built');
   }
 
-  /**
-   * Updates everything that the index holds of a workspace, removes deleted files, and clears deleted text from its file.
-   */
+  /** Updates all indexed scopes of a workspace, removes deleted files, and purges deleted text from the index's file. */
   async maintain(workspace: Workspace): Promise<void> {
     if (!this.isKept) return;
     const scopes = (await this.#writable()).writer.scopes();
@@ -158,7 +156,7 @@ export class MemoryIndex {
     await this.purge();
   }
 
-  /** Removes every file whose path begins with `prefix`, and clears their text from the index's file. Returns their number. */
+  /** Removes every file whose path begins with `prefix`, and purges its text from the index. Returns the number of files. */
   async forget(prefix: string): Promise<number> {
     if (!this.isKept) return 0;
     await this.#writable();
@@ -170,15 +168,15 @@ export class MemoryIndex {
     });
   }
 
-  /** Clears deleted text from the index's file. */
+  /** Purges deleted text from the index's file. */
   async purge(): Promise<void> {
     await this.#use(({ writer }) => writer.purge());
   }
 
   /**
-   * Finds the best lines. Any text is a query; there are no operators. A sentence finds lines that have some of its words, a
-   * date finds what was said on that day. Only the first 256 different words count. Of a line longer than 2 000 characters, the
-   * part that matches best is returned.
+   * Finds the best lines. Any text is a query; there are no operators. A sentence finds lines that contain some of its words. A date finds
+   * facts that were stated on that day. Only the first 256 different words count. For a line longer than 2 000 characters, the best
+   * matching part is returned.
    *
    * @throws {InvalidInputError} for unknown or invalid options.
    * @throws {MemoryIndexError} when the index is closed.
@@ -187,7 +185,7 @@ export class MemoryIndex {
     return this.#use((opened) => find(opened, query, options));
   }
 
-  /** Updates a place and searches it. If the index is damaged, makes it again and does both again. @internal */
+  /** Updates a scope and searches it. If the index is damaged, rebuilds it and repeats both. @internal */
   async searchFresh(
     workspace: Workspace,
     { prefix }: { readonly prefix: string },
@@ -200,10 +198,10 @@ export class MemoryIndex {
     });
   }
 
-  /** Closes the file. Closing twice does nothing. */
+  /** Closes the index. Closing it twice does nothing. */
   close(): void {
     this.#isClosed = true;
-    // Running searches end before the file is closed.
+    // Let running searches finish before the file is closed.
     void this.#opened?.then(closeParts, () => {});
   }
 
@@ -212,7 +210,7 @@ export class MemoryIndex {
     if (this.#isClosed)
       throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed. Open it again.`);
     this.#opened ??= this.#open().catch((error: unknown) => {
-      // The next use tries again.
+      // Retry on the next use.
       this.#opened = undefined;
       throw error;
     });
@@ -229,12 +227,14 @@ export class MemoryIndex {
   #open(): Promise<Opened> {
     return openParts(this.#path).catch(async (error: unknown) => {
       if (!this.#hasFallback || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
-      process.emitWarning(`Each process keeps an index in memory until this is fixed: ${error.message}`);
+      process.emitWarning(
+        `The memory index is kept in memory, once per process, until this is fixed: ${error.message}`,
+      );
       return { ...(await openParts(':memory:')), unwritable: error };
     });
   }
 
-  /** Uses the index. If it is damaged, makes it again, empty, and uses it again. */
+  /** Uses the index. If it is damaged, recreates it empty and retries. */
   async #use<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = await this.#live();
     return task(opened).catch(async (error: unknown) => {
@@ -244,17 +244,17 @@ export class MemoryIndex {
     });
   }
 
-  /** Replaces a damaged index by a new one, unless another process did so. */
+  /** Replaces a damaged index by a new one, unless another process did so already. */
   async #remake(damaged: Opened): Promise<void> {
     if ((await this.#opened) !== damaged) return;
     await closeParts(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
-    process.emitWarning(`The memory index ${this.#path} was damaged, and is made again from the files.`);
+    process.emitWarning(`The memory index ${this.#path} was damaged. It is rebuilt from the memory files.`);
     this.#opened = undefined;
   }
 }
 
-/** Finds lines. The transaction makes the search read one state of the index. */
+/** Finds lines. The transaction gives the search one consistent state of the index. */
 async function find({ reader, lines }: Opened, query: string, options: MemorySearchOptions) {
   const { limit, offset, ...filter } = parseWith(searchOptionsSchema, options, 'search options');
   const parsed = memoryQuery(query);
@@ -270,7 +270,7 @@ async function openParts(path: string) {
   const reader =
     path === ':memory:' ? connection : new Connection(await openIndexDatabase(path, { readOnly: true }));
   const writer = new LineWriter(connection);
-  // The inode changes when another file takes its place.
+  // The inode changes when the file is replaced.
   return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 

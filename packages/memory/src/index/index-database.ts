@@ -16,25 +16,25 @@ import { MemoryIndexError } from '../errors.js';
 
 const load = createRequire(import.meta.url);
 
-/** The version of the tables below. An index of another version is rebuilt. */
+/** Version of the schema below. An index with another version is rebuilt. */
 const SCHEMA_VERSION = 1;
 /** "Xmem" in the file header: identifies a SQLite file as an index. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
-/** The first page of the file, in which the tables below are described. */
+/** Size of the file's first page, which contains the schema. */
 const PAGE_SIZE = 4_096;
 /** Upper limit of SQLite's page cache, in kilobytes. */
 const CACHE_KILOBYTES = 32_000;
 /** Percentage of deleted entries at which FTS5 rewrites a segment. Its default, 10, rewrites too often. */
 const DELETED_PERCENT = 50;
-/** A lock that is held longer is waited for without standing still. */
+/** SQLite waits this long for a lock, synchronously. Longer waits are asynchronous. */
 const BUSY_TIMEOUT_MS = 20;
 const RETRY_MS = 30;
 const PATIENCE_MS = 30_000;
 
 /**
- * Lines stand in a table, their terms in a full-text index that keeps no text of its own; SQLite only takes them apart at
- * the spaces. `mark` tells whether a file has to be read again, `hash` whether it then says something new.
+ * Lines are in a table, and their terms in a full-text index that stores no text. SQLite only splits the terms at spaces. `mark` shows
+ * whether a file must be read again, `hash` whether its text has changed.
  */
 const LINE_TERMS = 'CREATE VIRTUAL TABLE line_terms USING fts5';
 const SCHEMA = `
@@ -83,7 +83,7 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
     });
 }
 
-/** A connection: statements, each prepared when it is first run, and transactions, one behind the other. */
+/** A connection: statements, prepared on first use, and transactions, one after the other. */
 export class Connection {
   readonly #database: SqliteDatabase;
   #idle: Promise<unknown> = Promise.resolve();
@@ -110,21 +110,21 @@ export class Connection {
     return result;
   }
 
-  /** Writes what the transaction under way has done so far. */
+  /** Commits the work of the running transaction so far. */
   async commitPart(): Promise<void> {
     await this.#exec('COMMIT');
-    // Others may want to write, too.
+    // Let other connections write.
     await setTimeout(0);
     await this.#exec('BEGIN IMMEDIATE');
   }
 
-  /** Writes the log of changes back to the file, and empties it. */
+  /** Writes the write-ahead log back to the file and empties it. */
   async checkpoint(): Promise<void> {
     await this.transaction('BEGIN IMMEDIATE', () => {});
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  /** Closes the database, once no transaction is open. */
+  /** Closes the database when no transaction is open. */
   async close(): Promise<void> {
     await this.#idle;
     this.#database.close();
@@ -161,7 +161,7 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
-/** Tests if an error says that the file cannot be an index: a read-only folder, a full disk, or a file of another kind. */
+/** Tests if an error says that the file cannot become an index: a read-only folder, a full disk, or a file of another kind. */
 export function isUnwritable({ cause }: MemoryIndexError): boolean {
   const sqlite = 'SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT)';
   return new RegExp(`^(?:EACCES|EPERM|EROFS|EISDIR|ENOSPC|EDQUOT|${sqlite})`).test(codeOf(cause));
@@ -171,7 +171,7 @@ function codeOf(error: unknown): string {
   return sqliteCode(error) ?? (error instanceof Error && 'code' in error ? String(error.code) : '');
 }
 
-/** Retries while another connection is writing, for thirty seconds, without blocking this process. */
+/** Retries for 30 seconds while another connection writes, without blocking this process. */
 async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {
@@ -188,7 +188,7 @@ export async function deleteIndexFile(path: string): Promise<void> {
 }
 
 async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase> {
-  // Before a file is made that nothing would fill.
+  // Load SQLite before the file is created, so that a failure leaves no empty file.
   const openSqlite = loadSqlite(load);
   const inMemory = path === ':memory:';
   if (!inMemory && !readOnly) {
@@ -203,7 +203,7 @@ async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase>
       .prepare(`SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')`)
       .all();
     if (programs.length > 0) {
-      const message = `The database ${path} has triggers or views, which no memory index has. Delete it: it is made anew from the files it indexes.`;
+      const message = `The database ${path} has triggers or views, so it is not a memory index. Delete it: it is rebuilt from the memory files.`;
       throw new MemoryIndexError(path, message);
     }
     if (!readOnly) {
@@ -215,7 +215,7 @@ async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase>
       const make = () => database.transaction('immediate', () => prepare(database, path));
       if (!isCurrent(database)) await patiently(make);
     }
-    // Fails when the full-text index cannot even be opened.
+    // Fails if the full-text index cannot be opened.
     database.prepare('SELECT rowid FROM line_terms LIMIT 1').get();
     return database;
   } catch (error) {
@@ -244,7 +244,7 @@ function prepare(database: SqliteDatabase, path: string): void {
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
-/** Whether the header, or the tables behind it, still say that the file is an index: others' files are never deleted. */
+/** Tests whether the header or the tables identify the file as an index. Other files are never deleted. */
 async function isOwn(path: string): Promise<boolean> {
   const file = await open(path, 'r');
   try {
@@ -260,8 +260,8 @@ function unusable(path: string, error: unknown): MemoryIndexError {
   const remedy = isSqliteMissing(error)
     ? ''
     : codeOf(error) === 'SQLITE_BUSY'
-      ? ' Another process has it locked: try again when that is done.'
-      : ' Use another path, or delete the file: it is made anew from the files it indexes.';
+      ? ' Another process has locked it. Try again later.'
+      : ' Use another path, or delete the file: it is rebuilt from the memory files.';
   return new MemoryIndexError(
     path,
     `The memory index ${path} cannot be opened: ${errorText(error)}.${remedy}`,

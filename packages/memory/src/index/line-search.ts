@@ -5,61 +5,61 @@ import type { Connection } from './index-database.js';
 import { tokenizer } from './query.js';
 import { idsOfScope } from './scopes.js';
 
-/** Lines of each word, or pair of words, that are compared by the words they have: the newest ones. */
+/** Lines of each word or pair of words that are compared before they are read: the newest ones. */
 const SCORED = 1_000;
-/** Texts that are read and ranked for a question and for keywords: all that a search among many lines finds, on whatever page. */
+/** Maximum number of texts that are read and ranked, for a question and for keywords. A large search finds no more, over all pages. */
 const QUESTION_TEXTS = 250;
 const KEYWORD_TEXTS = 50;
-/** The best lines, whose neighbors are read as well. */
+/** The number of best lines whose neighbors are read too. */
 const BEST = 24;
 
-/** So few lines are all read, so that nothing of their ranking is estimated. */
+/** Up to this number, all lines are read, so that no part of the ranking is estimated. */
 const FEW_LINES = 1_000;
-/** Of so many of the weightiest terms, lines with two of them are looked for. */
+/** Lines with two of this many highest-weighted terms are searched. */
 const PAIRED_TERMS = 5;
-/** Terms by which lines are compared before they are read. */
+/** Maximum number of terms by which lines are compared before they are read. */
 const MOST_TERMS = 30;
-/** Characters that are taken apart before others get their turn. */
+/** Characters that are tokenized before yielding to other work. */
 const CHARS_PER_SLICE = 40_000;
-/** Lines that are read before others get their turn. */
+/** Lines that are read before yielding to other work. */
 const READ_AT_ONCE = 50;
 const MAX_AROUND = 20;
 const MAX_COUNTED = 1_000;
 
-/** Which lines a search may find. */
+/** Limits the lines that a search returns. */
 export interface LineFilter {
   readonly prefix?: string | undefined;
-  /** Days since 1970, both included; undated lines are left out. */
+  /** Days since 1970, inclusive. Undated lines are excluded. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
 
-/** A line as it is stored. */
+/** A stored line. */
 interface StoredLine {
   readonly id: number;
   readonly fileId: number;
   readonly number: number;
   readonly day: number | null;
   readonly content: string;
-  /** 1 when the filter allows it: the neighbor of a line may be outside. */
+  /** 1 if the filter allows the line. The neighbor of a line may be outside the filter. */
   readonly passes: 0 | 1;
 }
 
 type Places = ReturnType<TextScan<StoredLine>['best']>;
 
-/** A line as it is added to a scan. */
+/** A line that is added to a scan. */
 type ScannedLine = Parameters<TextScan<StoredLine>['add']>[0];
 
-/** Lines of which all terms are known. */
+/** Lines whose terms are all known. */
 interface FewLines {
-  /** What the lines were read for. */
+  /** The search for which the lines were read. */
   readonly key: string;
   readonly texts: readonly ScannedLine[];
-  /** For each term, the indexes of the lines that have it, each as often as it occurs there. */
+  /** For each term, the indexes of the lines that contain it, once per occurrence. */
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-/** What one search looks for, and where. */
+/** The query and the filter of one search. */
 interface Search {
   readonly query: SearchQuery;
   readonly ranges: readonly ReturnType<typeof idsOfScope>[];
@@ -67,14 +67,14 @@ interface Search {
   readonly days: { readonly since: number | null; readonly until: number | null };
 }
 
-/** The scopes that a filter allows: what is outside of them is neither found nor counted. */
+/** The scopes that a filter allows. Other scopes are neither searched nor counted. */
 const SCOPES =
   'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)';
 /** Whether a line passes a filter within its scopes. */
 const PASSES = '((:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until))';
 const LINES = `SELECT id, file_id AS fileId, number, day, content, ${PASSES} AS passes FROM lines WHERE`;
 const LINES_OF = `${LINES} id IN (SELECT value FROM json_each(:ids))`;
-/** In the order of their files, because a line is ranked with its neighbors. */
+/** In file order, because a line is ranked with its neighbors. */
 const LINES_BETWEEN = `${LINES} id BETWEEN :first AND :last ORDER BY file_id, number`;
 const LINES_AROUND = `${LINES} file_id = :fileId AND number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
 const PATH = 'SELECT path FROM files WHERE id = ?';
@@ -85,20 +85,20 @@ const NEWEST =
   'SELECT rowid FROM line_terms WHERE line_terms MATCH :match AND rowid BETWEEN :first AND :last';
 const ALLOWED = `AND EXISTS (SELECT 1 FROM lines WHERE id = line_terms.rowid AND ${PASSES})`;
 
-/** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
+/** Finds lines by words. The most promising lines with the highest-weighted words are read, and ranked with their neighbors. */
 export class LineSearch {
   readonly #sql: Connection;
-  /** How many lines have a term: counting reads all that is indexed of it, so it is done once until the index changes. */
+  /** The number of lines per term. Counting reads the term's whole index, so the counts are cached until the index changes. */
   readonly #counts = new Map<string, number>();
   #countedFor = '';
-  /** The few lines of the place that was searched last, until the index changes: to read them costs more than to rank them. */
+  /** The lines of the last small search, cached until the index changes. Reading them costs more than ranking them. */
   #few: FewLines = { key: '', texts: [], places: new Map() };
 
   constructor(connection: Connection) {
     this.#sql = connection;
   }
 
-  /** Returns the places from `from` to before `to` of the ranking. While much is read, others get their turn. */
+  /** Returns the hits `from` (inclusive) to `to` (exclusive) of the ranking. Long searches yield to other work. */
   async search(query: SearchQuery, filter: LineFilter, from: number, to: number) {
     const { prefix = null, since = null, until = null } = filter;
     const scopes = this.#sql.rows<Record<'id' | 'lines' | 'terms', number>>(SCOPES, { prefix });
@@ -133,7 +133,7 @@ export class LineSearch {
     const lines = await this.#read(search);
     let places = await this.#rank(lines.map(scannedLine), scan);
     if (search.query.isQuestion) {
-      // The answer to a question may stand next to the best lines.
+      // The answer to a question may be next to the best lines.
       const near = places.slice(0, BEST).flatMap(({ item, number }) => {
         const [from, to] = [number - NEIGHBORS.length, number + NEIGHBORS.length];
         return this.#sql.rows<StoredLine>(LINES_AROUND, { fileId: item.fileId, from, to, ...search.days });
@@ -145,7 +145,7 @@ export class LineSearch {
     return places;
   }
 
-  /** Adds lines to a scan, and ranks all that pass the filter. While many are compared, others get their turn. */
+  /** Adds lines to a scan, and ranks those that pass the filter. Long scans yield to other work. */
   async #rank(lines: Iterable<ScannedLine>, scan: TextScan<StoredLine>): Promise<Places> {
     let chars = 0;
     for (const line of lines) {
@@ -158,8 +158,8 @@ export class LineSearch {
   }
 
   /**
-   * The lines with the weightiest of the query's words, the best first: of the rarest words all, of the others, which too many
-   * lines have, those with two of them. Of keywords, those with all are enough where there are as many as wanted.
+   * Returns the lines with the highest-weighted words of the query, best first: all lines of the rarest words, and for words that are too
+   * frequent, the lines with two of them. For keywords, lines with all of them suffice if there are enough.
    */
   async #candidates(search: Search, wanted: number): Promise<readonly number[]> {
     const { query, ranges, collection, days } = search;
@@ -168,11 +168,11 @@ export class LineSearch {
     const weights = termWeights(query, collection);
     const chosen = terms
       .map((term, index) => ({ term, weight: weights[index] ?? 0, count: collection.counts[index] ?? 0 }))
-      // A term that no line has must not take the place of one that some lines have.
+      // Skip terms that occur in no line, so that they do not replace terms that occur.
       .filter(({ term, count }) => term.weight === query.mostWeight && count > 0)
       .sort((left, right) => right.weight - left.weight)
       .slice(0, MOST_TERMS);
-    /** By line, a bit for each chosen term that it is known to have. */
+    /** By line, a bit for each chosen term that the line is known to contain. */
     const found = new Map<number, number>();
     const find = async (places: readonly number[]) => {
       const match = places.map((place) => expressionOf(chosen[place]?.term.text)).join(' AND ');
@@ -209,7 +209,7 @@ export class LineSearch {
       .map(({ id }) => id);
   }
 
-  /** Changes when other connections write, and when this one does. */
+  /** A value that changes when this or another connection writes. */
   #version(): string {
     return VERSION.map((sql) => this.#sql.column(sql)[0]).join();
   }
@@ -233,13 +233,13 @@ export class LineSearch {
     return sums;
   }
 
-  /** The lines of the texts that promise most. */
+  /** Returns the lines of the most promising texts. */
   async #read(search: Search): Promise<readonly StoredLine[]> {
     const most = search.query.isQuestion ? QUESTION_TEXTS : KEYWORD_TEXTS;
     const promising = await this.#candidates(search, most);
     const texts = new Set<string>();
     const lines: StoredLine[] = [];
-    // A long text has many lines: more are read until there are as many texts as are wanted.
+    // A long text has many lines, so read on until there are enough texts.
     for (let from = 0; from < promising.length && texts.size < most; from += READ_AT_ONCE) {
       await setImmediate();
       const ids = JSON.stringify(promising.slice(from, from + READ_AT_ONCE));
@@ -257,7 +257,7 @@ function scannedLine(line: StoredLine): ScannedLine {
   return { file: fileId, number, day, order: id, text: content, extra: dateTermsOf(day), item: line };
 }
 
-/** Takes lines apart into terms. While many are taken apart, others get their turn. */
+/** Tokenizes lines. Yields to other work if there are many. */
 async function takeApart(lines: readonly StoredLine[]): Promise<Omit<FewLines, 'key'>> {
   const texts: ScannedLine[] = [];
   const places = new Map<string, number[]>();
@@ -277,7 +277,7 @@ async function takeApart(lines: readonly StoredLine[]): Promise<Omit<FewLines, '
   return { texts, places };
 }
 
-/** The lines that have words of a query, and their neighbors; for each term, how many of all lines have it. */
+/** Returns the lines that contain words of a query, their neighbors, and the number of lines per term. */
 function textsNear({ terms, mostWeight, isQuestion }: SearchQuery, { texts, places }: FewLines) {
   const found = terms.map(({ text }) => places.get(text) ?? []);
   // The score of a neighbor counts its own neighbors.
@@ -298,7 +298,7 @@ function textsNear({ terms, mostWeight, isQuestion }: SearchQuery, { texts, plac
   };
 }
 
-/** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */
+/** Returns a term as a full-text expression. Terms contain only letters, digits and underscores, so they need no escaping. */
 function expressionOf(term = ''): string {
   return `"${term}"`;
 }

@@ -6,11 +6,11 @@ import type { Connection } from './index-database.js';
 import { tokenizer } from './query.js';
 import { idsOfScope, scopeOfPath } from './scopes.js';
 
-/** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
+/** Rows that are processed before yielding to other work: a few milliseconds. */
 const ROWS_PER_SLICE = 25;
-/** Rows that are read in one go. */
+/** Rows that are read at once. */
 const ROWS_READ = 200;
-/** Pages that the full-text index merges at a time. */
+/** Pages that the full-text index merges at once. */
 const MERGED_PAGES = 100;
 const STORED = `SELECT id, number, content FROM lines WHERE file_id = ? AND (number, id) > (?, ?)
   ORDER BY number, id LIMIT ${ROWS_READ}`;
@@ -28,21 +28,21 @@ const DELETIONS = ['lines WHERE id', 'line_terms WHERE rowid'].map(
 
 type IndexedLine = { readonly id: number; readonly number: number; readonly content: string };
 
-/** What is stored of a file: a hash of its text, and what tells that it has not changed; `null` when nothing does. */
+/** The record of a file: a hash of its text, and a mark that shows that the file has not changed (`null` if unknown). */
 export type FileRecord = { readonly hash: string; readonly mark: string | null };
 
 /** A file whose lines are being changed. */
 interface Change {
   readonly fileId: number;
   readonly scopeId: number;
-  /** How much is to be added to the figures of the scope. */
+  /** The changes to the scope's statistics. */
   lines: number;
   terms: number;
-  /** Rows since others had their turn. */
+  /** Rows since the last yield. */
   slice: number;
 }
 
-/** Writes files into an index. While much is written, others get their turn. */
+/** Writes files into an index. Long writes yield to other work. */
 export class LineWriter {
   readonly #sql: Connection;
 
@@ -50,7 +50,7 @@ export class LineWriter {
     this.#sql = connection;
   }
 
-  /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
+  /** Replaces a file's lines by those of `text`. If `text` is empty, the file is removed. Unchanged lines are not rewritten. */
   async replaceText(path: string, text: string, mark: string | null = null): Promise<void> {
     const hash = hashOf(text);
     const known = this.fileOf(path);
@@ -67,17 +67,17 @@ export class LineWriter {
     return this.#sql.rows<FileRecord>('SELECT hash, mark FROM files WHERE path = ?', path)[0];
   }
 
-  /** The files whose path begins with `prefix`. */
+  /** Returns the indexed files whose path begins with `prefix`. */
   pathsOf(prefix: string): string[] {
     return this.#sql.column('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?', prefix, prefix);
   }
 
-  /** All scopes that hold lines. */
+  /** Returns all scopes that have lines. */
   scopes(): readonly string[] {
     return this.#sql.column('SELECT prefix FROM scopes WHERE lines > 0');
   }
 
-  /** Clears the file of deleted text: the full-text index keeps it until it is merged, the log until it is written back. */
+  /** Purges deleted text from the file. The full-text index keeps it until it is merged, the write-ahead log until it is written back. */
   async purge(): Promise<void> {
     if (this.#sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
     await this.#write(async () => {
@@ -87,13 +87,13 @@ export class LineWriter {
     await this.#sql.checkpoint();
   }
 
-  /** Merges what the full-text index has written apart, a few pages at a time; with a negative number, all of it. */
+  /** Merges segments of the full-text index, a few pages at a time. A negative number merges everything. */
   async #merge(pages: number): Promise<void> {
     const changes = () => this.#sql.column<number>('SELECT total_changes()')[0] ?? 0;
     for (let next = pages; ; next = MERGED_PAGES) {
       const before = changes();
       this.#sql.run(MERGE, next);
-      // As SQLite's manual has it: a merge that found work changes more than the row that asks for it.
+      // As SQLite's manual says, a merge that found work changes more than the requesting row.
       if (changes() - before < 2) return;
       await this.#sql.commitPart();
       await setImmediate();
@@ -105,7 +105,7 @@ export class LineWriter {
   }
 
   async #replace(path: string, { hash, mark }: FileRecord, text: string): Promise<void> {
-    // Hashing a long text took its time.
+    // Hashing a long text takes time, so yield first.
     await setImmediate();
     const [scopeId = 0] = this.#sql.column<number>(SCOPE, scopeOfPath(path));
     const [fileId = 0] = this.#sql.column<number>(FILE, scopeId, path, hash, mark);
@@ -133,7 +133,7 @@ export class LineWriter {
     await this.#merge(MERGED_PAGES);
   }
 
-  /** The lines of a file that are indexed already, by what they say, those of one content in their order. */
+  /** Returns the indexed lines of a file by content. Lines with the same content are in file order. */
   async #stored(fileId: number): Promise<Map<string, IndexedLine[]>> {
     const stored = new Map<string, IndexedLine[]>();
     let rows: IndexedLine[] = [];
@@ -150,7 +150,7 @@ export class LineWriter {
     return stored;
   }
 
-  /** Gives others their turn after some rows. */
+  /** Yields to other work after some rows. */
   async #pause(change: Change): Promise<void> {
     if (++change.slice % ROWS_PER_SLICE === 0) await setImmediate();
   }
@@ -173,7 +173,7 @@ export class LineWriter {
     for (let from = 0; from < lines.length; from += ROWS_PER_SLICE) {
       const slice = lines.slice(from, from + ROWS_PER_SLICE);
       const ids = JSON.stringify(slice.map(({ id }) => id));
-      // Many in one go: to begin a statement costs about as much as to delete a line.
+      // Delete many at once: starting a statement costs about as much as deleting a line.
       for (const deletion of DELETIONS) this.#sql.run(deletion, ids);
       change.lines -= slice.length;
       for (const { content } of slice) change.terms -= tokenizer.terms(content).length;
