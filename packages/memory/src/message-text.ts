@@ -1,18 +1,18 @@
 import { type ContentBlock, estimateCounter, type Message } from '@x/core';
 import { headOf, LINE_BREAK, tailOf } from '@x/core/internal';
 
-/** Tools whose calls and results only repeat text from other sources. */
+/** Tools whose calls and results only repeat text from elsewhere. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|recall$)/;
 
-/** How much of a message is shown: UTF-16 units of what someone said, and of what went to and came from a tool. */
+/** Maximum number of UTF-16 units to show of a message's text, and of tool inputs and results. */
 export interface Shown {
   readonly spoken?: number;
   readonly tool?: number;
-  /** Whether to show calls and results that only repeat text from other sources. Default true. */
+  /** Whether to show calls and results that only repeat text from elsewhere. Default true. */
   readonly echoes?: boolean;
 }
 
-/** What a message says: text, tool calls with their input, tool results. Thinking is left out. */
+/** Returns a message as text: its text, tool calls with their input, and tool results. Thinking is omitted. */
 export function messageText({ content }: Pick<Message, 'content'>, shown: Shown = {}): string {
   const texts = content.map((block) => blockText(block, shown));
   return texts.filter(Boolean).join('\n');
@@ -37,21 +37,21 @@ function blockText(block: ContentBlock, shown: Shown): string {
   }
 }
 
-/** The beginning and the end of a text. */
+/** Returns the beginning and the end of a text. */
 export function cutMiddle(text: string, length: number, gap = ' […] '): string {
   if (text.length <= length) return text;
   const half = Math.floor(length / 2);
   return `${headOf(text, half)}${gap}${tailOf(text, half)}`;
 }
 
-/** The beginning of a text, how much was left out, and advice how to read on from a number of UTF-16 units. */
+/** Returns the beginning of a text, the number of omitted characters, and how to read on from an offset (UTF-16 units). */
 export function cut(text: string, maxChars: number, advice: (from: number) => string = () => ''): string {
   if (text.length <= maxChars) return text;
   const head = headOf(text, maxChars);
   return `${head}… [${text.length - head.length} more characters${advice(head.length)}]`;
 }
 
-/** As many texts, from the first on, as fit into an answer; one at least, where there are any. */
+/** Returns the first texts that fit into a result, at least one if there are any. */
 export function fitting(texts: readonly string[], maxChars: number, separator = '\n'): string[] {
   let chars = 0;
   const end = texts.findIndex((text, index) => {
@@ -61,11 +61,11 @@ export function fitting(texts: readonly string[], maxChars: number, separator = 
   return texts.slice(0, end < 0 ? texts.length : end);
 }
 
-/** One line of at most about `maxChars` around the first occurrence of a term. */
+/** Returns one line of about `maxChars` characters around the first occurrence of a term. */
 export function excerpt(text: string, terms: readonly { readonly text: string }[], maxChars: number): string {
   const lower = text.toLowerCase();
   const places = terms.map((term) => lower.indexOf(term.text)).filter((place) => place >= 0);
-  // Lower case may be longer or shorter than the text by a character or two in rare scripts: an excerpt bears it.
+  // In rare scripts, lower case can be longer or shorter than the text by a few characters. An excerpt tolerates that.
   const start = Math.max(0, Math.min(...places, text.length) - Math.floor(maxChars / 3));
   const from = places.length === 0 || start === 0 ? text : tailOf(text, text.length - start);
   const head = headOf(from, maxChars);
@@ -73,7 +73,7 @@ export function excerpt(text: string, terms: readonly { readonly text: string }[
   return `${from === text ? '' : '…'}${line}${head.length < from.length ? '…' : ''}`;
 }
 
-/** Fits a text into a budget of estimated tokens: whole lines of its beginning and end, with a note between. */
+/** Shortens a text to estimated tokens: keeps whole lines of its beginning and end, with a note between. */
 export function fitTokens(
   text: string,
   maxTokens: number,

@@ -19,9 +19,9 @@ import { scopePrefix } from './memory-scope.js';
 import type { MemoryService } from './memory-service.js';
 import { memoryScopeSchema, workspaceSchema } from './settings.js';
 
-/** Whose memory and sessions tools work on when another program calls them. A model cannot choose it. */
+/** The owner of the memory and sessions that the tools use when another program calls them. A model cannot choose it. */
 export const toolScopeSchema = memoryScopeSchema.extend({
-  /** The session that `session_history` reads if the call names none. Default `default`. */
+  /** The session that `session_history` reads by default. Default `default`. */
   sessionId: z.string().min(1).default('default'),
 });
 export type ToolScope = z.input<typeof toolScopeSchema>;
@@ -29,9 +29,9 @@ export type ToolScope = z.input<typeof toolScopeSchema>;
 export const scopedToolsShape = {
   /** A memory, whose tools are offered. It is maintained as in an agent. */
   memory: z.optional(having<MemoryService>('maintainIfDue', 'a MemoryService')),
-  /** What else can be called, for example the tools of `sessionHistory()`, or any other. */
-  tools: z.array(having<Tool>('definition', 'a tool, as defineTool makes it')).default([]),
-  /** The workspace of an agent, whose files and sessions the other tools see. Default: that of the memory. */
+  /** More tools, for example those of `sessionHistory()`. */
+  tools: z.array(having<Tool>('definition', 'a tool created with defineTool')).default([]),
+  /** The workspace with the files and sessions that the other tools see. Default: the memory's workspace. */
   workspace: z.optional(workspaceSchema),
 } as const;
 
@@ -40,9 +40,9 @@ type ScopedToolsSettings = z.output<z.ZodObject<typeof scopedToolsShape>>;
 /** Tools that all run for one tenant, user, agent and session. */
 export interface ScopedTools {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** The files that a tool's answer may refer to: those of the user and of the user's sessions. */
+  /** The files that a tool's result may refer to: those of the user and of the user's sessions. */
   readonly files: Workspace;
-  /** @throws what the tool throws. */
+  /** @throws errors of the tool. */
   run(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<readonly ToolOutputBlock[]>;
 }
 
@@ -56,9 +56,9 @@ export function scopedTools(
   const all = [...own, ...tools];
   const byName = new Map(all.map((tool) => [tool.definition.name, tool]));
   const refuse = (path: string, message: string) => new InvalidInputError(options, [{ path, message }]);
-  if (all.length === 0) throw refuse('tools', 'must be given, or a memory');
+  if (all.length === 0) throw refuse('tools', 'must contain a tool if no memory is given');
   if (byName.size < all.length) throw refuse('tools', 'must have distinct names');
-  if (workspace === undefined) throw refuse('workspace', 'must be given, or a memory');
+  if (workspace === undefined) throw refuse('workspace', 'must be given if no memory is given');
   const { agentId: _, ...identity } = scope;
   const storage = memory?.storage ?? storageOf(workspace);
   const key = SessionKey.of(scope);

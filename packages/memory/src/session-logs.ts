@@ -12,12 +12,12 @@ export async function* sessionLogs(workspace: Workspace, prefix: string) {
   }
 }
 
-/** A session that has a log, within the scope of a call. */
+/** A session in the scope of a call that has a log. */
 export interface LoggedSession {
-  /** The session's id; of a very long one the name of its log, which names it as well. */
+  /** The session's id. For a very long id, the name of its log, which also identifies the session. */
   readonly id: string;
   readonly isCurrent: boolean;
-  /** Where its log lies. */
+  /** The path of its log. */
   readonly location: string;
   /** ISO 8601, UTC; missing if the log is not a file. */
   readonly updatedAt?: string;
@@ -26,7 +26,7 @@ export interface LoggedSession {
 
 type Scope = Pick<ToolContext, 'log' | 'state' | 'storage'>;
 
-/** The sessions of the call's tenant, user and agent: the current one first, then the last changed. */
+/** Lists the sessions of the call's tenant, user and agent: the current one first, then the most recently changed. */
 export async function listSessions(scope: Scope, withoutUser: WithoutUser): Promise<LoggedSession[]> {
   const { storage } = scope;
   let current = currentSession(scope);
@@ -42,7 +42,7 @@ export async function listSessions(scope: Scope, withoutUser: WithoutUser): Prom
   return [current, ...others];
 }
 
-/** Finds the session of an id. The id is only compared with those that exist: no path is made of it. */
+/** Finds a session by id. The id is only compared with existing sessions: no path is built from it. */
 export function findSession(sessions: readonly LoggedSession[], id: string): LoggedSession | undefined {
   const name = `/${fileSegment(id)}${LOG_SUFFIX}`;
   const isLog = ({ location }: LoggedSession) => location.endsWith(name);

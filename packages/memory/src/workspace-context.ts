@@ -8,11 +8,11 @@ const isInside = (path: string) => !path.split(/[\\/]/).includes('..') && !path.
 const path = z.string().min(1).refine(isInside, 'must be inside the workspace');
 
 export const workspaceContextConfigSchema = z.strictObject({
-  /** Estimated tokens of all sections together. What does not fit is left out, with a note that says how to read it. */
+  /** Maximum size of all sections together, in estimated tokens. Text beyond it is omitted, with a note that says how to read it. */
   maxTokens: z.int().min(0).default(8_000),
-  /** The file with instructions for the agent, at the root of the workspace; `false`: none. */
+  /** The file with instructions for the agent, at the root of the workspace. `false`: no file. */
   instructions: z.union([path, z.literal(false)]).default('AGENTS.md'),
-  /** More files whose text is shown, in this order. */
+  /** More files to show, in this order. */
   files: z.array(path).default([]),
 });
 
@@ -23,20 +23,19 @@ type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
 const NAME = 'workspace_context';
 /** Estimated tokens of the tags around a section. */
 const FRAME_TOKENS = 30;
-/** Bytes of a file that are read for each token of the budget, which is enough for any text. */
+/** Bytes of a file that are read per token of the budget. Enough for any text. */
 const BYTES_PER_TOKEN = 32;
 
 /**
- * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), and files of your choice. The sections change
- * when a file changes and at no other time, so that a provider's cache of the prompt stays valid. A file that may not be read,
- * such as a link out of the workspace, is left out with a warning.
- * `memory()` shows MEMORY.md.
+ * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), and files that you choose. The sections change only when
+ * a file changes, so the provider's prompt cache stays valid. A file that cannot be read, such as a link out of the workspace, is omitted
+ * with a warning. Use `memory()` to show MEMORY.md.
  *
  * @example
  * ```ts
  * HarnessAgent.builder().use(workspaceContext({ files: ['STYLE.md'] }));
  * ```
- * @throws {InvalidInputError} for a malformed configuration.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {
   const settings = parseWith(workspaceContextConfigSchema, config, 'workspaceContext configuration');
@@ -63,20 +62,20 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
   };
 }
 
-// A file must not be able to end its quotation, or to begin another one.
+// The content of a file must not be able to close its tag, or to open another one.
 function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
   const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
   const quoted = escapeTags(fitted, 'instructions', 'file', 'memory');
   return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
 }
 
-/** A section, before it is made to fit. */
+/** A section before it is shortened. */
 interface ContextPart {
   /** The name of the tag around the section. */
   readonly tag: 'instructions' | 'file';
   readonly path: string;
   readonly text: string;
-  /** Says how to read what was left out. */
+  /** Says how to read the omitted text. */
   readonly note: string;
 }
 
@@ -90,9 +89,9 @@ async function contextParts(
   const partOf = async (tag: ContextPart['tag'], path: string) => {
     const note = `[… left out: read_file ${path} has the rest …]`;
     const text = await textOf(workspace, path, maxBytes, note).catch((error: unknown) => {
-      // If the store fails temporarily, the call ends: leaving the file out would change the prompt.
+      // If the store fails temporarily, the call fails. Omitting the file would change the prompt.
       if (!WorkspaceError.isInstance(error) || error.code === 'workspace_io') throw error;
-      warn(`Left out of the system prompt: ${error.message}`);
+      warn(`Omitted from the system prompt: ${error.message}`);
       return '';
     });
     return { tag, path, text, note };
@@ -104,7 +103,7 @@ async function contextParts(
   return parts.filter(({ text }) => text !== '');
 }
 
-/** Reads a file, whose name may be a link to one of the same kind. */
+/** Reads a file. Its name may be a link to a file with the same extension. */
 async function textOf(workspace: Workspace, path: string, maxBytes: number, note: string): Promise<string> {
   const files = keepingKinds(workspace);
   const read = (at: string) => files.read(at, { length: maxBytes });

@@ -11,7 +11,7 @@ type MemoryToolsOptions = z.input<typeof optionsSchema>;
 
 /**
  * Converts a memory, and any other tools of `@x/core`, to tools of the AI SDK. All of them work for one tenant, user, agent and
- * session, which a model cannot change. A destructive tool (`memory_forget`) needs approval.
+ * session, which the model cannot change. A destructive tool (`memory_forget`) needs approval.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ type MemoryToolsOptions = z.input<typeof optionsSchema>;
  * await generateText({ model, system: `What you remember:\n${known}`, prompt, tools: memoryTools({ memory, scope }), stopWhen: stepCountIs(5) });
  * ```
  *
- * @throws {InvalidInputError} for malformed options, or two tools of one name.
+ * @throws {InvalidInputError} for invalid options, or two tools with one name.
  */
 export function memoryTools(options: MemoryToolsOptions): ToolSet {
   const given = parseWith(optionsSchema, options, 'memoryTools options');

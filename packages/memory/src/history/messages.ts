@@ -9,7 +9,7 @@ const EXCERPT_CHARS = 300;
 
 interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputChars', number>> {
   readonly query: string;
-  /** The id of the message that is being answered: it holds the words of the query, and is in view. */
+  /** The id of the message that is being answered. It contains the words of the query, and the model already sees it. */
   readonly asked?: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -20,16 +20,16 @@ export async function searchMessages(
   { query, limit, offset, maxOutputChars, asked, signal }: SearchOptions,
 ): Promise<string> {
   const parsed = memoryQuery(query);
-  if (parsed.terms.length === 0) return 'The query has no word to search for.';
+  if (parsed.terms.length === 0) return 'The query contains no searchable word.';
   const lines = new TextScan<string>(parsed);
-  // The last changed session comes last, so that of equal hits its are the first.
+  // Search the most recent session last, so that its hits come first among equal ones.
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
     for await (const { number, message } of numbered(session.read())) {
       if (message.id === asked) continue;
       const day = dayOf(message.createdAt) ?? null;
       const place = `session ${JSON.stringify(session.id)} #${number}${day === null ? '' : `, ${dateOf(day)}`}`;
-      // What repeats logs would have a search find itself.
+      // Skip text that repeats other logs. Otherwise a search would find earlier searches.
       const text = messageText(message, { echoes: false });
       lines.add({ file: session.location, number, day, text, extra: dateTermsOf(day), item: place });
     }
@@ -45,7 +45,7 @@ export async function searchMessages(
   return `${offset + 1} to ${shown}, the best first.${more}\n\n${texts.join('\n\n')}`;
 }
 
-/** A message and its place in the log, from 1. */
+/** A message and its number in the log, from 1. */
 type NumberedMessage = { readonly number: number; readonly message: Message };
 
 export async function* numbered(messages: AsyncIterable<Message>): AsyncIterable<NumberedMessage> {
@@ -58,15 +58,15 @@ function heading({ number, message }: NumberedMessage): string {
   return `#${number} ${message.role}${kind}, ${message.createdAt}`;
 }
 
-/** What a message says, none of whose lines can pose as the beginning of another one. */
+/** Returns the message as text. None of its lines can look like the heading of another message. */
 function bodyText({ message }: NumberedMessage): string {
   return messageText(message).replaceAll(HEADING, '| $&');
 }
 
-/** Lines as {@link heading} makes them, whatever a reader may take for the end of the line before. */
+/** Matches lines that look like a {@link heading}, after any line break that a reader may recognize. */
 const HEADING = new RegExp(`(?<=^|${LINE_BREAK.source})[ \\t]*#\\d+ (?:system|user|assistant|tool)\\b`, 'g');
 
-/** The newest of some messages that fit into an answer, one at least, oldest first, and the number of those left out. */
+/** Renders the newest messages that fit into a result, oldest first and at least one. Also returns how many were omitted. */
 export function renderNewest(
   messages: readonly NumberedMessage[],
   { maxMessageChars, maxOutputChars }: Record<'maxMessageChars' | 'maxOutputChars', number>,
@@ -79,7 +79,7 @@ export function renderNewest(
   return { text: shown.reverse().join('\n\n'), left: messages.length - shown.length };
 }
 
-/** One message as a tool's answer: its text from `offset` on, in UTF-16 units, and how to read on; first its files, too. */
+/** Renders one message as a tool result, from `offset` (UTF-16 units) on, and says how to read on. Files come first. */
 export function wholeMessage(
   entry: NumberedMessage,
   offset: number,

@@ -7,9 +7,9 @@ import { withoutUser } from '../settings.js';
 import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
 export const historyConfigSchema = z.strictObject({
-  /** Characters of one answer of a tool. A longer answer says how to get the rest. */
+  /** Maximum number of characters in one tool result. A longer result says how to get the rest. */
   maxOutputChars: z.int().min(1_000).default(20_000),
-  /** Characters of one message in an answer. */
+  /** Maximum number of characters of one message in a result. */
   maxMessageChars: z.int().min(100).default(1_000),
   withoutUser,
 });
@@ -17,7 +17,7 @@ export const historyConfigSchema = z.strictObject({
 /** Options of `sessionHistory`. */
 type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
 
-/** How many messages are searched for the first one of the user. */
+/** Number of messages in which the user's first message is searched. */
 const OPENING = 10;
 
 const id = z.string().min(1).optional();
@@ -25,27 +25,27 @@ const id = z.string().min(1).optional();
 const place = z.int().min(1).optional();
 
 /**
- * Tools that read the lossless logs of sessions: what a compaction removed from the current one, and what was said in earlier
- * ones. They see the sessions of the call's tenant, user and agent only. A session without a user sees itself only, unless
+ * Tools that read the complete logs of sessions: earlier sessions, and messages that a compaction removed from the current one.
+ * They read only sessions of the call's tenant, user and agent. A session without a user reads only itself, unless
  * `withoutUser` is `shared`.
  *
  * @example
  * ```ts
  * HarnessAgent.builder().use(sessionHistory());
  * ```
- * @throws {InvalidInputError} for a malformed configuration.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   // Long because it declares three tools, which share the settings.
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
   const { withoutUser: sharing, maxOutputChars } = settings;
-  /** Returns all sessions, or the one with an id. A text says that there is no such session. */
+  /** Returns all sessions, or the one with the id. Returns an error text if there is no such session. */
   const sessionsOf = async (context: ToolContext, sessionId?: string): Promise<LoggedSession[] | string> => {
     const sessions = await listSessions(context, sharing);
     if (sessionId === undefined) return sessions;
     const session = findSession(sessions, sessionId);
     if (session !== undefined) return [session];
-    return `There is no session ${JSON.stringify(sessionId)}. session_list names those there are.`;
+    return `There is no session ${JSON.stringify(sessionId)}. session_list returns the ids of all sessions.`;
   };
   const tools: readonly Tool[] = [
     defineTool({
@@ -134,7 +134,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   return { name: 'session_history', tools };
 }
 
-/** Returns the id of the user's message that is being answered. */
+/** Returns the id of the user message that is being answered. */
 function askedIn({ state }: ToolContext): string | undefined {
   return state.context.findLast(({ role, kind }) => role === 'user' && kind === undefined)?.id;
 }

@@ -23,9 +23,9 @@ import { memoryScopeSchema, workspaceSchema } from '../settings.js';
 
 const optionsSchema = z.strictObject({
   workspace: workspaceSchema,
-  /** The tenant, user and agent of the items. Items of others cannot be read. Default: none of them. */
+  /** The tenant, user and agent of the items. Items of other scopes cannot be read. Default: no tenant, user or agent. */
   scope: memoryScopeSchema.default({}),
-  /** Paths of the fields whose texts a query searches, as `title` or `chapters[*].text`. Default: all texts. */
+  /** Paths of the fields that a query searches, such as `title` or `chapters[*].text`. Default: all texts. */
   fields: z.array(z.string().min(1)).optional(),
 });
 
@@ -49,7 +49,7 @@ const REMEDY = 'Delete the file: it is not an item of the store.';
 
 /**
  * A LangGraph store in files of a workspace: `graph.compile({ store })`. Each item is a file. A query reads the items of its
- * namespace and ranks them like notes, in any language and without embeddings. `MemoryService.erase` of the store's scope
+ * namespace and ranks them by words, in any language and without embeddings. `MemoryService.erase` of the store's scope
  * deletes the items.
  *
  * @example
@@ -64,7 +64,7 @@ export class WorkspaceStore extends BaseStore {
   readonly #folder: string;
   readonly #fields: readonly string[] | undefined;
 
-  /** @throws {InvalidInputError} for malformed options. */
+  /** @throws {InvalidInputError} for unknown or invalid options. */
   constructor(options: WorkspaceStoreOptions) {
     super();
     const { workspace, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
@@ -73,7 +73,7 @@ export class WorkspaceStore extends BaseStore {
     this.#fields = fields;
   }
 
-  /** Runs operations. They read what was stored before any of them wrote. */
+  /** Runs a batch of operations. Reads see the state before all writes of the batch. */
   async batch<Operations extends Operation[]>(operations: Operations): Promise<OperationResults<Operations>> {
     const writes = new Map<string, PutOperation>();
     const results = await Promise.all(
@@ -175,14 +175,13 @@ function segments(namespace: readonly string[]): string {
   return namespace.map((label) => `${fileSegment(label)}/`).join('');
 }
 
-/** @throws {InvalidInputError} naming the path of a value that JSON would change. */
+/** @throws {InvalidInputError} with the path of a value that JSON would change. */
 function refuseOthers(value: unknown, path: string): void {
   if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return;
   if (typeof value === 'number' && Number.isFinite(value)) return;
   const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined;
   const isPlain = Array.isArray(value) || prototype === null || prototype === Object.prototype;
-  if (!isPlain)
-    throw new InvalidInputError('item', [{ path, message: 'must be a value that JSON can hold' }]);
+  if (!isPlain) throw new InvalidInputError('item', [{ path, message: 'must be a JSON value' }]);
   for (const [key, child] of Object.entries(value as object)) refuseOthers(child, `${path}.${key}`);
 }
 

@@ -24,9 +24,9 @@ import * as z from 'zod';
 import { isCommon, scopePrefix } from '../memory-scope.js';
 import { scopedTools, scopedToolsShape, type ToolScope, toolScopeSchema } from '../scoped-tools.js';
 
-/** The instructions that clients get for a memory. */
+/** The instructions for MCP clients of a memory. */
 const INSTRUCTIONS =
-  'A long-term memory. Read MEMORY.md with memory_get at the beginning of a conversation: it holds what is known of the user. ' +
+  'A long-term memory. Read MEMORY.md with memory_get at the beginning of a conversation: it contains what is known about the user. ' +
   'Search the rest with memory_search. Save what matters in later conversations with memory_save, and change it with ' +
   'memory_correct and memory_forget.';
 
@@ -34,7 +34,7 @@ const mcpShape = {
   ...scopedToolsShape,
   /** The server's name. */
   name: z.string().min(1).default('x-memory'),
-  /** Words an error for the client. Default: the error's `clientMessage`, or "An error occurred.". */
+  /** Returns the error text for the client. Default: the error's `clientMessage`, or "An error occurred.". */
   onError: z.optional(callable<WordError>()),
 } as const;
 
@@ -44,16 +44,16 @@ const optionsSchema = z.strictObject({ ...mcpShape, scope: toolScopeSchema.prefa
 type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
- * Makes an MCP server for tools of `@x/core`. All tools run for one tenant, user, agent and session, which a client cannot
- * change. Of a memory, clients get the tools and instructions. Connect the server to a transport of the official SDK.
+ * Creates an MCP server for tools of `@x/core`. All tools run for one tenant, user, agent and session, which a client cannot change.
+ * Clients of a memory get its tools and instructions. Connect the server to a transport of the official SDK.
  *
- * @throws {InvalidInputError} for malformed options, or two tools of one name.
+ * @throws {InvalidInputError} for invalid options, or two tools with one name.
  */
 export function mcpServer(options: McpServerOptions): Server {
   const given = parseWith(optionsSchema, options, 'MCP server options');
   const { name, scope, memory, onError } = given;
   const scoped = scopedTools(given, scope, 'MCP server options');
-  // Throws for a scope without a memory before a client asks.
+  // If the scope has no memory, fail now and not at the first request.
   memory?.prefixOf(scope);
   const instructions = memory && { instructions: INSTRUCTIONS };
   const server = new Server({ name, version: '0.0.0' }, { capabilities: { tools: {} }, ...instructions });
@@ -63,20 +63,23 @@ export function mcpServer(options: McpServerOptions): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }): Promise<CallToolResult> => {
     const tool = scoped.tools.get(params.name);
     if (tool === undefined) {
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}.`);
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `There is no tool ${JSON.stringify(params.name)}. Call tools/list for the available tools.`,
+      );
     }
     try {
       const blocks = await scoped.run(tool, (params.arguments ?? {}) as JsonObject, signal);
       return { content: await Promise.all(blocks.map((block) => toMcpContent(block, scoped.files))) };
     } catch (error) {
-      // The client's model reads it.
+      // The client's model reads this text.
       return { content: [{ type: 'text', text: toClientError(error, onError).message }], isError: true };
     }
   });
   return server;
 }
 
-/** A server that is being served. */
+/** A running server. */
 interface StdioServer {
   /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
@@ -84,10 +87,10 @@ interface StdioServer {
 }
 
 /**
- * Serves tools to the client that started this process, over its standard input and output. Write nothing else to the
- * standard output: logs belong on the standard error.
+ * Serves tools to the client that started this process, over standard input and output. Write nothing else to standard output: write logs
+ * to standard error.
  *
- * @throws {InvalidInputError} for malformed options.
+ * @throws {InvalidInputError} for invalid options.
  */
 export async function serveStdio(options: McpServerOptions): Promise<StdioServer> {
   const server = mcpServer(options);
@@ -95,7 +98,7 @@ export async function serveStdio(options: McpServerOptions): Promise<StdioServer
     server.onclose = resolve;
   });
   await server.connect(new StdioServerTransport());
-  // The transport does not notice that its input has ended.
+  // The transport does not detect the end of its input.
   process.stdin.once('end', () => void server.close());
   return { closed, close: () => server.close() };
 }
@@ -137,34 +140,34 @@ function nameOf({ filename, mediaType }: FileBlock): string {
   return filename ?? mediaType;
 }
 
-/** Returns the user of a request; `undefined` refuses the request. */
+/** Returns the user of a request. `undefined` rejects the request. */
 type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Promise<ToolScope | undefined>;
 
 const httpOptionsSchema = z.strictObject({
   ...mcpShape,
-  /** Identifies the user, from a header or a certificate. Nothing else decides whose memory is used. */
+  /** Identifies the user of a request, from a header or a certificate. Only its result decides whose memory is used. */
   scopeOf: callable<HttpScope>(),
   /**
-   * Allowed `Host` headers (with port), against DNS rebinding. Default: for connections of this machine `localhost`,
-   * `127.0.0.1` and `[::1]`, otherwise any.
+   * Allowed `Host` headers (with port), against DNS rebinding. Default: `localhost`, `127.0.0.1` and `[::1]` for connections from this
+   * machine, any host for other connections.
    */
   allowedHosts: z.array(z.string().min(1)).optional(),
-  /** Origins of web pages that may send requests, such as `https://app.example`. Default: those of this machine only. */
+  /** Origins of web pages that may send requests, such as `https://app.example`. Default: only those of this machine. */
   allowedOrigins: z.array(z.string().min(1)).default([]),
-  /** The `WWW-Authenticate` header of a refusal, for OAuth clients. */
+  /** The `WWW-Authenticate` header of a 401 response, for OAuth clients. */
   challenge: z.string().min(1).default('Bearer'),
 });
 
 /** Options of `mcpHttpHandler`. */
 type McpHttpOptions = z.input<typeof httpOptionsSchema>;
-/** A listener for `http.createServer`. */
+/** A request listener for `http.createServer`. */
 type McpHttpHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**
- * Serves tools over streamable HTTP: a listener for `http.createServer`, or for a route of a framework that has not read
- * the body. The server keeps no sessions, so any number of replicas may answer.
+ * Serves tools over streamable HTTP. Returns a listener for `http.createServer`, or for a route of a framework that does not parse the
+ * body. The server keeps no sessions, so you can run any number of replicas.
  *
- * @throws {InvalidInputError} for malformed options.
+ * @throws {InvalidInputError} for invalid options.
  */
 export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { scopeOf, allowedHosts, allowedOrigins, challenge, ...shared } = parseWith(
@@ -184,7 +187,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!isKnownOrigin) return refuseFor(403, `The origin ${JSON.stringify(origin)} is not allowed.`);
       const scope = await scopeOf(request);
       const challenged = { 'www-authenticate': challenge };
-      // A request without a user is refused if such requests have no memory.
+      // If sessions without a user have no memory, reject requests without a user.
       const sharing = shared.memory?.withoutUser ?? 'shared';
       if (scope === undefined || !isCommon(scopePrefix(scope), sharing))
         return refuseFor(401, 'This request does not identify a user.', challenged);

@@ -75,6 +75,6 @@ it('names a bad field to the model, and asks before it forgets', async () => {
 });
 
 it('refuses options that do not fit', () => {
-  expect(() => memoryTools({ scope: {} })).toThrow('tools: must be given, or a memory');
+  expect(() => memoryTools({ scope: {} })).toThrow('tools: must contain a tool if no memory is given');
   expect(() => memoryTools({ scope: {}, user: 'alice' } as never)).toThrow('user: unknown key');
 });
