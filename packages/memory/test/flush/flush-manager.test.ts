@@ -187,7 +187,8 @@ describe('an answer', () => {
     const { workspace, model, flush } = await flushWith(() => answer);
     expect(await flush()).toMatchObject({ bullets: [], paths: [] });
     expect(model.prompts).toHaveLength(3);
-    for (const prompt of model.prompts.slice(1)) expect(prompt).toContain('An earlier answer could not be used:');
+    for (const prompt of model.prompts.slice(1))
+      expect(prompt).toContain('An earlier answer could not be used:');
     expect(await workspace.stat(note)).toBeUndefined();
   });
 

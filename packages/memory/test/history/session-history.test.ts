@@ -216,7 +216,9 @@ describe('session_search', () => {
     const chinese = await runTool(history, 'session_search', { query: '数据库' }, context);
     expect(chinese).toContain('session "tuesday" #1,');
     expect(await runTool(history, 'session_search', { query: 'elephant' }, context)).toBe('Nothing found.');
-    expect(await runTool(history, 'session_search', { query: '"*" ()' }, context)).toContain('no searchable word');
+    expect(await runTool(history, 'session_search', { query: '"*" ()' }, context)).toContain(
+      'no searchable word',
+    );
   });
 
   it('pages through hits and bounds them', async () => {
