@@ -26,7 +26,7 @@ describe('parseCompactionConfig', () => {
     ],
     [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 80 for 80 %'],
     [{ threshold: 0.8 }, 'threshold: is in percent: write 80 for 80 %'],
-    [{ '// my threshold "threshold"': 80 }, 'holds a comment that begins with //: write # in its place'],
+    [{ '// my threshold "threshold"': 80 }, 'contains a comment that begins with //. Use # instead'],
   ])('refuses %j in the words of the file', (written, message) => {
     expect(() => parseCompactionConfig(written)).toThrow(message);
   });

@@ -259,10 +259,10 @@ describe('a summarizer that fails', () => {
   });
 
   it.each([
-    [undefined, 'gave no content'],
-    ['A summary', 'gave no content'],
-    [{ content: 'A summary' }, 'gave content that is not a list of blocks'],
-    [{ content: [{ type: 'text', text: GOOD_SUMMARY }], stopReason: 'end' }, 'gave no finishReason'],
+    [undefined, 'returned no content'],
+    ['A summary', 'returned no content'],
+    [{ content: 'A summary' }, 'returned content that is not a list of blocks'],
+    [{ content: [{ type: 'text', text: GOOD_SUMMARY }], stopReason: 'end' }, 'returned no finishReason'],
   ])('that answers %j is told what an answer is, and asked once', async (answer, fault) => {
     const generate = vi.fn(async () => answer);
     const model = { id: 'own', generate } as unknown as Model;

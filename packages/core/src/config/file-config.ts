@@ -9,7 +9,7 @@ import { parseWith } from './parse.js';
 /**
  * Validates the data of a configuration file: keys in snake_case, checked by a schema in camelCase.
  *
- * @throws {InvalidInputError} naming every invalid key as written in the file.
+ * @throws {InvalidInputError} with every invalid key as written in the file.
  */
 export function parseFileConfig<Schema extends z.core.$ZodType>(
   schema: Schema,
@@ -21,25 +21,25 @@ export function parseFileConfig<Schema extends z.core.$ZodType>(
 }
 
 /**
- * JSON Schema of what such a file may hold, for editors. It describes what is written, not what comes out of it: keys with
- * defaults may be left out, and what only code can pass is not limited.
+ * Returns the JSON Schema of such a file, for editors. It describes the written file, not the parsed result: keys with defaults are
+ * optional, and values that only code can pass are not restricted.
  */
 export function fileJsonSchema(schema: z.core.$ZodType): JsonObject {
   return jsonObjectSchema.parse(inSnakeCase(jsonSchemaOf(schema)));
 }
 
-/** A capability that files can name: its schema for editors, and a function that makes it from a file's words. */
+/** A capability that configuration files can use: its schema for editors, and a function that creates it from the file's data. */
 export interface FileCapability {
-  /** @throws {InvalidInputError} naming every invalid key as written in the file. */
+  /** @throws {InvalidInputError} with every invalid key as written in the file. */
   create(config: unknown): Capability | Promise<Capability>;
   readonly jsonSchema: JsonObject;
 }
 
 /**
- * Describes a capability to files.
+ * Makes a capability available to configuration files.
  *
- * @param name As files write it, for messages.
- * @param schema Its configuration in camelCase, as far as data can express it; `create` validates what it is given.
+ * @param name The capability's name in files, for messages.
+ * @param schema Its configuration in camelCase, as far as data can express it. `create` validates its argument.
  */
 export function fileCapability<Schema extends z.core.$ZodType>(
   name: string,
@@ -86,18 +86,18 @@ function inSnakeCase(schema: JsonValue): JsonValue {
 
 const CAMEL_WORD = /\b[a-z]+\d*(?:[A-Z][a-z0-9]*)+\b/g;
 
-/** Turns `keepMessages` into `keep_messages`. */
+/** Converts `keepMessages` to `keep_messages`. */
 export function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
- * Renames the keys that a schema names to camelCase. Keys that are names themselves, as of servers or
- * variables, and what the schema leaves open stay as they are.
+ * Renames the keys that a schema defines to camelCase. Keys that are names, such as those of servers or variables, and data that the schema
+ * does not describe are not changed.
  *
  * @param schema JSON Schema of the data, in camelCase.
- * @throws {InvalidInputError} naming every key with capitals where the schema names keys: files are written in snake_case
- *   alone, so that no key can be there twice.
+ * @throws {InvalidInputError} with every key that has capitals where the schema defines keys. Files use only snake_case, so that no key can
+ * occur twice.
  */
 function withCamelKeys(value: unknown, schema: JsonObject, subject: string): unknown {
   refuseDepth(value, subject);
@@ -107,7 +107,7 @@ function withCamelKeys(value: unknown, schema: JsonObject, subject: string): unk
   return converted;
 }
 
-/** Maximum levels of a configuration. Some thousands would overflow the stack of what reads it. */
+/** Maximum nesting of a configuration. Some thousand levels would overflow the stack of parsers. */
 const MOST_LEVELS = 1_000;
 
 /** @throws {InvalidInputError} if a value is nested more than 1 000 levels deep, or contains itself. */
@@ -118,8 +118,8 @@ export function refuseDepth(value: unknown, subject: string, levels = MOST_LEVEL
   for (const inner of Object.values(value)) refuseDepth(inner, subject, levels - 1);
 }
 
-/** JSON has no comments: read as YAML, one becomes a part of the next key. */
-const COMMENT = 'holds a comment that begins with //: write # in its place, or delete it.';
+/** JSON has no comments. Parsed as YAML, a comment becomes part of the next key. */
+const COMMENT = 'contains a comment that begins with //. Use # instead, or delete it.';
 
 function convert(value: unknown, schemas: readonly JsonObject[], path: string, issues: Issue[]): unknown {
   const forms = schemas.flatMap(alternatives);
@@ -146,7 +146,7 @@ function convert(value: unknown, schemas: readonly JsonObject[], path: string, i
   return Object.fromEntries(entries);
 }
 
-/** A schema and, where it offers a choice, all that may be chosen. */
+/** Returns a schema, or all its alternatives if it offers a choice. */
 function alternatives(schema: JsonObject): readonly JsonObject[] {
   const inner = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) =>
     Array.isArray(list) ? list : [],
@@ -158,7 +158,7 @@ function toCamel(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The same error about the file: paths, and keys that messages name, in snake_case. */
+/** Converts an error about the file: paths, and keys in messages, become snake_case. */
 function withSnakeIssues({ subject, issues }: InvalidInputError): InvalidInputError {
   return new InvalidInputError(
     subject,

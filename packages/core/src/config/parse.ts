@@ -4,7 +4,7 @@ import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js'
 import { nearNames } from '../lib/text.js';
 
 /**
- * Validates `value` at the edge of the system.
+ * Validates external input.
  *
  * @throws {InvalidInputError} with the path of every invalid field.
  */
@@ -21,7 +21,7 @@ export function parseWith<Schema extends z.$ZodType>(
   throw new InvalidInputError(subject, told, { remedy });
 }
 
-/** Reads what a client sent. The client may read what is wrong with it. */
+/** Parses a client's input. The client may see the details of an `InvalidInputError`. */
 export function fromClient<Value>(read: () => Value): Value {
   try {
     return read();
@@ -44,7 +44,7 @@ export function callable<Function>(): ZodMiniCustom<Function, Function> {
   return custom<Function>((value) => typeof value === 'function', 'must be a function');
 }
 
-/** Reports an instance, such as a client, that was passed instead of options. */
+/** Reports an instance, such as a client, passed instead of options. */
 function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] | undefined {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : null;
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
@@ -56,7 +56,7 @@ function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] 
 /** Maximum number of keys that an error lists. */
 const MOST_LISTED = 32;
 
-/** Adds to an unknown key the one that was probably meant, or the known ones. */
+/** Appends to an unknown key the probable key, or the list of known keys. */
 function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
   const path = issue.path.split(/[.[\]]+/);
@@ -76,7 +76,8 @@ function suggested(issue: Issue, schema: z.$ZodType): Issue {
 }
 
 /**
- * The keys that a schema knows at a path, or at any depth. Reads its definition: a JSON Schema of it would need the whole of zod.
+ * Returns the keys of a schema at a path, or at any depth. Reads the schema's definition, because converting to JSON Schema would load all
+ * of zod.
  */
 function keysOf(
   part: unknown,
@@ -100,7 +101,7 @@ function keysOf(
 
 const UNKNOWN_KEY = 'unknown key';
 
-/** Words the issues of schemas of `zod/mini`, which bring no words of their own. */
+/** Words the issues of `zod/mini` schemas, which have no messages of their own. */
 const { localeError } = en();
 const MISSING = 'is missing';
 
@@ -113,17 +114,17 @@ function wordOf(issue: z.$ZodRawIssue): ReturnType<typeof localeError> {
   return near === undefined ? words : `${words}; did you mean ${near}?`;
 }
 
-/** Lists the problems that zod found, each with its path. */
+/** Lists zod's issues, each with its path. */
 export function issuesOf(error: z.$ZodError): readonly Issue[] {
   return error.issues.flatMap(toIssues);
 }
 
 function toIssues(issue: z.$ZodIssue): Issue[] {
-  // zod reports unknown keys at the object that has them; the path should lead to the key.
+  // zod reports unknown keys at their object. The path should include the key.
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: UNKNOWN_KEY }));
   }
-  // "Invalid input" alone does not help: say what each alternative would have taken.
+  // "Invalid input" alone does not help, so list the fault of each alternative.
   if (issue.code === 'invalid_union' && issue.errors.length > 0 && !issue.message.startsWith(MISSING)) {
     return [{ path: formatPath(issue.path), message: alternatives(issue.errors) }];
   }
@@ -137,7 +138,7 @@ function alternatives(errors: readonly (readonly z.$ZodIssue[])[]): string {
       .map(({ path, message }) => (path ? `${path}: ${message}` : message))
       .join(', '),
   );
-  return `fits none of its forms (${[...new Set(messages)].join('; or ')})`;
+  return `matches none of the allowed forms (${[...new Set(messages)].join('; or ')})`;
 }
 
 /** `['context', 3, 'text']` → `context[3].text` */

@@ -12,7 +12,7 @@ export function refuseNoAnswer(model: Pick<Model, 'id'>, answer: unknown): void 
   const fault = answerFault(answer);
   if (fault === undefined) return;
   const message =
-    `Model ${model.id} gave ${fault}. ` +
+    `Model ${model.id} returned ${fault}. ` +
     "Its generate must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }.";
   throw new ModelError(message, { modelId: model.id, retryable: false });
 }

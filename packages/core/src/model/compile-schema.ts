@@ -6,12 +6,12 @@ import { type JsonObject, sortedJson } from '../lib/json.js';
 import { runTimed } from '../lib/run-timed.js';
 import { errorText } from '../lib/text.js';
 
-/** A schema that is sent to a model and validates the input that the model writes. */
+/** A schema that is sent to a model and validates the model's input. */
 export interface CompiledSchema<Output> {
   /** JSON Schema, draft 7. */
   readonly jsonSchema: JsonObject;
   /**
-   * Validates a value. Returns a promise only if the schema's own validation does.
+   * Validates a value. Returns a promise only if the schema validates asynchronously.
    *
    * @throws {InvalidInputError} with the path of every invalid field.
    */
@@ -19,8 +19,8 @@ export interface CompiledSchema<Output> {
 }
 
 /**
- * Compiles a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`). On Node, a validation by JSON Schema stops after 0.1 seconds of CPU time and rejects the value.
+ * Compiles a Standard Schema that can be converted to JSON Schema (such as zod 4), or plain JSON Schema (draft 7, or 2020-12 if it has
+ * `$schema` or `$defs`). On Node, validation by JSON Schema stops after 0.1 seconds of CPU time and rejects the value.
  *
  * @param names Names for error messages: `owner` and `path` for an invalid schema, `value` for an invalid value.
  * @throws {InvalidInputError} if the schema cannot be written as JSON Schema or cannot be used to validate, for example because of a
@@ -58,7 +58,7 @@ function isStandardSchema<Output>(
   return '~standard' in value;
 }
 
-/** Keywords, of which the schema of an object must have one. Without any, the caller has probably passed its fields alone. */
+/** The schema of an object must have one of these keywords. Without any, the caller has probably passed only the fields. */
 const KEYWORDS =
   /^(?:\$.+|x-.+|type|properties|required|\w+Properties|propertyNames|dependen\w+|definitions|enum|const|not|if|\w+Of|title|description|default|examples)$/;
 
@@ -73,7 +73,7 @@ function isTableOfFields(schema: JsonObject): boolean {
 function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {
   const { vendor, jsonSchema } = schema['~standard'];
   if (jsonSchema === undefined) {
-    throw bad(`the ${vendor} schema gives no JSON Schema; use zod 4, or pass JSON Schema`);
+    throw bad(`the ${vendor} schema cannot be converted to JSON Schema; use zod 4, or pass JSON Schema`);
   }
   try {
     const { $schema: _, ...rest } = jsonSchema.input({ target: 'draft-07' });
@@ -106,7 +106,7 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
         ? validate(value, relaxed, draft, relaxedLookup, false).errors
         : validate(value, schema, draft, lookup, false).errors;
     });
-  // A fault of the schema itself shows with any value.
+  // A fault of the schema itself occurs with any value.
   const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
   if (limit) throw bad(`inputs cannot be checked against this JSON Schema: the schema ${limit.error}`);
   return {
@@ -128,7 +128,7 @@ const named = (value: Schema, ...keys: readonly string[]) =>
   Object.fromEntries(keys.map((key) => [key, value]));
 const part: Schema = { $ref: '#' };
 
-/** The meta-schema: rules for schemas that hold in all drafts from 7 on. */
+/** The meta-schema: rules that hold in every draft from 7 on. */
 const META_SCHEMA: Schema = {
   type: ['object', 'boolean'],
   properties: {
@@ -152,8 +152,8 @@ const META_SCHEMA: Schema = {
 };
 
 /**
- * Describes a fault of a JSON Schema that makes providers reject every request with it: an invalid keyword or pattern, or a `$ref` to
- * nothing or to another document. Returns `undefined` for a valid schema.
+ * Describes a fault of a JSON Schema that makes providers reject every request with it: an invalid keyword or pattern, or an invalid
+ * `$ref`. A `$ref` to another document is invalid. Returns `undefined` for a valid schema.
  *
  * @param flags Flags with which patterns are compiled.
  */
@@ -189,7 +189,7 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>,
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
     throw new Error(`External $ref is not supported: ${$ref}`);
   }
-  if ('$dynamicRef' in part) throw new Error('$dynamicRef is not supported; write $ref');
+  if ('$dynamicRef' in part) throw new Error('$dynamicRef is not supported; use $ref');
   for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, flags);
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, OpaqueBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
-/** The reasons why a model stops. `refusal`: the model itself declined to answer. */
+/** The reasons why a model stops. `refusal`: the model declined to answer. */
 export const FINISH_REASONS = [
   'stop',
   'tool-calls',
@@ -15,7 +15,7 @@ export const FINISH_REASONS = [
 /** The reason why a model stopped. */
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
+/** Token counts as the provider reported them. `inputTokens` includes tokens read from and written to the provider's cache. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -45,7 +45,7 @@ export interface ToolDefinition {
 /** The source of a file: a user, the model itself, or a tool's result. */
 export type FileRole = 'user' | 'assistant' | 'tool';
 
-/** The form that the text of an answer must have. */
+/** The required form of an answer's text. */
 export interface ResponseFormat {
   readonly type: 'json';
   /** JSON Schema (draft 7) of an object. */
@@ -64,11 +64,11 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
-  /** Default `auto`. Some models refuse `required` and a named tool while they think. */
+  /** Default `auto`. Some models reject `required` or a named tool while thinking is on. */
   readonly toolChoice?: ToolChoice | undefined;
   /** How much the model thinks. Most providers accept `none`, `minimal`, `low`, `medium` and `high`. */
   readonly reasoningEffort?: string | undefined;
-  /** Texts before which the model stops. */
+  /** The model stops before any of these texts. */
   readonly stopSequences?: readonly string[] | undefined;
   /** Settings for single providers, by provider name. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
@@ -77,7 +77,7 @@ export interface ModelRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A model's whole answer. */
+/** The complete answer of a model. */
 export interface ModelResponse {
   readonly content: readonly ContentBlock[];
   readonly finishReason: FinishReason;
@@ -90,7 +90,7 @@ export interface ModelResponse {
   readonly model?: string | undefined;
 }
 
-/** A piece of a streamed answer. A stream ends with exactly one `response`, which holds the whole answer. */
+/** A piece of a streamed answer. A stream ends with exactly one `response`, which contains the complete answer. */
 export type ModelStreamPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'thinking-delta'; readonly text: string }
@@ -116,12 +116,12 @@ export interface NativeCompaction {
 }
 
 /**
- * A language model. `generate` must throw `ContextOverflowError` when the request is too large, `ModelError` with
- * `retryable` for failures that may pass, and reject with the signal's reason when aborted.
+ * A language model. `generate` must throw `ContextOverflowError` if the request is too large, and a `retryable` `ModelError` for transient
+ * failures. If the request is aborted, it must reject with the signal's reason.
  */
 export interface Model {
   readonly id: string;
-  /** Tokens that a request and its answer may have together, if known. */
+  /** Maximum number of tokens of a request and its answer together, if known. */
   readonly contextWindow?: number | undefined;
   /** The model follows `responseFormat`, even in requests with tools. Without it, structured output uses a tool instead. */
   readonly structuredOutput?: boolean | undefined;
@@ -133,15 +133,15 @@ export interface Model {
   generate(request: ModelRequest): Promise<ModelResponse>;
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
   /**
-   * The provider's own compaction of a conversation, where it has one. `generate` and `stream` send its items instead of
-   * everything before them; items that they cannot read they leave out.
+   * The provider's own compaction of a conversation, if it has one. `generate` and `stream` send the resulting items instead of everything
+   * before them, and omit items that they cannot read.
    */
   compact?(request: NativeCompactionRequest): Promise<NativeCompaction>;
 }
 
 /**
- * Leaves out counts that are none: NaN, negative, missing, larger than can be counted. Returns `undefined` where input or output cannot be told: it is to be
- * estimated then, as for a provider that reports nothing.
+ * Removes invalid counts: NaN, negative, missing or too large. Returns `undefined` if the input or output count is invalid. The usage is
+ * then estimated, as for a provider that reports none.
  */
 export function soundUsage(usage: Usage | undefined): Usage | undefined {
   const counts = Object.entries(usage ?? {}).filter(
@@ -151,7 +151,7 @@ export function soundUsage(usage: Usage | undefined): Usage | undefined {
   return sound.inputTokens === undefined || sound.outputTokens === undefined ? undefined : sound;
 }
 
-/** Returns the sum of two usages. Counts that neither reported stay absent. */
+/** Returns the sum of two usages. Counts that both lack stay absent. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum = (a?: number, b?: number) =>
     a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);

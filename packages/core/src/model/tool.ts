@@ -25,36 +25,39 @@ export interface ToolContext {
    */
   readonly idempotencyKey: string;
   /**
-   * Fencing token of the lease under which the call runs. It grows with each lease of the session. A service that rejects tokens
-   * below the largest one it has seen is safe from stalled processes. Missing if there are no leases.
+   * Fencing token of the lease under which the call runs. It grows with each lease of the session. A service that rejects tokens below the
+   * largest one it has seen is safe from stalled processes. `undefined` if there are no leases.
    */
   readonly fence?: number | undefined;
   readonly runtime: RuntimeContext;
   readonly state: AgentState;
   /** The files that the model may see. */
   readonly workspace: Workspace;
-  /** What the agent keeps for itself, of all its users. */
+  /** The agent's own files, of all its users. */
   readonly storage: Workspace;
   readonly log: SessionLog;
-  /** The rules that deny files, for a tool that keeps what it runs from them. `workspace` refuses these files by itself. */
+  /** The rules that deny files, for a tool that enforces them on programs that it runs. `workspace` enforces them itself. */
   readonly deniedFiles?: readonly FileRule[];
   /** Aborted when the call is interrupted or the tool times out. */
   readonly signal: AbortSignal;
   /** Reports progress in the call's events. Each update replaces the previous one. */
   readonly onUpdate?: ((output: readonly ToolOutputBlock[]) => void) | undefined;
-  /** Decisions, by approval id, on what an `ApprovalRequiredError` of this tool call asked for. Left out on the first run. */
+  /**
+   * Decisions, by approval id, on the approvals that this tool call requested with an `ApprovalRequiredError`. `undefined` on the first
+   * run.
+   */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
-/** {@link ToolContext} as `execute` sees it. */
+/** {@link ToolContext} for `execute`. */
 export interface ExecuteContext extends ToolContext {
   /** Reports progress. The model reads only the result. */
   onUpdate(output: ToolReturn): void;
 }
 
 /**
- * The work of a tool. A generator, asynchronous or not, shows each value that it yields as progress; its result is what it returns, or the
- * last value that it yielded.
+ * The function of a tool. A generator (sync or async) reports each yielded value as progress. Its result is the returned value, or else the
+ * last yielded one.
  */
 type Execute<Input> = (
   input: Input,
@@ -64,14 +67,12 @@ type Execute<Input> = (
 type Generating = AsyncGenerator<ToolReturn, unknown> | Generator<ToolReturn, unknown>;
 
 /**
- * A tool's return value. Values other than text and blocks become JSON. In it, a bigint, an error and a number that is not finite become
- * text, and a `Map` and a `Set` become lists. Returning an `Error` has the same effect as throwing it.
+ * A tool's return value. Values other than text and blocks become JSON. In JSON, a bigint, an error and a non-finite number become text,
+ * and a `Map` or `Set` becomes a list. Returning an `Error` has the same effect as throwing it.
  */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
-/**
- * What a tool does with a path of the workspace: read the file, list or search a directory, write the file, or read and write it.
- */
+/** How a tool uses a path of the workspace: reads the file, lists or searches the directory, writes the file, or reads and writes it. */
 export type PathRole = 'read' | 'walk' | 'write' | 'edit';
 
 /** A tool that the model can call. Create one with {@link defineTool}. */
@@ -110,7 +111,7 @@ export interface Tool {
    */
   parse?(input: JsonValue): JsonValue | Promise<JsonValue>;
   /**
-   * Calls in the same step may run in parallel although they change something, such as downloads. Default false: one after the other.
+   * Calls of the same step may run in parallel although they have effects, such as downloads. Default false: they run one after the other.
    */
   readonly parallel?: boolean | undefined;
   /** Timeout in milliseconds. 0 means no timeout. Default: the agent's `limits.toolMs`. */
@@ -140,7 +141,7 @@ interface ToolOptions {
   readonly timeoutMs?: number;
 }
 
-/** Options that a tool has only if they were given. */
+/** Options that are copied to the tool only if they are set. */
 const OPTIONAL = [
   'destructive',
   'sessionOnly',
@@ -157,7 +158,7 @@ const OPTIONAL = [
 const NAME = /^[\w-]{1,128}$/;
 
 /**
- * Creates a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
+ * Creates a tool whose input is described by a Standard Schema that can be converted to JSON Schema, such as zod 4.
  *
  * @example
  * ```ts
@@ -202,14 +203,14 @@ export function defineTool<Input>(
       : [
           {
             path: 'name',
-            message: 'must be 1 to 128 letters, digits, _ or -, which is all that providers take',
+            message: 'must be 1 to 128 letters, digits, _ or -, because providers accept no other names',
           },
         ]),
-    ...(typeof description === 'string' ? [] : [{ path: 'description', message: 'must be a text' }]),
+    ...(typeof description === 'string' ? [] : [{ path: 'description', message: 'must be a string' }]),
     ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
     ...(typeof timeoutMs === 'number' && timeoutMs >= 0
       ? []
-      : [{ path: 'timeoutMs', message: 'must be milliseconds, or 0 for no limit' }]),
+      : [{ path: 'timeoutMs', message: 'must be a number of milliseconds, or 0 for no limit' }]),
   ];
   if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);
   const schema = compileSchema(options.input, {
@@ -276,7 +277,7 @@ function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
   return [{ type: 'text', text: writtenAsJson(value) }];
 }
 
-/** Writes a return value as JSON. Throws if a part of it would silently become `{}` or `null`. */
+/** Serializes a return value as JSON. Throws if a part would silently become `{}` or `null`. */
 function writtenAsJson(root: unknown): string {
   const text = JSON.stringify(root, function (this: Record<string, unknown>, key, written: unknown) {
     const value = this[key];
@@ -285,7 +286,7 @@ function writtenAsJson(root: unknown): string {
     if (isOdd || isBadDate || value instanceof Error) return String(value);
     if (value instanceof Map || value instanceof Set) return [...value];
     if (value === written && isClosed(value)) {
-      throw new TypeError(`${key || 'it'} is a ${value.constructor?.name}, of which JSON holds nothing`);
+      throw new TypeError(`${key || 'it'} is a ${value.constructor?.name}, which JSON cannot represent`);
     }
     return written;
   });
@@ -299,7 +300,7 @@ function isClosed(value: unknown): value is object {
   return !isPlain(value) && Object.keys(value).length === 0;
 }
 
-// An empty list is data, not an empty answer. Lists whose items only resemble blocks are data, too.
+// An empty list is data, not an empty answer. A list whose items only resemble blocks is data too.
 function isOutput(value: ToolReturn): value is readonly ToolOutputBlock[] {
   return (
     Array.isArray(value) &&

@@ -5,14 +5,14 @@ import { notify } from '../lib/notify.js';
 const MAX_DELAY_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 300_000;
 
-/** How often and how fast a model is asked again. */
+/** How often and how fast a model call is retried. */
 export interface RetryOptions {
   readonly maxRetries: number;
-  /** Milliseconds before the first retry; each further one waits twice as long, 30 seconds at most. */
+  /** Milliseconds before the first retry. Each further pause is twice as long, at most 30 seconds. */
   readonly retryDelayMs: number;
   /**
-   * Longest pause in milliseconds that a provider may ask for. If it asks for more, the call fails at once, so that another model
-   * may take over. Default 300 000.
+   * Longest pause in milliseconds that a provider may request. If it requests more, the call fails at once, so that a fallback model can
+   * take over. Default 300 000.
    */
   readonly retryAfterMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -21,8 +21,8 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `ask`, and calls it again after a pause while it throws a `ModelError` that is `retryable`: exponential backoff with
- * jitter, or the pause that the provider asked for.
+ * Calls `ask`, and retries it while it throws a `ModelError` that is `retryable`. The pauses grow exponentially with jitter, unless the
+ * provider requested a pause.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export async function withRetries<Answer>(
       signal?.throwIfAborted();
       if (!ModelError.isInstance(error) || !error.retryable) throw error;
       if (attempt > Math.min(maxRetries, error.maxRetries ?? maxRetries)) throw error;
-      // Asked sooner, the provider would refuse, and count it.
+      // An earlier retry would be rejected, and would count against the rate limit.
       if ((error.retryAfterMs ?? 0) > retryAfterMs) throw error;
       const backoff = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
       const delayMs = Math.round(error.retryAfterMs ?? backoff);

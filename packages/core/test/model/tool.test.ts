@@ -190,7 +190,7 @@ describe('defineTool with JSON Schema', () => {
   test.each([-1, Number.NaN, '100'])('is refused with %j for a time-out', (timeoutMs) => {
     const tool = { name: 'search', description: '', input: z.object({}), execute: () => '' };
     const odd = { ...tool, timeoutMs: timeoutMs as number };
-    expect(() => defineTool(odd)).toThrow('Invalid tool search: timeoutMs: must be milliseconds');
+    expect(() => defineTool(odd)).toThrow('Invalid tool search: timeoutMs: must be a number of milliseconds');
     for (const limit of [0, Number.POSITIVE_INFINITY])
       expect(defineTool({ ...tool, timeoutMs: limit }).timeoutMs).toBe(limit);
   });
@@ -201,7 +201,7 @@ describe('defineTool with JSON Schema', () => {
       expect(() => defineTool({ ...sound, name })).toThrow('name: must be 1 to 128 letters');
     }
     expect(() => defineTool({ ...sound, description: undefined as never })).toThrow(
-      'description: must be a text',
+      'description: must be a string',
     );
   });
 
@@ -275,7 +275,7 @@ describe('defineTool with any Standard Schema', () => {
       defineTool({ name: 'mute', description: 'm', input: { '~standard': standard }, execute: () => 'x' }),
     );
     expect(error.message).toBe(
-      'Invalid tool mute: input: the by-hand schema gives no JSON Schema; use zod 4, or pass JSON Schema.',
+      'Invalid tool mute: input: the by-hand schema cannot be converted to JSON Schema; use zod 4, or pass JSON Schema.',
     );
   });
 });

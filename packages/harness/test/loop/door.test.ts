@@ -31,17 +31,17 @@ async function opens(agent: HarnessAgent): Promise<readonly Message[]> {
 
 describe('what does not pass the door', () => {
   it.each([
-    [undefined, 'gave no content'],
-    [{ finishReason: 'stop' }, 'gave no content'],
-    [{ content: 'hello', finishReason: 'stop' }, 'gave content that is not a list of blocks'],
-    [{ content: [] }, `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
+    [undefined, 'returned no content'],
+    [{ finishReason: 'stop' }, 'returned no content'],
+    [{ content: 'hello', finishReason: 'stop' }, 'returned content that is not a list of blocks'],
+    [{ content: [] }, `returned no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`],
     [
       { content: [], finishReason: 5n },
-      `gave no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`,
+      `returned no finishReason, which must be one of ${FINISH_REASONS.join(', ')}`,
     ],
     [
       { content: [{ type: 'tool_use', id: 'c', name: 'write', input: {} }], finishReason: 'max_tokens' },
-      `gave the finishReason "max_tokens", which must be one of ${FINISH_REASONS.join(', ')}`,
+      `returned the finishReason "max_tokens", which must be one of ${FINISH_REASONS.join(', ')}`,
     ],
   ])('of a model that answers %s says what to answer, and asks once', async (answer, message) => {
     let asked = 0;
