@@ -2,15 +2,15 @@
 export type AgentActivityBody =
   /** A call, or a command such as `compact()`, was received. */
   | { readonly type: 'call.queued' }
-  /** Its session is free in this process, and it has a place among the running calls. */
+  /** The session is free in this process, and the call is one of the running calls. */
   | { readonly type: 'call.placed'; readonly waitedMs: number }
-  /** Another process has its session: it gave its place to others, and gets another one, with `call.placed`, before it continues. */
+  /** Another process uses the session. The call gives up its slot, and gets another one (`call.placed`) before it continues. */
   | { readonly type: 'turn.awaited' }
-  /** The call holds the turn of its session across all processes. */
+  /** The call has the lease on its session. */
   | { readonly type: 'turn.taken'; readonly waitedMs: number }
-  /** The call took over the session's turn from a dead process. */
+  /** The call took over the session's lease from a dead process. */
   | { readonly type: 'turn.taken_over' }
-  /** The call lost the session's turn to another process. */
+  /** The call lost the session's lease to another process. */
   | { readonly type: 'turn.lost' }
   /** A request to the session store or the log ended. */
   | {
@@ -24,9 +24,9 @@ export type AgentActivityBody =
   /** The call ended. */
   | {
       readonly type: 'call.ended';
-      /** The stage it reached: in the queue, with a place, or with its session open. */
+      /** The stage it reached: in the queue, in a slot, or with its session open. */
       readonly stage: 'queued' | 'placed' | 'begun';
-      /** The error if it failed, or the reason if it was refused. */
+      /** The error if it failed, or the reason if it was rejected. */
       readonly error?: unknown;
     };
 
@@ -34,7 +34,7 @@ export type AgentActivityBody =
 export type AgentActivity = AgentActivityBody & {
   readonly agentId: string;
   readonly sessionId: string;
-  /** As in the events of the call. */
+  /** The same as in the events of the call. */
   readonly callId: string;
   readonly kind: 'call' | 'command';
 };

@@ -29,7 +29,7 @@ export type StopReason =
   /** The call's `stopWhen` returned true. */
   | 'stop_condition'
   | 'permission_required'
-  /** A repeated call was overtaken by a later call. The later call's reply answers both. */
+  /** A repeated call was replaced by a later call. The later call's reply answers both. */
   | 'superseded'
   | 'interrupted'
   | 'budget_exceeded'
@@ -73,8 +73,8 @@ export type AgentEventBody =
       readonly inputDelta: string;
     } & DraftReference)
   /**
-   * All deltas of this draft are void, because the model is asked again or a hook replaced its answer. `text` is the text of all
-   * `text.delta` events of the draft: remove that many characters from the end of what you printed.
+   * All deltas of this draft are void, because the model call is retried or a hook replaced its answer. `text` is the text of all
+   * `text.delta` events of the draft: remove that many characters from the end of your output.
    */
   | ({ readonly type: 'draft.discarded'; readonly text: string } & DraftReference)
   /** The model call failed and will be retried. */
@@ -123,8 +123,8 @@ export type AgentEventBody =
       readonly chars: number;
     }
   /**
-   * Content of a message was replaced by a line that describes it, because the provider rejected it or someone asked for that. The log
-   * still has the whole message, and `agent.restoreMessage` restores it.
+   * Content of a message was replaced by a line that describes it, because the provider rejected it or a caller requested it. The log still
+   * has the whole message, and `agent.restoreMessage` restores it.
    */
   | { readonly type: 'message.set_aside'; readonly messageId: string; readonly what: string }
   | {
@@ -203,8 +203,8 @@ export type AgentEventBody =
   /** Another writer stored the session in the meantime. Its messages were merged into the conversation. */
   | { readonly type: 'session.merged' }
   /**
-   * The session store did not answer for so long that another process may have taken the turn. Until it answers, tools that change
-   * something do not start, and commits wait. `isOver` means that the store answered, and this call still has the turn.
+   * The session store did not respond for so long that another process may have taken the lease. Until it responds, tools with effects do
+   * not start, and commits wait. `isOver` means that the store responded, and this call still has the lease.
    */
   | { readonly type: 'turn.uncertain'; readonly isOver: boolean }
   | {

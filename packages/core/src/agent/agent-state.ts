@@ -10,8 +10,8 @@ import { type Message, textOf } from '../messages/message.js';
 export const AGENT_STATE_VERSION = 1;
 
 /**
- * Permission modes for tool calls that no rule matches. `default` asks for everything except reads. `accept_edits` also allows
- * file edits. `explore` denies everything except reads. `bypass` allows everything. `dont_ask` denies instead of asking.
+ * Permission modes for tool calls that no rule matches. `default` asks for everything except reads. `accept_edits` also allows file edits.
+ * `explore` denies everything except reads, even if a rule allows it. `bypass` allows everything. `dont_ask` denies instead of asking.
  */
 export const PERMISSION_MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 
@@ -30,12 +30,12 @@ const ruleSchema = z.strictObject({
   fingerprint: z.string().optional(),
 });
 const pendingApprovalSchema = z.strictObject({
-  /** Unique id of the approval. Tool calls of one conversation may share an id, approvals never do. */
+  /** Unique id of the approval. Tool calls of one conversation may share an id, approvals do not. */
   id: z.string().min(1),
   toolUseId: z.string(),
   /** Hash of the call as it was shown. A decision applies only to this call. */
   digest: z.string().optional(),
-  /** The `fingerprint` of the tool at that time. */
+  /** The `fingerprint` of the tool when approval was requested. */
   fingerprint: z.string().optional(),
   /** The subagent's call that needs approval, if the tool call waits for a subagent. */
   call: z
@@ -44,9 +44,9 @@ const pendingApprovalSchema = z.strictObject({
   /** ISO 8601, UTC. */
   askedAt: z.string(),
   reason: z.string().optional(),
-  /** A rule that would decide similar calls in the future. */
+  /** A rule that would allow similar calls. A decision with `always: true` saves it. */
   suggestion: ruleSchema.optional(),
-  /** A decision that waits until earlier calls are decided. */
+  /** A decision that is applied once all earlier calls are decided. */
   decision: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.literal('approve') }),
@@ -86,7 +86,7 @@ const headSchema = z.strictObject({
     .strictObject({
       callId: z.string(),
       startedAt: z.string(),
-      /** The tool calls that may have started since the last commit. Other calls of the step have not started. */
+      /** The tool calls that may have started since the last commit. Other calls of this model answer have not started. */
       began: z.array(z.string()).optional(),
     })
     .optional(),
@@ -134,15 +134,15 @@ export class AgentState {
   declare title: string | undefined;
   /** Metadata that the application sets. Listings show it and can filter by it. */
   declare metadata: JsonObject | undefined;
-  /** Set while a call runs. If the call never ended, it is still set when the state is loaded. */
+  /** Set while a call runs. If the process crashed during the call, it is still set when the state is loaded. */
   declare activeCall: ActiveCall | undefined;
   declare permissionContext: PermissionContext;
   declare planModeContext: PlanModeContext;
   declare tasksContext: TasksContext;
   declare toolContext: ToolGroupContext;
   /**
-   * State of capabilities, by capability name. Compaction never changes it. If two writers are merged, each extension is taken
-   * whole from one writer. Only the numbers in its `counters` object include the counts of both.
+   * State of capabilities, by capability name. Compaction never changes it. If two processes changed the session and their changes are
+   * merged, each extension comes from one of them. Only the numbers in its `counters` object are added up.
    */
   declare readonly extensions: Record<string, JsonObject>;
   #context: Message[];
@@ -177,7 +177,7 @@ export class AgentState {
   }
 
   /**
-   * Parses a head, with a context that the store has already validated.
+   * Parses a head and a context that the store has already validated.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
@@ -185,7 +185,7 @@ export class AgentState {
     return new AgentState(parseWith(headSchema, ofThisVersion(asRecord(head)), 'AgentState'), context);
   }
 
-  /** The current conversation, after reductions. */
+  /** The conversation that the model sees, after compactions. */
   get context(): readonly Message[] {
     return this.#context;
   }
@@ -202,7 +202,7 @@ export class AgentState {
   }
 
   /**
-   * Validates all fields except the context before the state is stored.
+   * Validates everything except the messages. Called before the state is stored.
    *
    * @throws {InvalidInputError} with the path of every invalid field.
    */
@@ -233,7 +233,7 @@ function ofThisVersion(state: Record<string, unknown>): Record<string, unknown> 
   const { schemaVersion: version } = state;
   if (version === AGENT_STATE_VERSION) return state;
   const found = JSON.stringify(version) ?? 'missing';
-  const message = `is ${found}, and this release of @x/core reads ${AGENT_STATE_VERSION} alone`;
+  const message = `is ${found}, but this release of @x/core reads only version ${AGENT_STATE_VERSION}; update @x/core if a newer release wrote it`;
   throw new InvalidInputError('AgentState', [{ path: 'schemaVersion', message }]);
 }
 
@@ -242,7 +242,7 @@ function asRecord(json: unknown): Record<string, unknown> {
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
-/** Returns a copy that went through JSON. */
+/** Returns a copy, converted to JSON and back. */
 function plain(object: Record<string, unknown>): Record<string, unknown> {
   const fault = jsonFault(object);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);

@@ -12,14 +12,14 @@ import type { AgentState, PermissionRule } from './agent-state.js';
 import type { CompactionOutcome, CompactOptions, Pin, PinRequest, Receipt } from './compactor.js';
 import type { RuntimeContext } from './runtime-context.js';
 
-/** The parts of an agent, for a capability that makes more agents of them or works beside calls. */
+/** The parts of an agent, for a capability that creates more agents from them or works outside of calls. */
 export interface AgentComposition {
   readonly name: string;
   readonly model: Model;
   /** Including the tools of its capabilities. */
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
-  /** The files of all its users; a call has its own view of them. */
+  /** The files of all its users. A call has its own view of them. */
   readonly workspace: Workspace;
   /** The agent's own files (sessions, logs, memory) of all users: see `storageOf`. */
   readonly storage: Workspace;
@@ -27,7 +27,7 @@ export interface AgentComposition {
   readonly session: SessionStore;
 }
 
-/** The running call, as every hook sees it. */
+/** The running call. Every hook gets it. */
 export interface CallScope {
   readonly agentId: string;
   readonly callId: string;
@@ -44,21 +44,21 @@ export interface CallScope {
   readonly limits?: { readonly modelMs?: number | undefined } | undefined;
   /** Emits an event. Await the result if you emit many, so that a slow reader slows you down. */
   emit(event: AgentEventBody): void | Promise<void>;
-  /** Stores the session now if the agent checkpoints by step, or if `isNeeded`. Call it before work begins in another process. */
+  /** Stores the session now if the agent checkpoints after each step, or if `isNeeded`. Call it before work begins in another process. */
   checkpoint(isNeeded?: boolean): Promise<void>;
   /** Runs work after the reply, without delaying it. `agent.close()` waits for it. */
   background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
-  /** Calls `beforeReduction` of every capability: these messages are about to leave the context. */
+  /** Calls `beforeReduction` of every capability: these messages will be removed from the context. */
   beforeReduction?(removed: readonly Message[]): Promise<void>;
 }
 
-/** One reasoning step, and what the model is about to read beside the context in the state. */
+/** One reasoning step, and additional messages for the model. */
 export interface ReasonScope extends CallScope {
   /** From 1 within the call. */
   readonly step: number;
   readonly system: string;
   readonly tools: readonly ToolDefinition[];
-  /** Messages behind the context, for this step alone. They are never stored. */
+  /** Messages after the context, for this step only. They are never stored. */
   readonly reminders: readonly Message[];
 }
 
@@ -69,8 +69,8 @@ export interface ToolScope extends CallScope {
 }
 
 /**
- * An objection to a tool call. `deny`: the model reads the reason. `ask`: a human reads it. `confine`: the tool runs with a
- * workspace that refuses some files.
+ * An objection to a tool call. `deny`: the reason is shown to the model. `ask`: the reason is shown to a person. `confine`: the tool runs
+ * with a workspace that denies some files.
  */
 export type Objection =
   | { readonly type: 'deny'; readonly reason: string }
@@ -78,15 +78,15 @@ export type Objection =
   | {
       readonly type: 'ask';
       readonly reason?: string | undefined;
-      /** The rule that a human may keep, so that later calls like this one are allowed. */
+      /** The rule that a person may save, so that similar calls are allowed in the future. */
       readonly suggestion?: PermissionRule | undefined;
       readonly confine?: WorkspaceConfine | undefined;
     };
 
 /**
- * An ability of an agent: a name, and the hooks that it implements. `around…` hooks enclose each other like the layers of an
- * onion. The first that is installed is outermost, unless `before` and `behind` say otherwise. A hook that returns its own answer
- * without calling `next` replaces everything inside. A hook that returns an invalid value fails the call with `hook_invalid`.
+ * A feature of an agent: a name, and the hooks that it implements. `around…` hooks are nested. The first installed capability is outermost,
+ * unless `before` and `behind` say otherwise. A hook that returns its own answer without calling `next` replaces everything inside. A hook
+ * that returns an invalid value fails the call with `hook_invalid`.
  */
 export interface Capability {
   readonly name: string;
@@ -94,17 +94,17 @@ export interface Capability {
   readonly before?: readonly string[];
   /** Capabilities that must enclose this one, if they are installed. */
   readonly behind?: readonly string[];
-  /** Tools that it adds. */
+  /** Tools that it adds to the agent. */
   readonly tools?: readonly Tool[];
   /** Called once when the agent is built, with the parts of the agent. */
   install?(agent: AgentComposition): void;
-  /** Returns a section of the system prompt. Keep it the same from step to step: providers cache it. */
+  /** Returns a section of the system prompt. Keep it the same from step to step, because providers cache it. */
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
-  /** Returns messages for the end of this step's request. They enter neither state nor log. */
+  /** Returns messages for the end of this step's request. They are stored neither in the state nor in the log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /**
-   * Chooses the tools that the model is offered in this step, in the order given. Return the same list for the same choice:
-   * it is cached.
+   * Selects the tools that the model is offered in this step, in the given order. Return the same list for the same selection, because
+   * providers cache it.
    */
   offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
   /**
@@ -121,19 +121,19 @@ export interface Capability {
     next: (request: ModelRequest) => Promise<ModelResponse>,
   ): Promise<ModelResponse>;
   /**
-   * Judges whether a tool call may run: nothing, or an objection. Must not have effects, since it is asked several times:
-   * before any call of the step runs, again when an earlier call may have changed the answer, and for input that a human
-   * edited. The strictest capability wins, and a denial wins against a human's approval. An error counts as a denial.
+   * Decides whether a tool call may run: returns nothing, or an objection. It must not have effects, because it is called several times:
+   * before any call of the step runs, again if an earlier call may have changed the decision, and for input that a person edited. The
+   * strictest capability wins, and a denial overrides a person's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
-  /** Returns whether nobody can be asked in this call: every question is then a denial. */
+  /** Returns whether no person can be asked in this call. Every question then becomes a denial. */
   unattended?(scope: CallScope): boolean | Promise<boolean>;
   /**
-   * Refuses files of the workspace: to capabilities that show files to the model, and, if `scope` has a tool, to a tool whose call
-   * `authorize` has judged.
+   * Denies files of the workspace to capabilities that show files to the model. If `scope` has a tool, denies them to that tool, whose call
+   * `authorize` has allowed.
    */
   confine?(scope: CallScope | ToolScope): WorkspaceConfine | undefined;
-  /** Returns the rules about refused files, for tools that run programs which must not read them. */
+  /** Returns the rules about denied files, for tools that run programs which must not read them. */
   deniesFiles?(scope: CallScope): readonly FileRule[] | Promise<readonly FileRule[]>;
   /** Runs around one tool call that is allowed to run. */
   aroundTool?(
@@ -148,35 +148,32 @@ export interface Capability {
    * ignored.
    */
   observe?(event: AgentEventBody, scope: CallScope): void;
-  /**
-   * Receives what happens around calls, for metrics: waits, turns, store requests, refused calls. If it throws, the process emits
-   * a warning.
-   */
+  /** Receives events around calls, for metrics: waits, turns, store requests, rejected calls. If it throws, the process emits a warning. */
   monitor?(activity: AgentActivity): void;
   /**
-   * Called before messages leave the context for good. Save what you need of them now. The reduction waits, so leave long work to
-   * `scope.background`.
+   * Called before messages are permanently removed from the context. Save the parts that you need now. The compaction waits, so use
+   * `scope.background` for long work.
    */
   beforeReduction?(removed: readonly Message[], scope: CallScope): void | Promise<void>;
-  /** Reduces the context on demand. `agent.compact()` calls it. */
+  /** Compacts the context on demand. Called by `agent.compact()`. */
   compact?(
     scope: ReasonScope,
     options: Pick<CompactOptions, 'instructions' | 'upTo'>,
   ): Promise<CompactionOutcome>;
-  /** Restores the context from before the last reduction, followed by later messages. Returns whether it could. */
+  /** Restores the context from before the last compaction, followed by later messages. Returns whether this was possible. */
   undo?(scope: ReasonScope): Promise<boolean>;
-  /** Says what the model no longer sees of a session. */
+  /** Returns what the model no longer sees of a session. */
   explain?(session: Pick<CallScope, 'state' | 'log'>): Promise<Receipt>;
-  /** Keeps a message's text, or any text, word for word through every reduction. */
+  /** Keeps a message's text, or any text, word for word through every compaction. */
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
-  /** Removes a pin. Returns whether there was one. */
+  /** Removes a pin. Returns whether it existed. */
   unpin?(scope: ReasonScope, id: string): Promise<boolean>;
-  /** Deletes what the capability keeps of a user outside the agent's storage, and what it is about to write there. */
+  /** Deletes the user's data that the capability keeps outside the agent's storage, and cancels pending writes there. */
   erase?(user: UserScope): Promise<void>;
   /**
-   * Releases what the capability opened.
+   * Releases the resources of the capability.
    *
-   * @param options `drainMs`: milliseconds that work which it has under way may still take.
+   * @param options `drainMs`: milliseconds for which its running work may continue.
    */
   close?(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }

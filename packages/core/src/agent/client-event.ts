@@ -2,31 +2,31 @@ import { type ClientError, toClientError, type WordError } from '../errors/clien
 import { XError } from '../errors/x-error.js';
 import type { AgentEvent } from './agent-event.js';
 
-/** An event as a client may read it: with errors in the words of {@link toClientError}. */
+/** An event for a client: its errors are converted by {@link toClientError}. */
 export type ClientEvent = ForClient<AgentEvent>;
 
-/** An event with its errors as a client may read them. */
+/** An event whose errors are converted for clients. */
 export type ForClient<Event> = Event extends { readonly error: unknown }
   ? Omit<Event, 'error'> & { readonly error: ClientError }
   : Event;
 
-/** What clients read of errors of which an event has the text alone, by the type of the event: code and message. */
+/** The code and message that clients get for events that contain only the text of an error, by event type. */
 const WORDS: { readonly [type: string]: readonly [code: string, clientMessage: string] } = {
-  'model.retrying': ['model_error', 'The model is not available at the moment. The call is made again.'],
-  'model.fallback': ['model_error', 'The model is not available at the moment. Another one goes on.'],
-  'output.rejected': ['output_invalid', 'The answer does not have the form that was asked for.'],
-  'memory.failed': ['memory_failed', 'The memory could not be updated. It is tried again later.'],
+  'model.retrying': ['model_error', 'The model is not available at the moment. The call is being retried.'],
+  'model.fallback': ['model_error', 'The model is not available at the moment. Another model takes over.'],
+  'output.rejected': ['output_invalid', 'The answer does not have the requested form.'],
+  'memory.failed': ['memory_failed', 'The memory could not be updated. The update will be retried.'],
 };
 
 /**
- * Turns an event into what a client may read. Errors get the words of {@link toClientError}. Warnings and the details of
- * compactions are for those who run the server: their texts may quote errors, and are left out.
+ * Converts an event for a client. Errors become those of {@link toClientError}. Warnings and the details of compactions are meant for the
+ * operator and may quote errors, so their texts are removed.
  *
  * @example
  * ```ts
  * for await (const event of agent.stream('Hi')) socket.send(JSON.stringify(toClientEvent(event)));
  * ```
- * @param onError Words an error. A warning comes as an error with the code `warning`.
+ * @param onError Returns the client's text for an error. A warning is passed as an error with the code `warning`.
  */
 export function toClientEvent(event: AgentEvent, onError?: WordError): ClientEvent {
   switch (event.type) {
@@ -49,7 +49,7 @@ export function toClientEvent(event: AgentEvent, onError?: WordError): ClientEve
   }
 }
 
-/** Serializes an item of a stream for a client. Errors get the words of {@link toClientError}, and bigints become text. */
+/** Serializes an item of a stream for a client. Errors are converted by {@link toClientError}, and bigints become text. */
 export function clientJson(item: unknown, onError?: WordError): string {
   const forClient = (_: string, value: unknown) => {
     if (typeof value === 'bigint') return String(value);
@@ -69,7 +69,7 @@ export function isAgentEvent(item: unknown): item is AgentEvent {
   );
 }
 
-/** Makes errors again of those that an event had, so that another {@link toClientEvent} gives the same words. */
+/** Restores an event's errors from a client event, so that another {@link toClientEvent} gives the same texts. */
 export function fromClientEvent(event: ClientEvent): AgentEvent {
   if (event.type === 'subagent.event')
     return { ...event, event: fromClientEvent(event.event as ClientEvent) };
@@ -77,7 +77,7 @@ export function fromClientEvent(event: ClientEvent): AgentEvent {
   return { ...event, error: errorFrom(event.error) } as AgentEvent;
 }
 
-/** Makes an error of what clients read of one. */
+/** Creates an error from a client error. */
 export function errorFrom({ code, message }: ClientError): XError {
   return new XError(code, message, { clientMessage: message });
 }

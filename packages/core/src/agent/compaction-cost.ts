@@ -2,20 +2,20 @@ import * as z from 'zod';
 import type { JsonValue } from '../lib/json.js';
 import type { AgentState } from './agent-state.js';
 
-/** What compactions have cost, and what they have saved. */
+/** The cost and the savings of compactions. */
 export interface CompactionCost {
-  /** Calls of models that wrote summaries. */
+  /** Number of model calls that wrote summaries. */
   readonly modelCalls: number;
   /** Tokens of these calls. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In the currency of the prices; left out unless the price of each call is known. */
+  /** In the currency of the prices. `undefined` if the price of any call is unknown. */
   readonly cost?: number | undefined;
-  /** Input tokens that requests would have had on top if everything had been sent, by our own count. */
+  /** Input tokens that requests would have had in addition without compaction, by our own count. */
   readonly savedTokens: number;
 }
 
-/** The extension of the capability that compacts; its other notes stay as they are. */
+/** The extension of the compaction capability. Its other data is not changed. */
 const EXTENSION = 'compaction';
 
 const count = z.number().default(0);
@@ -25,28 +25,28 @@ export const countersSchema = z.object({
   inputTokens: count,
   outputTokens: count,
   cost: count,
-  /** Model calls whose price is not known. */
+  /** Number of model calls whose price is unknown. */
   unpriced: count,
   savedTokens: count,
-  /** Tokens that compactions keep out of the next request. */
+  /** Tokens that compactions remove from the next request. */
   removedTokens: count,
 });
 
-/** The numbers that are kept in a state: sums, so that those of two writers add up. */
+/** The stored counters. They are sums, so that those of two writers can be added up. */
 export type CompactionCounters = z.output<typeof countersSchema>;
 
-/** Returns what the compactions of a session have cost and saved, over all its calls and processes. */
+/** Returns what the compactions of a session have cost and saved, over all calls and processes. */
 export function compactionCostOf(state: Pick<AgentState, 'extensions'>): CompactionCost {
   return costOf(compactionCounters(state.extensions));
 }
 
-/** Reads the counters in the extensions of a state; zeros if there are none. */
+/** Reads the counters from the extensions of a state. Without counters, all are zero. */
 export function compactionCounters(extensions: JsonValue | undefined): CompactionCounters {
   const stored = (extensions as AgentState['extensions'] | undefined)?.[EXTENSION]?.counters;
   return countersSchema.safeParse(stored ?? {}).data ?? countersSchema.parse({});
 }
 
-/** What counters say to a person. */
+/** Converts counters to a cost report. */
 export function costOf({ cost, unpriced, removedTokens: _, ...counts }: CompactionCounters): CompactionCost {
   return unpriced === 0 && counts.modelCalls > 0 ? { ...counts, cost } : counts;
 }

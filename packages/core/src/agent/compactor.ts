@@ -2,16 +2,16 @@ import type { Message } from '../messages/message.js';
 import type { ToolDefinition, Usage } from '../model/model.js';
 import type { CompactionCost } from './compaction-cost.js';
 
-/** The cause of a compaction: a trigger was reached, the provider refused the request, or a caller asked for it. */
+/** The cause of a compaction: a trigger was reached, the provider rejected the request, or a caller requested it. */
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
 
 /**
- * `applied`: the list is smaller. `skipped`: nothing was due, or a hook said no. `ineffective`: a compaction would save too
- * little. `failed`, `aborted`: the list is unchanged. `message` says why.
+ * `applied`: the list is smaller. `skipped`: no compaction was due, or a hook prevented it. `ineffective`: a compaction would save too
+ * little. `failed`, `aborted`: the list is unchanged. `message` gives the reason.
  */
 export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' | 'aborted';
 
-/** The fate of a message. Every removed or altered message has one entry in the manifest. */
+/** What happened to a message. The manifest has one entry for every removed or altered message. */
 export type MessageFate =
   | 'summarized'
   | 'merged'
@@ -24,11 +24,11 @@ export type MessageFate =
   | 'pinned'
   | 'dropped';
 
-/** The fate of one message in a compaction. */
+/** What happened to one message in a compaction. */
 export interface ManifestEntry {
   readonly messageId: string;
   readonly fate: MessageFate;
-  /** The stage that did it. */
+  /** The stage that removed or altered it. */
   readonly stage: string;
 }
 
@@ -40,26 +40,26 @@ export interface CompactionStep {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly durationMs: number;
-  /** Why the step changed nothing, or a remark. */
+  /** Why the step changed nothing, or another note. */
   readonly note?: string | undefined;
 }
 
-/** A text that stays word for word through every compaction. */
+/** A text that every compaction keeps word for word. */
 export interface Pin {
   readonly id: string;
   readonly text: string;
-  /** The message whose text it is. */
+  /** The message that contains the text. */
   readonly messageId?: string | undefined;
-  /** The role of that message. Default `user`. The model is told which pins are data of a tool or words of the assistant. */
+  /** The role of that message. Default `user`. The model is told which pins come from a tool or from the assistant. */
   readonly role?: Message['role'] | undefined;
 }
 
 /** What to pin: the text of a message of the session, or your own text. */
 export type PinRequest = { readonly messageId: string } | { readonly text: string };
 
-/** A pin, and where it is. */
+/** A pin, and its current location. */
 export interface PinProof extends Pin {
-  /** The id of the message that contains the text; left out if none does. */
+  /** The id of the message that contains the text; `undefined` if none does. */
   readonly heldBy?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface PinProof extends Pin {
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
   readonly message: string;
-  /** The new list; the same array if nothing changed. */
+  /** The new list, or the same array if nothing changed. */
   readonly messages: readonly Message[];
   readonly steps: readonly CompactionStep[];
   /** Tokens of the whole request, including system prompt and tools. */
@@ -77,52 +77,52 @@ export interface CompactionOutcome {
   readonly messagesAfter: number;
   readonly durationMs: number;
   readonly manifest: readonly ManifestEntry[];
-  /** The pins, and where each of them is now; left out if there are none. */
+  /** The pins and their current locations; `undefined` if there are none. */
   readonly pins?: readonly PinProof[] | undefined;
-  /** Tokens of the model calls that it used, including calls made ahead of time; left out if there were none. */
+  /** Tokens of its model calls, including calls made ahead of time; `undefined` if there were none. */
   readonly usage?: Usage | undefined;
-  /** The number of these calls. */
+  /** Number of these calls. */
   readonly modelCalls?: number | undefined;
 }
 
-/** Inputs of a compaction beside the messages. */
+/** Options of a compaction. */
 export interface CompactOptions {
-  /** Default `manual`. `manual` and `request_too_large` reduce whatever the size; `proactive_budget` only when over. */
+  /** Default `manual`. `manual` and `request_too_large` compact at any size, `proactive_budget` only above a trigger. */
   readonly reason?: CompactionReason;
   /** Instructions for the summary, for example facts to keep. */
   readonly instructions?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The rest of the request, so that it counts. */
+  /** The rest of the request, so that it is counted. */
   readonly system?: string | undefined;
   readonly tools?: readonly ToolDefinition[] | undefined;
-  /** The window of the model that will read the result, in tokens; overrides the compactor's own. */
+  /** The context window of the model that reads the result, in tokens. Overrides the compactor's own. */
   readonly contextWindow?: number | undefined;
-  /** The provider's tokens for each token of our counter. All numbers are then in the provider's tokens. Default 1. */
+  /** Provider tokens per token of our counter. All numbers are then provider tokens. Default 1. */
   readonly tokenRatio?: number | undefined;
-  /** Texts to keep word for word, the most important first. */
+  /** Texts to keep word for word, most important first. */
   readonly pins?: readonly Pin[] | undefined;
   /** Compacts everything up to the message with this id, and keeps the rest. Default: `keep` decides. */
   readonly upTo?: string | undefined;
-  /** Text to append to a summary unchanged: todos, the plan's path. */
+  /** Text to append to a summary unchanged, such as todos or the path of the plan. */
   readonly appendix?: string | undefined;
-  /** Where the full messages are. Summaries and stubs name it. */
+  /** The location of the complete messages. Summaries and stubs mention it. */
   readonly logLocation?: string | undefined;
-  /** Tells the model how to read a removed message by its number. Summaries and stubs repeat it. */
+  /** Tells the model how to read a removed message by its number. Summaries and stubs include it. */
   readonly recall?: string | undefined;
 }
 
-/** Reduces a conversation. It never changes the list that you pass. */
+/** Compacts a conversation. It never changes the list that you pass. */
 export interface Compactor {
   compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
   /** Returns what `compact` would report, without calling a model or changing anything. */
   plan(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
 }
 
-/** Something that a model no longer sees as it was. */
+/** An item that a model no longer sees unchanged. */
 export interface GoneItem {
-  /** A request of the user, an error that no later call fixed, a conclusion of the assistant, a file that a call worked on. */
+  /** A user request, an error that no later call fixed, a conclusion of the assistant, or a file that a call used. */
   readonly kind: 'request' | 'error' | 'decision' | 'file';
-  /** The number of the message, which `recall` accepts as r12. */
+  /** The number of the message. `recall` accepts it as r12. */
   readonly at: number;
   readonly messageId: string;
   readonly text: string;
@@ -130,20 +130,20 @@ export interface GoneItem {
   readonly left: 'shortened' | 'record' | 'log';
 }
 
-/** What compactions removed from a model's view, and what they saved and cost. */
+/** What compactions removed from the model's view, and what they cost and saved. */
 export interface Receipt {
-  /** All messages of the session, those that the model sees unchanged, and the others. */
+  /** The number of all messages of the session, of those that the model sees unchanged, and of the others. */
   readonly all: number;
   readonly seen: number;
   readonly gone: number;
-  /** Of a session: the sum of all its calls. Of one compaction: what it removed from the request counts as saved. */
+  /** For a session, the sum over all its calls. For one compaction, the tokens removed from the request count as saved. */
   readonly cost: CompactionCost;
   readonly logLocation?: string | undefined;
-  /** How many items of each kind are gone. Kinds of which none is are left out. */
+  /** Number of removed items per kind. Kinds without items are omitted. */
   readonly found: Readonly<Partial<Record<GoneItem['kind'], number>>>;
-  /** What matters most first, of each kind the newest ten. */
+  /** Most important first; per kind, the newest ten. */
   readonly items: readonly GoneItem[];
   readonly pins: readonly PinProof[];
-  /** The same in words. */
+  /** The same as text. */
   readonly markdown: string;
 }

@@ -5,7 +5,7 @@ import { isAgentEvent } from './client-event.js';
 
 interface Mentioned {
   readonly use: Pick<ToolUseBlock, 'id' | 'name'>;
-  /** The answer whose draft mentions the call; left out once the answer is whole. */
+  /** The id of the answer whose draft mentions the call; `undefined` once the answer is complete. */
   readonly messageId?: string | undefined;
   readonly hasBegun?: boolean;
 }
@@ -13,18 +13,18 @@ interface Mentioned {
 type SubagentEvent = Extract<AgentEventBody, { readonly type: 'subagent.event' }>;
 
 const UNFINISHED = 'No result: the stream ended before this call did.';
-const WAITS = 'No result yet: a call that it made waits for a decision.';
+const WAITS = 'No result yet: a call made by this one waits for a decision.';
 
 /**
- * The tool calls in a stream of events that have no result yet. If a person must decide, the stream ends with calls that have not begun.
- * They wait for the decision. Every other call gets a result.
+ * The tool calls in a stream of events that have no result yet. If the stream ends because a person must decide, calls that have not
+ * started wait for the decision. Every other call gets a result.
  */
 export class OpenToolCalls {
   readonly #open = new Map<string, Mentioned>();
   /** Subagents with open calls, by task, each with its last event. */
   readonly #tasks = new Map<string, { readonly calls: OpenToolCalls; readonly last: SubagentEvent }>();
 
-  /** Notes an event. Returns the events that must be told before it. */
+  /** Processes an event. Returns the events that must come before it. */
   before(event: AgentEventBody): readonly AgentEventBody[] {
     switch (event.type) {
       case 'tool.delta': {
@@ -58,7 +58,7 @@ export class OpenToolCalls {
     }
   }
 
-  /** Ends the stream: answers a result for each open call, or for those that have begun if the stream waits for a decision. */
+  /** Ends the stream. Returns a result for each open call, or only for started calls if the stream waits for a decision. */
   end(waits = false): readonly AgentEventBody[] {
     const own = [...this.#open.values()].flatMap(({ use, hasBegun }): AgentEventBody[] => {
       if (waits && !hasBegun) return [];
@@ -85,15 +85,12 @@ function ofTask(told: SubagentEvent, bodies: readonly AgentEventBody[]): readonl
   return bodies.map((body) => ({ ...told, event: placed(body, told.event) }));
 }
 
-/** Gives an event the place of another one in its stream. */
+/** Gives an event the position of another event in the stream. */
 function placed(body: AgentEventBody, { seq, sessionId, agentId, callId, step, at }: AgentEvent): AgentEvent {
   return { ...body, seq, sessionId, agentId, callId, step, at };
 }
 
-/**
- * Passes events on, with a result for each call that is open when they end or break off. Items that are not events of an agent pass
- * unchanged.
- */
+/** Passes events on. When they end or fail, adds a result for each open call. Items that are not agent events pass unchanged. */
 export async function* withoutOpenCalls<Item>(events: AsyncIterable<Item>): AsyncGenerator<Item, void> {
   const calls = new OpenToolCalls();
   let last: AgentEvent | undefined;

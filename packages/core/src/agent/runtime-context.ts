@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 
-/** A class used as a typed key: what is put under it must be an instance of it. */
+/** A class that is used as a typed key. The value must be an instance of it. */
 // biome-ignore lint/suspicious/noExplicitAny: a constructor's parameters are contravariant; nothing narrower accepts every class.
 export type TypeKey<T extends object> = abstract new (...args: any[]) => T;
 
@@ -18,8 +18,8 @@ export type RuntimeIdentity = {
 };
 
 /**
- * Identity and values of one call. Tools and capabilities read them: a request id, a database handle, a tenant. It
- * lives as long as the call and is never persisted.
+ * Identity and values of one call, which tools and capabilities read: a request id, a database handle, a tenant. It exists only during the
+ * call and is never persisted.
  *
  * @example
  * ```ts
@@ -58,19 +58,19 @@ export class RuntimeContext {
     return new RuntimeContext({});
   }
 
-  /** A builder that starts empty, or with what `source` holds. */
+  /** Returns a builder that starts empty, or with the values of `source`. */
   static builder(source?: RuntimeContext): RuntimeContextBuilder {
     return new RuntimeContextBuilder(source);
   }
 
-  /** Returns the value under a string, or the instance under a class; `undefined` when there is none. */
+  /** Returns the value of a string key, or the instance of a class; `undefined` if there is none. */
   get<T extends object>(type: TypeKey<T>): T | undefined;
   get(key: string): unknown;
   get(key: string | TypeKey<object>): unknown {
     return typeof key === 'string' ? this.#extra.get(key) : this.#typed.get(key);
   }
 
-  /** Returns all values that were put under strings. */
+  /** Returns all values with string keys. */
   get extra(): Readonly<Record<string, unknown>> {
     return Object.fromEntries(this.#extra);
   }
@@ -81,7 +81,7 @@ export class RuntimeContext {
   }
 }
 
-/** Collects what a {@link RuntimeContext} holds. */
+/** Builds a {@link RuntimeContext}. */
 export class RuntimeContextBuilder {
   readonly #identity: { -readonly [Part in keyof RuntimeIdentity]: RuntimeIdentity[Part] };
   readonly #extra: Map<string, unknown>;
@@ -95,26 +95,26 @@ export class RuntimeContextBuilder {
     this.#typed = new Map(typed);
   }
 
-  /** Names the tenant of the call. */
+  /** Sets the tenant of the call. */
   tenantId(tenantId: string): this {
     this.#identity.tenantId = tenantId;
     return this;
   }
 
-  /** Names the user of the call. */
+  /** Sets the user of the call. */
   userId(userId: string): this {
     this.#identity.userId = userId;
     return this;
   }
 
-  /** Names the session of the call. Without it, the call begins a new session. */
+  /** Sets the session of the call. Without it, the call begins a new session. */
   sessionId(sessionId: string): this {
     this.#identity.sessionId = sessionId;
     return this;
   }
 
   /**
-   * Puts a value under a string, or an instance under its class.
+   * Stores a value under a string, or an instance under its class.
    *
    * @throws {InvalidInputError} if the value is not an instance of the class.
    */
@@ -124,7 +124,7 @@ export class RuntimeContextBuilder {
     if (typeof key === 'string') this.#extra.set(key, value);
     else if (value instanceof key) this.#typed.set(key, value);
     else {
-      const message = `is not an instance of ${key.name}; pass one, or put the value under a string`;
+      const message = `is not an instance of ${key.name}; pass an instance, or use a string key`;
       throw new InvalidInputError('RuntimeContext', [{ path: `put(${key.name})`, message }]);
     }
     return this;

@@ -165,7 +165,7 @@ describe('AgentState as JSON', () => {
     };
     expect(pathsOf(() => AgentState.fromJSON(json))).toEqual(['schemaVersion']);
     expect(errorOf(() => AgentState.fromJSON(json)).message).toMatch(
-      'is 2, and this release of @x/core reads 1 alone',
+      'is 2, but this release of @x/core reads only version 1',
     );
   });
 });
