@@ -1,6 +1,6 @@
 import { Tokenizer } from './tokenizer.js';
 
-/** English words that say how a question is put, not what it is about, and what an apostrophe leaves of them. */
+/** English words that show how a question is phrased, not its topic, and the parts that an apostrophe separates from them. */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   `a about am an and are as at be been being but by can could d did do does doing done for from had has have having he
   her here him his how i if in into is it its ll m may me might mine must my no nor not of on or our out over re s shall
@@ -9,45 +9,45 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
 );
 /** The weight of a function word in a question. */
 const FUNCTION_WORD_WEIGHT = 0.35;
-/** Shorter queries are keywords, whatever their words are. */
+/** Shorter queries are always keywords. */
 const MIN_QUESTION_WORDS = 4;
-/** Different words of a query that are looked for. A question of some paragraphs fits. */
+/** Maximum number of distinct words of a query. Enough for a question of some paragraphs. */
 const MAX_WORDS = 256;
-/** Words that are joined by a sign. A slash separates words, because the names of a path also occur alone. */
+/** Words joined by a character. A slash separates words, because the names of a path also occur alone. */
 const COMPOUND = /(?<![\p{L}\p{N}_])[\p{L}\p{N}_]+(?:[-:#@.][\p{L}\p{N}_]+)+/gu;
-/** Tells `node-17` and `app.ts`, which are names, from `long-term`. */
+/** Distinguishes names such as `node-17` and `app.ts` from words such as `long-term`. */
 const IS_NAME = /[\p{N}:#@.]/u;
-/** Names of a query that are looked for as a whole. A match holds a bit for each. */
+/** Maximum number of names of a query that are searched as a whole. A match has a bit for each. */
 const MAX_NAMES = 16;
 
-/** A term to look for. */
+/** A term of a query. */
 interface SearchTerm {
   readonly text: string;
-  /** What a match counts compared with the other terms. 1 is usual. */
+  /** The weight of a match relative to other terms. The usual weight is 1. */
   readonly weight: number;
-  /** A term that no word of the query stands for, such as a date. A match of all keywords may lack it. */
+  /** A term without a word in the query, such as a date. A match of all keywords may lack it. */
   readonly isExtra: boolean;
-  /** The names that it belongs to, a bit each. 0 if it also occurs alone in the query. */
+  /** The names that contain it, a bit each. 0 if it also occurs alone in the query. */
   readonly names: number;
 }
 
-/** What a text and a query have in common. */
+/** The terms that a text and a query have in common. */
 export interface TermMatch {
-  /** How often each term of the query occurs, by its index. `undefined` if none does. */
+  /** The number of occurrences of each query term, by the term's index. `undefined` if no term occurs. */
   readonly counts: readonly number[] | undefined;
-  /** Whether it has a term that says what the query is about. */
+  /** Whether the text contains a term about the query's topic. */
   readonly isHit: boolean;
   /** The number of terms of the text. */
   readonly length: number;
-  /** The names of the query that the text has as a whole, a bit each. */
+  /** The names of the query that the text contains as a whole, a bit each. */
   readonly names: number;
 }
 
-/** How a query is read. */
+/** Options for parsing a query. */
 export interface QueryOptions {
   /** Default: one that suits most languages. */
   readonly tokenizer?: Tokenizer;
-  /** More terms, which a match may have without having them in its text. */
+  /** Additional terms. A text can match them through its own additional terms. */
   readonly extra?: readonly string[];
   /** Default: whether the query has at least four words, one of them an English function word. */
   readonly isQuestion?: boolean;
@@ -55,13 +55,13 @@ export interface QueryOptions {
 
 const neutral = new Tokenizer();
 
-/** A text to search for. Nothing in it is an operator. Of more than 256 different words the first count. */
+/** A parsed query. It has no operators. Only the first 256 distinct words count. */
 export class SearchQuery {
-  /** Distinct. Empty if the query has no word. */
+  /** Distinct. Empty if the query contains no word. */
   readonly terms: readonly SearchTerm[];
-  /** A question in words: no text needs to have all of them, and the answer may stand next to them. */
+  /** Whether the query is a question: no text needs to contain all its words, and the answer may be next to them. */
   readonly isQuestion: boolean;
-  /** The weight of the terms that say what the query is about. */
+  /** The weight of the terms about the query's topic. */
   readonly mostWeight: number;
   readonly #tokenizer: Tokenizer;
   readonly #names: readonly RegExp[];
@@ -91,9 +91,9 @@ export class SearchQuery {
   /**
    * Compares a text with the query.
    *
-   * @param extra Terms that it has without having them in its text.
-   * @param terms The terms of the text, or those of them that the query has. Default: the tokenizer's.
-   * @param length The number of terms of the text. Default: that of `terms`.
+   * @param extra Terms of the text that do not occur in it.
+   * @param terms The terms of the text, or those that are also in the query. Default: computed by the tokenizer.
+   * @param length The number of terms in the text. Default: that of `terms`.
    */
   match(
     text: string,
@@ -117,7 +117,7 @@ export class SearchQuery {
   }
 }
 
-/** Returns the terms of a text that say what it is about. */
+/** Returns the terms of a text about its topic. */
 export function contentTermsOf(text: string, tokenizer: Tokenizer): ReadonlySet<string> {
   const words = [...tokenizer.query(text)].filter((word) => !isFunctionWord(word));
   return new Set(words.map(([, term]) => term));

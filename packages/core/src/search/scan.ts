@@ -6,56 +6,56 @@ const K1 = 1.2;
 const B = 0.6;
 /** The shares of a neighbor's score that a text gets, by their distance. */
 export const NEIGHBORS = [0.2, 0.1, 0.05] as const;
-/** The share that is taken back once the next text is ranked itself, so that one passage does not fill the ranking. */
+/** The share that is subtracted again once the next text is ranked, so that one passage does not fill the ranking. */
 const TAKEN_BACK = 0.2;
-/** Places that are filled one by one for that reason, and hits that are considered for them. */
+/** Number of ranks that are filled one by one for that reason, and number of hits considered for them. */
 const PICKED = 20;
 const CONSIDERED = 100;
-/** The newest dated text counts so much more than one without a date, and half as much more every `HALF_LIFE` days. */
+/** The score of the newest dated text is increased by this share. The increase halves every `HALF_LIFE` days. Undated texts get none. */
 const RECENCY_BOOST = 0.1;
 const HALF_LIFE_DAYS = 30;
-/** Matches that are kept at most while scanning, and those that stay if there are more. */
+/** Maximum number of matches kept during a scan, and the number that remain if there are more. */
 const MAX_MATCHES = 10_000;
 const KEPT_MATCHES = 1_000;
 /** Maximum length in UTF-16 units of the pieces into which a long text is split. */
 const MAX_PIECE = 2_000;
 
-/** A text to compare with a query: a line, a message or a passage. */
+/** A text that is compared with a query: a line, a message or a passage. */
 interface ScannedText<Item> {
-  /** Identifies its file or session, and its place there. Of texts with one number, only the best is found. */
+  /** The file or session, and the position in it. If several texts have the same number, only the best is found. */
   readonly file: string | number;
   readonly number: number;
   readonly text: string;
   readonly item: Item;
   /** Days since 1970. */
   readonly day?: number | null;
-  /** Of equal texts, the one with the greater order comes first. Default: the one that was added last. */
+  /** Among equal texts, the one with the larger order comes first. Default: the one added last. */
   readonly order?: number;
-  /** Terms that it has without having them in its text. */
+  /** Terms of the text that do not occur in it. */
   readonly extra?: readonly string[];
-  /** The terms of the text if they are known, or those of them that the query has. The text is then not split into pieces. */
+  /** The terms of the text if they are known, or those that are also in the query. The text is then not split into pieces. */
   readonly terms?: readonly string[];
-  /** The number of terms of the text. Default: that of `terms`. */
+  /** The number of terms in the text. Default: that of `terms`. */
   readonly length?: number;
 }
 
-/** A text that matches. */
+/** A matching text. */
 interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms' | 'length'>> {
-  /** The score by its own words. */
+  /** The score of the text alone. */
   own: number;
   /** The score with its neighbors. */
   relevance: number;
-  /** The score by which it is ranked: less than its relevance if a neighbor is ranked before it. */
+  /** The score used for ranking. It is less than the relevance if a neighbor is ranked before it. */
   score: number;
   hasAll: boolean;
 }
 
-/** What texts are compared with. */
+/** The statistics of the compared texts. */
 export interface Collection {
   readonly lines: number;
-  /** Terms of a line, on average. */
+  /** Average number of terms in a line. */
   readonly averageLength: number;
-  /** For each term of the query, the number of lines that have it. */
+  /** For each query term, the number of lines that contain it. */
   readonly counts: readonly number[];
 }
 
@@ -68,9 +68,9 @@ export function termWeights({ terms }: SearchQuery, { counts, lines }: Collectio
 }
 
 /**
- * Ranks texts by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). For keywords, texts
- * with all of them come before texts with some. For a question, the neighbors of a text count as well, for less, because an
- * answer often stands next to the words of its question. A text without any of the words can only answer a text before it.
+ * Ranks texts by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). For keywords, texts with all of them
+ * come before texts with some. For a question, neighbors of a text add part of their score, because an answer often is next to the words of
+ * its question. A text without any query word is found only if it follows a matching text.
  */
 export class TextScan<Item> {
   readonly #query: SearchQuery;
@@ -80,17 +80,17 @@ export class TextScan<Item> {
   #lines = 0;
   #terms = 0;
   #newest = -Infinity;
-  /** The last text that has a word of the query. */
+  /** The last text that contains a word of the query. */
   #last: { readonly file: string | number; readonly number: number } | undefined;
 
-  /** @param collection What the texts are compared with, if they are only the most promising ones. Default: the texts themselves. */
+  /** @param collection Statistics of all texts, if only the most promising ones are added. Default: those of the added texts. */
   constructor(query: SearchQuery, collection?: Collection) {
     this.#query = query;
     this.#collection = collection;
     this.#counts = query.terms.map(() => 0);
   }
 
-  /** Considers a text. Add the texts of a file in order. Of a long text, the piece that matches best is found. */
+  /** Adds a text. Add the texts of a file in order. For a long text, the piece that matches best is found. */
   add(scanned: ScannedText<Item>): void {
     const { file, number, item, day = null, order = this.#lines, extra, terms, length: given } = scanned;
     for (const text of terms ? [scanned.text] : piecesOf(scanned.text)) {
@@ -101,7 +101,7 @@ export class TextScan<Item> {
         if (counts?.[index] !== 0) this.#counts[index] = (this.#counts[index] as number) + 1;
       if (!isHit && !this.#query.isQuestion) continue;
       if (day !== null && day > this.#newest) this.#newest = day;
-      // The answer to a question may stand behind its words.
+      // The answer to a question may come after its words.
       if (counts !== undefined) this.#last = { file, number };
       else if (file !== this.#last?.file || number - this.#last.number > NEIGHBORS.length) continue;
       const scores = { own: 0, relevance: 0, score: 0, hasAll: false };
@@ -110,7 +110,7 @@ export class TextScan<Item> {
     if (this.#matches.length > MAX_MATCHES) this.#matches = this.best().slice(0, KEPT_MATCHES);
   }
 
-  /** Returns all texts that match, the best first. */
+  /** Returns all matching texts, best first. */
   best(): Hit<Item>[] {
     const files = this.#scored();
     const hits = [...files.values()].flatMap((numbers) => [...numbers.values()]);
@@ -141,7 +141,7 @@ export class TextScan<Item> {
     return [...best, ...pool, ...ranked];
   }
 
-  /** Scores the matches by their own words. Returns the best of each number, by file and number. */
+  /** Scores the matches without their neighbors. Returns the best of each number, by file and number. */
   #scored(): ReadonlyMap<string | number, ReadonlyMap<number, Hit<Item>>> {
     const { terms, isQuestion } = this.#query;
     const seen = { lines: this.#lines, averageLength: this.#terms / this.#lines, counts: this.#counts };
@@ -156,7 +156,7 @@ export class TextScan<Item> {
       for (const [index, weight] of weights.entries()) {
         const count = counts?.[index] ?? 0;
         const owners = terms[index]?.names ?? 0;
-        // Where a name such as `node-17` occurs as a whole, its words count nowhere else.
+        // If a name such as `node-17` occurs as a whole in any text, its words count in no other text.
         if ((owners & named) !== 0 && (owners & names) === 0) continue;
         hit.own += (weight * count * (K1 + 1)) / (count + damping);
       }
@@ -179,7 +179,7 @@ function compare(left: Compared, right: Compared): number {
   return Number(right.hasAll) - Number(left.hasAll) || right.score - left.score || right.order - left.order;
 }
 
-/** Splits a text into the pieces that are searched, at line breaks or spaces where the second half of a piece has one. */
+/** Splits a text into the pieces that are searched. Splits at a line break or space if the second half of a piece contains one. */
 export function* piecesOf(text: string): Iterable<string> {
   if (text.length <= MAX_PIECE) {
     if (text.trim() !== '') yield text;

@@ -5,22 +5,23 @@ const UNSPACED = [
 ].join('');
 const RUNS = new RegExp(`[${UNSPACED}]+|[[\\p{L}\\p{M}\\p{N}_]--[${UNSPACED}]]+`, 'gv');
 const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, 'u');
-/** Matches texts of ASCII and of signs that are not part of any word: punctuation, arrows, mathematical signs, boxes. */
+/** Matches texts that consist of ASCII and characters that are not part of any word: punctuation, arrows, mathematical signs, boxes. */
 const PLAIN = /^[\0-\x7f§«·»×\u2010-\u2027\u2030-\u205e\u2190-\u2426\u2500-\u2775\u2794-\u2bff]*$/;
 const ASCII_RUNS = /[a-zA-Z0-9_]+/g;
 const HAS_PARTS = /[\p{Lu}_]/u;
 /** The boundaries inside `getWeather`, `HTTPServer` and `get_weather`. */
 const PART_BOUNDARY = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-/** Characters of a term. Longer words are hashes and encoded bytes, which can be found by their beginning. */
+/** Maximum length of a term. Longer words are hashes and encoded bytes, which can be found by their beginning. */
 const MAX_TERM = 64;
-/** Words whose terms are kept, so that common words are split and stemmed once. */
+/** Number of words whose terms are cached, so that common words are split and stemmed once. */
 const MAX_KNOWN = 50_000;
-/** Letters that the default stem keeps of a word. */
+/** Number of letters that the default stem keeps of a word. */
 const STEM = 5;
 
 /**
- * Splits text into the terms by which it can be found: stems of words in lower case without diacritics. A name such as
- * `getWeather` also yields its parts. Scripts without spaces between words yield characters and pairs of characters.
+ * Splits text into search terms: stems of words in lower case without diacritics. A name such as `getWeather` also yields its parts.
+ * Scripts without spaces between words yield characters and pairs of characters.
+ *
  *
  * @example
  * new Tokenizer((word) => word).terms('Ask getWeather'); // ['ask', 'getweather', 'get', 'weather']
@@ -37,7 +38,7 @@ export class Tokenizer {
     this.#stem = stem;
   }
 
-  /** Returns the terms of a text in order, each as often as it occurs. */
+  /** Returns the terms of a text in order, once per occurrence. */
   terms(text: string): readonly string[] {
     const terms: string[] = [];
     for (const run of runsOf(text)) {
@@ -59,8 +60,8 @@ export class Tokenizer {
 }
 
 /**
- * Returns the distinct words of a text in lower case. Names are not split, and of unspaced scripts only pairs of characters
- * count where there are two.
+ * Returns the distinct words of a text in lower case. Names are not split. Text in unspaced scripts yields pairs of characters, or the
+ * character if there is only one.
  */
 export function wordsIn(text: string): readonly string[] {
   const words = new Set<string>();
@@ -79,7 +80,7 @@ function beginningOf(word: string): string {
 /** Tests if all words of a text are ASCII. Most texts are, and splitting them is several times faster. */
 export const hasPlainWords = (text: string): boolean => PLAIN.test(text);
 
-/** Words, and stretches of unspaced text. */
+/** Returns the words, and the runs of unspaced text. */
 function runsOf(text: string): readonly string[] {
   return (hasPlainWords(text) ? text.match(ASCII_RUNS) : normalize(text).match(RUNS)) ?? [];
 }
@@ -101,7 +102,7 @@ function isUnspaced(run: string): boolean {
   return run.charCodeAt(0) > 127 && UNSPACED_START.test(run);
 }
 
-// Compatible forms (full-width letters, ligatures) become one. Accents go, but not the marks of kana or Hangul.
+// Converts compatible forms (full-width letters, ligatures) to one. Removes accents, but not the marks of kana or Hangul.
 function normalize(text: string): string {
   return text
     .normalize('NFKD')
