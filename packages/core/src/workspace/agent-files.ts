@@ -33,9 +33,9 @@ interface AgentFilesOptions {
 }
 
 /**
- * Opens the files of a session as its tools see them: a tree of the workspace. The tree also contains, read-only, what the harness
- * stores for the session's user (without a user: for the session): evicted results, plans, memory, logs, results of tasks. Those
- * files have the paths by which the harness names them, but listings of the root do not show them.
+ * Opens the files of a session as its tools see them: a tree of the workspace. The tree also contains, read-only, the data that the harness
+ * stores for the session's user (without a user: for the session): evicted results, plans, memory, logs and results of tasks. Those files
+ * have the paths that the harness uses for them, but listings of the root do not show them.
  */
 export function agentFiles(key: SessionKey, { workspace, storage, isolation }: AgentFilesOptions): Workspace {
   return filesOf(subtreeOf(workspace, treeOf(key, isolation)), storage, ownershipOf(key));
@@ -54,7 +54,7 @@ function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => b
       throw new WorkspaceError(
         'read_only',
         path,
-        `${JSON.stringify(path)} belongs to the agent itself: you can only read it.`,
+        `${JSON.stringify(path)} belongs to the agent itself. You can only read it.`,
       );
     });
   const { lock, replace } = tree;

@@ -134,6 +134,6 @@ function leadsOut(path: string): WorkspaceError {
   return new WorkspaceError(
     'outside_workspace',
     path,
-    `${JSON.stringify(path)} runs through a symbolic link that leads out of the workspace, or nowhere.`,
+    `${JSON.stringify(path)} contains a symbolic link that leads out of the workspace, or to a missing file.`,
   );
 }

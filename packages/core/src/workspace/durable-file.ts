@@ -8,10 +8,10 @@ import { moved, openPlace, type Place } from './place.js';
 const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const { O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
-/** Mode of new files that only this user may access. New directories on the way to one are 0700. */
+/** Mode of new files that only this user may access. Their new parent directories get 0700. */
 export const PRIVATE = 0o600;
 
-/** Most attempts to create a directory while others remove its parents. */
+/** Maximum number of attempts to create a directory while others remove its parents. */
 const ATTEMPTS = 20;
 
 /** Tests if a file name is that of a temporary file of {@link replaceFile}. */

@@ -152,8 +152,8 @@ async function assertHeld(path: string, entry: string): Promise<void> {
   throw new WorkspaceError(
     'locked',
     path,
-    `The lock ${path} was lost: this process was silent for more than ${SILENCE_MS / 1000} s and another one took ` +
-      'over. Nothing further was written; read the current state and try again.',
+    `The lock ${path} was lost: this process sent no heartbeat for more than ${SILENCE_MS / 1000} s, and another process took ` +
+      'over. Nothing more was written. Read the current state and try again.',
   );
 }
 
@@ -176,7 +176,7 @@ function locked(path: string, holder: string, timeoutMs: number): WorkspaceError
   return new WorkspaceError(
     'locked',
     path,
-    `The lock ${path} is held by ${holder} and did not come free within ${timeoutMs} ms. Try again later or wait ` +
-      'longer; delete it only if no process works there.',
+    `The lock ${path} is held by ${holder} and was not released within ${timeoutMs} ms. Try again later or wait ` +
+      'longer; delete it only if no process uses it.',
   );
 }

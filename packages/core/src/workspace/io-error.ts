@@ -4,7 +4,7 @@ const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text
   ENOENT: ['not_found', 'does not exist'],
   EEXIST: ['already_exists', 'exists already'],
   EISDIR: ['is_directory', 'is a directory, not a file'],
-  ENOTDIR: ['invalid_path', 'runs through a file as if it were a directory'],
+  ENOTDIR: ['invalid_path', 'has a file where a directory is expected'],
   ENAMETOOLONG: ['invalid_path', 'is too long for this file system; use shorter names'],
   ELOOP: ['outside_workspace', 'is a symbolic link, which is not followed'],
   EROFS: ['read_only', 'is on a read-only file system; choose a writable workspace'],
@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text
   EDQUOT: ['workspace_io', 'cannot be written: the disk quota is used up; free some space'],
 };
 
-/** Converts an error of the operating system to a `WorkspaceError`. Returns other errors unchanged. */
+/** Converts an error of the operating system to a `WorkspaceError`. Other errors are returned unchanged. */
 export function toWorkspaceError(path: string, error: unknown): unknown {
   const code = errorCode(error);
   if (WorkspaceError.isInstance(error) || code === undefined) return error;
@@ -22,7 +22,7 @@ export function toWorkspaceError(path: string, error: unknown): unknown {
   return new WorkspaceError(meaning, path, `${JSON.stringify(path)} ${text}.`, { cause: error });
 }
 
-/** Returns the system's code of an I/O error, such as `ENOENT`; `undefined` for any other error. */
+/** Returns the system error code of an I/O error, such as `ENOENT`; `undefined` for other errors. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error || 'errno' in error)) return undefined;
   return (error as NodeJS.ErrnoException).code;

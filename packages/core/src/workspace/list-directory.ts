@@ -18,7 +18,7 @@ interface DirectoryListing {
  * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links are listed as their targets, without the targets'
  * contents. From a directory `.x` on, links are omitted.
  *
- * @param real The path of the directory, without links. If it leads elsewhere by now, nothing is listed.
+ * @param real The path of the directory, without links. If it now leads to another directory, nothing is listed.
  */
 export async function* listDirectory(
   real: string,
@@ -81,7 +81,7 @@ async function targetOf(link: string, { isVisible }: DirectoryListing): Promise<
   }
 }
 
-/** Most attempts to read a directory whose entries disappear during the read. */
+/** Maximum number of attempts to read a directory whose entries disappear during the read. */
 const MAX_LOOKS = 10;
 
 /**

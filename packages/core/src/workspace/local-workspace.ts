@@ -43,7 +43,7 @@ const optionsSchema = z.strictObject({
       z
         .string()
         .min(1)
-        .regex(/^[^*?/]*\*?$/, 'must be a name, without / and ?, and with * at its end alone'),
+        .regex(/^[^*?/]*\*?$/, 'must be a name without / and ?, and may contain * only at its end'),
     )
     .default([]),
   private: z.boolean().default(false),
@@ -53,17 +53,17 @@ const rootSchema = z.string().min(1, 'must name a directory');
 const { O_RDONLY, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
 /** The directory below the root that holds the locks. Callers cannot list, read or write it. */
 const LOCKS = '.locks';
-/** Most bytes per read. Above it callers must read in parts, because Node crashes when asked for 2 GiB. */
+/** Maximum number of bytes per read. Larger files must be read in parts, because Node crashes if it reads 2 GiB at once. */
 const MOST_BYTES = 2 ** 30;
 /** Age in milliseconds (one hour) after which a temporary file counts as left by a dead process, and is deleted. */
 const ABANDONED_MS = 3_600_000;
-/** Most attempts of an operation while others remove or replace directories. */
+/** Maximum number of attempts of an operation while others remove or replace directories. */
 const ATTEMPTS = 20;
 
 /**
  * A directory on this machine. It is created on first use. Nothing outside of it is read or written.
  *
- * Names in `hidden` are neither listed nor reachable, at any depth, in any case, and not through links either. A name may end in `*`.
+ * Names in `hidden` are neither listed nor reachable, at any depth, in any case, or through links. A name may end in `*`.
  *
  * With `private`, and always below a directory `.x`, new files have mode 0600 and new directories 0700.
  *
@@ -400,7 +400,7 @@ export class LocalWorkspace implements Workspace {
     return new WorkspaceError(
       'workspace_io',
       this.root,
-      `The workspace directory ${this.root} cannot be used: ${errorText(error)}. Make it, give this process the right to use ` +
+      `The workspace directory ${this.root} cannot be used: ${errorText(error)}. Create it, give this process access to ` +
         'it, or choose another directory.',
       { cause: error },
     );
@@ -479,7 +479,7 @@ function isDirectory(path: string): WorkspaceError {
   return new WorkspaceError(
     'is_directory',
     path,
-    `${JSON.stringify(path)} is a directory, not a file. List it, or name a file in it.`,
+    `${JSON.stringify(path)} is a directory, not a file. List it, or use the path of a file in it.`,
   );
 }
 
@@ -487,7 +487,7 @@ function tooLarge(path: string, bytes: number): WorkspaceError {
   return new WorkspaceError(
     'workspace_io',
     path,
-    `${JSON.stringify(path)}: ${bytes} bytes are more than can be read at once (${MOST_BYTES}). Read it in parts.`,
+    `${JSON.stringify(path)}: ${bytes} bytes are more than can be read at once (${MOST_BYTES}). Read the file in parts.`,
   );
 }
 

@@ -13,9 +13,8 @@ import { subtreeOf } from './workspace-tree.js';
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 
 /**
- * Mounts workspaces in another one. `mountWorkspace(base, { repo })` reads and writes paths below `repo/` in the workspace `repo`, and
- * everything else, including locks, in `base`. A directory of that name in `base` is hidden. Users with separate files share the
- * mounts.
+ * Mounts workspaces in another one. `mountWorkspace(base, { repo })` reads and writes paths below `repo/` in the workspace `repo`. All
+ * other paths, and locks, are in `base`. A directory of that name in `base` is hidden. Users with separate files share the mounts.
  *
  * @example
  * ```ts
@@ -88,7 +87,11 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         within(path, (workspace, inner) =>
           within(kept, async (other, to) => {
             if (workspace === other && workspace.replace) return workspace.replace(inner, to, data);
-            throw new WorkspaceError('invalid_path', kept, 'A file is kept in its own workspace only.');
+            throw new WorkspaceError(
+              'invalid_path',
+              kept,
+              'The old file can be kept only in the same mounted workspace.',
+            );
           }),
         ),
     }),

@@ -19,7 +19,7 @@ const HAS_HANDLES = process.platform === 'linux' && existsSync(HANDLES);
 /** Flags of {@link openPlace} for a directory that is not a link. */
 export const REAL_DIRECTORY = O_NOFOLLOW | O_DIRECTORY;
 
-/** A file or directory that was located once. Operations on it affect this very file, even if its path leads elsewhere by now. */
+/** A file or directory that was opened once. Operations affect this file, even if its path now leads to another one. */
 export interface Place {
   /** Absolute path without links at the time of opening. */
   readonly real: string;
@@ -77,7 +77,7 @@ function pathOf(fd: number, self: string): string {
     return self;
   }
   if (!path.endsWith(DELETED)) return path;
-  // If the file was replaced since, return the path that it had. A real name may also end in " (deleted)".
+  // If the file was replaced, return its previous path. A real name may also end in " (deleted)".
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && isSame(found, fstatSync(fd)) ? path : path.slice(0, -DELETED.length);
 }

@@ -9,7 +9,7 @@ import { openPlace, type Place, REAL_DIRECTORY } from './place.js';
  */
 const OPEN_LEVELS = 32;
 const LONGEST = 1_000;
-/** Most attempts to remove a directory while others add files to it. */
+/** Maximum number of attempts to remove a directory while others add files to it. */
 const ATTEMPTS = 4;
 
 /** Deletes a file, or a directory of any depth with its contents. Deletes a symbolic link itself, not its target. */

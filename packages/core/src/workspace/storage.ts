@@ -4,8 +4,8 @@ import { below } from './workspace-tree.js';
 const trees = new WeakMap<Workspace, Workspace>();
 
 /**
- * Opens the harness's own files in a workspace, its directory `.x/`: sessions, logs, tasks, memory, evicted results and plans. Tools
- * and models cannot see it, except for the parts that an agent shows to the session that owns them.
+ * Opens the harness's own files in a workspace, which are in its directory `.x/`: sessions, logs, tasks, memory, evicted results and plans.
+ * Tools and models cannot see this directory, except for the parts that an agent shows to the session that owns them.
  *
  * @example
  * ```ts

@@ -40,7 +40,7 @@ export interface FileRule {
 }
 
 /**
- * Returns the reason why a file may not be read or written, or `undefined` if it may.
+ * Returns the reason why a file may not be read or written, or `undefined` if access is allowed.
  *
  * @param path The path as the caller gave it.
  * @param file The file that is read or written, if the workspace knows it. The path may lead elsewhere by now.
@@ -99,8 +99,9 @@ export interface Workspace {
   /** Deletes a file, or a directory with its contents. Returns whether it existed. */
   delete(path: string): Promise<boolean>;
   /**
-   * Replaces a file like `write`, and keeps the old file itself at `kept`. Writes of others to the old file are found there, even later
-   * writes through handles that are still open. Left out by workspaces that cannot do it.
+   * Replaces a file like `write`, and moves the old file to `kept`. Concurrent writes to the old file, even through handles that are still
+   * open, end up there. `undefined` for workspaces that cannot do it.
+   *
    *
    * @throws {WorkspaceError} `not_found`; `already_exists` when `kept` exists.
    */
@@ -111,7 +112,7 @@ export interface Workspace {
    */
   subtree?(path: string): Workspace;
   /**
-   * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.
+   * Runs `task` while no other process or task holds the lock `name`. `undefined` for workspaces without locks.
    *
    * @throws {WorkspaceError} `locked` when the lock was not acquired within `timeoutMs` (default 10 000).
    */
@@ -122,7 +123,7 @@ export interface Workspace {
   ): Promise<T>;
 }
 
-/** A lock, as the task that holds it sees it. */
+/** A lock, for the task that holds it. */
 export interface HeldLock {
   /**
    * Checks that the lock is still held: if this process was suspended for long, others may have treated it as dead. Call it right
@@ -138,7 +139,7 @@ const decoder = new TextDecoder();
 /**
  * Reads a file as UTF-8 text.
  *
- * @param maxBytes Most bytes of the file. Default: no limit.
+ * @param maxBytes Maximum size of the file. Default: no limit.
  * @throws {WorkspaceError} `refused` for a larger file, and any error of `read`.
  */
 export async function readText(
@@ -159,7 +160,7 @@ export async function readText(
  * interpret differently.
  */
 export function pathSegments(path: string): readonly string[] {
-  if (typeof path !== 'string') throw invalid(String(path), 'a path is a string');
+  if (typeof path !== 'string') throw invalid(String(path), 'a path must be a string');
   if (path.includes('\0')) throw invalid(path, 'it contains a NUL character');
   if (path.includes('\\')) throw invalid(path, 'separate directories with "/", not with a backslash');
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
@@ -167,7 +168,7 @@ export function pathSegments(path: string): readonly string[] {
     throw new WorkspaceError(
       'outside_workspace',
       path,
-      `The path ${JSON.stringify(path)} contains "..". Name the file from the root of the workspace.`,
+      `The path ${JSON.stringify(path)} contains "..". Use a path from the root of the workspace.`,
     );
   }
   if (/^[a-z]:/i.test(segments[0] ?? '')) throw invalid(path, 'it begins with a drive letter');
