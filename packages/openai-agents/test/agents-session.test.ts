@@ -268,7 +268,7 @@ it('refuses a session that another agent has written, and leaves it alone', asyn
   await session.commit();
   const ours = new AgentsSession({ store, key });
   await expect(ours.getItems()).rejects.toBeInstanceOf(SessionStoreError);
-  await expect(ours.popItem()).rejects.toThrow('give each agent its own key');
+  await expect(ours.popItem()).rejects.toThrow('Give each agent its own key');
   expect((await store.load(key))?.version).toBe(1);
 });
 

@@ -100,7 +100,7 @@ describe('PostgresSession', () => {
     await pool.query('DELETE FROM not_there_format');
     await expect(new PostgresSession({ pool, table: 'not_there' }).load(key)).rejects.toMatchObject({
       code: 'session_corrupt',
-      message: expect.stringContaining('not_there does not say which format'),
+      message: expect.stringContaining('not_there does not contain the format'),
     });
   });
 

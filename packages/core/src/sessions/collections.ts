@@ -10,7 +10,7 @@ const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const nameSchema = z.strictObject({
   name: z
     .string()
-    .regex(NAME, 'must begin with a letter and hold up to 32 lower-case letters, digits and hyphens'),
+    .regex(NAME, 'must begin with a letter and contain up to 32 lower-case letters, digits and hyphens'),
 });
 
 /**
@@ -23,7 +23,7 @@ export function collectionName(name: string): string {
 }
 
 /**
- * Makes the store that `collection` of a store returns. It has no collections, its `close` does nothing, and its errors name the
+ * Creates the store that `collection` of a store returns. It has no collections, its `close` does nothing, and its errors name the
  * collection.
  */
 export function asCollection(records: SessionStore, name: string): SessionStore {
@@ -68,7 +68,7 @@ export function collectionOf(store: SessionStore, name: string): SessionStore {
   if (collection !== undefined) return collection;
   throw new CapabilityError(
     'session.collection',
-    `The session store has no collections, and the collection "${name}" was asked for. Use InMemorySession, JsonSession, ` +
+    `The session store has no collections, so the collection "${name}" cannot be opened. Use InMemorySession, JsonSession, ` +
       'WorkspaceSession, SqliteSession, RedisSession, MysqlSession or PostgresSession, or implement `collection` in your store.',
   );
 }

@@ -32,17 +32,17 @@ export interface CopyReport {
 }
 
 /**
- * Copies sessions and collections from one store to another, of any kind. Each session keeps its token, so that you can repeat a
- * copy that was interrupted. A move skips sessions that are leased, and all sessions if both stores are one. Nothing in the
- * target is overwritten. Logs are in workspaces and are not copied. Times and versions start again.
+ * Copies sessions and collections from any store to any other. Each session keeps its token, so you can repeat an interrupted copy. A move
+ * skips leased sessions, and all sessions if both stores are the same. Nothing in the target is overwritten. Logs are in workspaces and are
+ * not copied. Times and versions start again.
  *
  * @example
  * ```ts
  * const { copied, busy } = await copyStore(redis, postgres, { updatedBefore, move: true });
  * ```
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for invalid options.
  * @throws {CapabilityError} when `from` has collections and `to` does not support them. Nothing was copied.
- * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
+ * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read. Sessions that were copied before stay copied.
  */
 export async function copyStore(
   from: SessionStore,

@@ -27,7 +27,7 @@ export function databaseAttempts(
   judge: (error: Error) => DriverFailure,
 ): <T>(key: SessionKey | undefined, task: () => Promise<T>) => Promise<T> {
   return async (key, task) => {
-    // A refusal of a retry does not say if an earlier attempt was applied, because only its reply may have been lost.
+    // A rejected retry does not show whether an earlier attempt was applied, because only its reply may have been lost.
     let outcome: 'none' | 'unknown' = 'none';
     for (let number = 1; ; number++) {
       try {

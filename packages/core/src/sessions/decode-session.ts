@@ -15,7 +15,7 @@ export interface EncodedSession {
   readonly updatedAt: Date;
 }
 
-/** Makes the error for a session that lacks a part. */
+/** Creates the error for a session that lacks a part. */
 export function sessionDamaged(
   key: SessionKey,
   backend: string,
@@ -24,7 +24,7 @@ export function sessionDamaged(
 ): SessionStoreError {
   return new SessionStoreError(
     'session_corrupt',
-    `Session ${key} is damaged in ${backend}: ${what}. Nothing was changed; restore it from a backup or delete it.`,
+    `Session ${key} is damaged in ${backend}: ${what}. Nothing was changed. Restore it from a backup or delete it.`,
     { sessionKey: key.toString(), cause },
   );
 }

@@ -11,7 +11,7 @@ const optionsSchema = z.strictObject({
   olderThan: z.date(),
   /** Only sessions of this tenant, user or agent. Default: all. */
   scope: scopeSchema.optional(),
-  /** Most sessions to delete. Default: all. */
+  /** Maximum number of sessions to delete. Default: all. */
   limit: z.int().min(0).optional(),
 });
 
@@ -27,7 +27,7 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
  * const thirtyDaysAgo = new Date(Date.now() - 30 * 86_400_000);
  * await deleteOlderThan(store, { olderThan: thirtyDaysAgo });
  * ```
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for invalid options.
  * @throws {SessionStoreError} when the store cannot be reached. If the store lists unreadable sessions, `session_corrupt`,
  * `session_older` or `session_newer` after all others were deleted.
  */
@@ -57,7 +57,7 @@ async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderTha
     if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
     return (await deleteUnlessLeased(store, key, stored)) === 'deleted';
   } catch (error) {
-    // Keep it, so that people can inspect it first.
+    // Keep it, so that it can be inspected first.
     if (isUnreadable(error)) return false;
     throw error;
   }

@@ -3,20 +3,20 @@ import type { SessionKey } from './session-key.js';
 import type { HeldLease } from './session-leases.js';
 import type { SessionStore } from './session-store.js';
 
-/** Finds the process that runs a turn of a session, if it is alive or may be. Changes nothing. */
+/** Finds the live (or possibly live) process that has the lease on a session. Changes nothing. */
 export async function findHolder({ leases }: SessionStore, key: SessionKey): Promise<HeldLease | undefined> {
   const holder = await leases?.find(key);
   if (leases === undefined || holder === undefined) return undefined;
   return (await heartOf(leases.processes).isGone(holder)) ? undefined : holder;
 }
 
-/** Tests if a process that is or may be alive runs a turn of a session. */
+/** Tests if a live (or possibly live) process has the lease on a session. */
 export async function isSessionHeld(store: SessionStore, key: SessionKey): Promise<boolean> {
   return (await findHolder(store, key)) !== undefined;
 }
 
 /**
- * Deletes a session unless a live process runs a turn of it. Works even if the store is full.
+ * Deletes a session unless a live process has its lease. Works even if the store is full.
  *
  * @param options `token`: deletes only this state of the session.
  * @returns `missing` also if the session has another token.

@@ -27,7 +27,7 @@ export function itemJson(
   if (Object.getOwnPropertySymbols(value).length > 0) throw refusal(path, 'a property named by a symbol');
   if (Array.isArray(value)) {
     if (Object.keys(value).length !== value.length)
-      throw refusal(path, 'an array with holes or properties of its own');
+      throw refusal(path, 'an array with holes or additional properties');
     return value.map((child, at) => itemJson(child, mark, `${path}[${at}]`, inside));
   }
   // Node's buffers are bytes, too; typed arrays with wider elements are not.
@@ -62,6 +62,6 @@ export function itemFrom(value: JsonValue, mark: string): unknown {
 }
 
 function refusal(path: string, what: string): InvalidInputError {
-  const message = `cannot hold ${what}; give plain objects, arrays and bytes`;
+  const message = `cannot contain ${what}; use plain objects, arrays and bytes`;
   return new InvalidInputError('session item', [{ path, message }], { remedy: 'Nothing was stored.' });
 }

@@ -7,7 +7,7 @@ import type { SessionKey } from './session-key.js';
 import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId } from './store-rules.js';
 
-/** Most attempts of one change when other writers commit at the same time. */
+/** Maximum number of attempts of one change when other writers commit at the same time. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
 
@@ -28,7 +28,7 @@ export interface ItemChange {
   readonly state?: JsonObject;
 }
 
-/** Token, length and head of the last read or write: enough to add to the log without reading it again. */
+/** Token, length and head after the last read or write. They suffice to append to the log without reading it again. */
 interface Known {
   readonly token: string | undefined;
   readonly count: number;
@@ -36,8 +36,8 @@ interface Known {
 }
 
 /**
- * A list of another framework's items, stored in one session (or one record of a collection) of any store, one message per item.
- * Changes use compare-and-set: if another writer was first, a change is computed again from the new log, so no item is lost.
+ * A list of another framework's items, stored in one session (or one record of a collection) of any store, one message per item. Changes
+ * use compare-and-set: if another writer was first, the change is computed again from the new log, so no item is lost.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ export class ItemLog {
     this.#name = name;
   }
 
-  /** Makes the message that contains an item. Only listings and inspectors use the role. */
+  /** Creates the message that contains an item. The role is only used by listings and inspectors. */
   message(item: JsonValue, role: 'user' | 'system' | 'assistant' = 'assistant'): Message {
     const make = { user: userMessage, system: systemMessage, assistant: assistantMessage }[role];
     return make([{ type: 'opaque', provider: this.#name, data: item }]);
@@ -85,8 +85,8 @@ export class ItemLog {
     const sessionKey = this.#key.toString();
     throw new SessionStoreError(
       'session_corrupt',
-      `Session ${sessionKey} holds message ${message.id}, which is not an item of ${this.#name}: another agent uses this ` +
-        'key. Nothing was changed; give each agent its own key.',
+      `Session ${sessionKey} contains message ${message.id}, which is not an item of ${this.#name}: another agent uses this ` +
+        'key. Nothing was changed. Give each agent its own key.',
       { sessionKey },
     );
   }
@@ -100,7 +100,7 @@ export class ItemLog {
   /**
    * Appends messages. Reads the log only at first, and after a failed commit, such as a conflict with another writer.
    *
-   * @param make Makes the messages. `loaded` is the log, if it had to be read since the last call.
+   * @param make Creates the messages. `loaded` is the log, if it had to be read since the last call.
    */
   append(
     make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,

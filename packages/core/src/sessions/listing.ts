@@ -25,10 +25,10 @@ const descriptionSchema = z.object({
 
 /** Number of sessions per page that a listing requests from its store. */
 const PAGE = 200;
-/** Most unreadable sessions named in one error. If a release cannot read a store's format, every session is unreadable. */
+/** Maximum number of unreadable sessions named in one error. If a release cannot read a store's format, every session is unreadable. */
 const NAMED = 10;
 
-/** A session as a store finds it; the listing adds the cursor. */
+/** A session as a store finds it. The listing adds the cursor. */
 export interface ListedSession extends Omit<SessionInfo, 'cursor'> {
   /** Orders sessions whose last commit was in the same millisecond, in the store's order. */
   readonly id: string;
@@ -66,13 +66,13 @@ type Page = (
 ) => Promise<readonly (ListedSession | UnreadableSession)[]>;
 
 /**
- * Lists sessions page by page, newest first, for `list` of a store. In a listing of all, a session that gets a commit before its
- * turn moves to the front, so it is listed at the end. Unreadable sessions do not stop the listing: an error reports them at the
- * end, unless the listing reaches its limit first.
+ * Lists sessions page by page, newest first, for `list` of a store. A session that gets a commit while you list all sessions moves to the
+ * front and is returned last. Unreadable sessions do not stop the listing: an error reports them at the end, unless the listing reaches its
+ * limit first.
  *
  * @param page Reads up to `count` sessions after a position, by time and then id, both descending.
  * @param unreadable Errors of sessions that the store knows to be unreadable before the first page.
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for invalid options.
  * @throws {SessionStoreError} for unreadable sessions, at the end: the only error, or one that names several.
  */
 export async function* listPages(
@@ -107,7 +107,7 @@ export async function* listPages(
   if (error !== undefined) throw errors.length === 1 ? error : unreadableSessions(errors);
 }
 
-/** Reads all pages. If the listing has neither limit nor start, then reads what moved to the front since it began. */
+/** Reads all pages. If the listing has neither limit nor start, then also reads the sessions that moved to the front meanwhile. */
 async function* rowsOf(
   page: Page,
   start: ListPosition | undefined,
@@ -220,7 +220,7 @@ export function listedSession({ id, key, ...row }: ListedRow): ListedSession | U
   } catch (cause) {
     const message =
       `The entry "${key}" among the sessions of a store is damaged: ${(cause as Error).message} ` +
-      'Nothing was changed; restore it from a backup or delete the session.';
+      'Nothing was changed. Restore it from a backup or delete the session.';
     const error = new SessionStoreError('session_corrupt', message, {
       sessionKey: sessionKey?.toString(),
       cause,

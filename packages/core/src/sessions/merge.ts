@@ -3,9 +3,9 @@ import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import { type Message, toolResultMessage, toolResultsOf, toolUsesOf } from '../messages/message.js';
 
-/** Two conversations with a common beginning. */
+/** Two conversations with the same beginning. */
 export interface Divergence {
-  /** Messages at the common beginning. */
+  /** The messages of that beginning. */
   readonly ancestor: readonly Message[];
   /** Current messages of this writer. */
   readonly ours: readonly Message[];
@@ -45,7 +45,7 @@ export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence)
   return pairResults([...stored, ...own.filter((message) => isNew(message) && !inStored.has(message.id))]);
 }
 
-/** Tests if the ancestor was reduced: a message was removed, changed or summarized. */
+/** Tests if the ancestor was compacted: a message was removed, changed or summarized. */
 function isReduced(
   messages: readonly Message[],
   ancestor: readonly Message[],
@@ -123,7 +123,7 @@ function asObject(value: JsonValue | undefined): Head {
   return isObject(value) ? value : {};
 }
 
-const PLACEHOLDER = 'No result yet: this call was still running elsewhere when the conversation went on.';
+const PLACEHOLDER = 'No result yet: this call was still running elsewhere when the conversation continued.';
 
 /** The result that is kept for a tool call, with the index of its message. */
 interface Answer {
@@ -152,7 +152,7 @@ function pairResults(messages: readonly Message[]): readonly Message[] {
   });
 }
 
-/** Returns the result to keep for each call id. */
+/** Selects the result to keep for each call id. */
 function chooseAnswers(messages: readonly Message[]): ReadonlyMap<string, Answer> {
   const chosen = new Map<string, Answer>();
   for (const [index, message] of messages.entries()) {

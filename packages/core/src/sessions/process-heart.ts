@@ -9,13 +9,16 @@ const BEAT_MS = 1_000;
 /** Number of beats after which a process without claims, turns or listeners stops beating. */
 const IDLE_BEATS = 10;
 /**
- * Milliseconds after which a missing process record is looked up again. After an outage of the store, records have expired whose next
- * heartbeats are still on their way.
+ * Milliseconds after which a missing process record is looked up again. After an outage of the store, records may have expired although the
+ * next heartbeats of their processes are on the way.
  */
 const SECOND_LOOK_MS = 500;
-/** Most milliseconds that one interval between two looks counts. If this process was suspended, it knows nothing about that time. */
+/**
+ * Maximum number of milliseconds counted for the interval between two looks. If this process was suspended, it knows nothing about that
+ * time.
+ */
 const LONGEST_PAUSE_MS = 1_500;
-/** Most note ids kept to recognize a second delivery, and most processes watched. */
+/** Maximum number of note ids kept to recognize a second delivery, and of watched processes. */
 const REMEMBERED = 1_000;
 
 /** A lease that this process holds. */

@@ -123,6 +123,6 @@ export function checkScope(scope: SessionScope): void {
 export function checkKey(key: SessionKey, subject = 'session store'): SessionKey {
   // Check the shape, not the class, because the key may come from another copy of this package.
   if (typeof (key as SessionKey | undefined)?.parts === 'object') return key;
-  const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
+  const message = `must be a SessionKey: SessionKey.of('s-001'), or SessionKey.of({ userId, sessionId })`;
   throw new InvalidInputError(subject, [{ path: 'key', message }]);
 }

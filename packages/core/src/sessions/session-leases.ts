@@ -72,8 +72,8 @@ export interface SessionProcesses {
 }
 
 /**
- * Leases give the right to run a session's turns. A lease is written once when it is taken, and once when it is released. It does
- * not expire: another process takes it over when the holder's process is dead.
+ * Leases grant the exclusive right to run calls of a session. A lease is written once when it is acquired, and once when it is released. It
+ * does not expire: another process takes it over when the holder's process is dead.
  */
 export interface SessionLeases {
   readonly processes: SessionProcesses;

@@ -15,9 +15,9 @@ const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
 /** Options of `takeTurn`. */
 export interface TakeTurnOptions {
-  /** Behavior while another call has the turn: wait in line (default), or fail at once. */
+  /** Behavior while another call has the lease: wait in the queue (default), or fail at once. */
   readonly turns?: 'queue' | 'reject' | undefined;
-  /** Milliseconds to wait in line. Default 60 000. */
+  /** Milliseconds to wait in the queue. Default 60 000. */
   readonly timeoutMs?: number | undefined;
   /** Milliseconds without a heartbeat after which another process may treat this one as dead. Default {@link PROCESS_TTL_MS}. */
   readonly processTtlMs?: number | undefined;
@@ -26,13 +26,13 @@ export interface TakeTurnOptions {
    * {@link SessionTurn.certain} waits. Default 300 000.
    */
   readonly outageMs?: number | undefined;
-  /** Called once if another call has the turn, when the wait begins. */
+  /** Called once when the wait begins, if another call has the lease. */
   readonly onWait?: (() => void) | undefined;
-  /** Called when the turn is taken over from a dead process. */
+  /** Called when the lease is taken over from a dead process. */
   readonly onTakeOver?: (() => void) | undefined;
   /**
-   * Called with `false` if an outage of the store lasts so long that another process may have taken the turn; with `true` when it is
-   * certain again.
+   * Called with `false` if an outage of the store lasts so long that another process may have taken the lease, and with `true` when it is
+   * certain again that this process has it.
    */
   readonly onUncertain?: ((isOver: boolean) => void) | undefined;
   /** Aborts the wait. */
@@ -40,36 +40,37 @@ export interface TakeTurnOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The right to run a session's turns, until it is released. */
+/** The lease on a session: the exclusive right to run its calls, until it is released. */
 export interface SessionTurn {
-  /** For every commit: `openSession(store, key, { fence })`. `undefined` when the store has no leases. */
+  /** For every commit: `openSession(store, key, { fence })`. `undefined` if the store has no leases. */
   readonly fence: number | undefined;
-  /** Identifies the claim of this turn. `undefined` when the store has no leases. */
+  /** Identifies the claim of this lease. `undefined` if the store has no leases. */
   readonly token: string | undefined;
   /**
-   * Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the turn, and with a `SessionStoreError`
+   * Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the lease, and with a `SessionStoreError`
    * `session_deleted` when the session was deleted. An outage of the store does not abort it.
    */
   readonly lost: AbortSignal;
   /**
-   * Resolves when no other process can have taken the turn, usually at once. Await it before an action that must not happen twice.
+   * Resolves when it is certain that no other process has taken the lease, usually at once. Await it before an action that must not happen
+   * twice.
    *
-   * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
+   * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
    * @throws {SessionStoreError} `session_unavailable` when the store does not answer for `outageMs`.
    * @throws the reason of the signal.
    */
   certain(signal?: AbortSignal): Promise<void>;
   /**
-   * Wraps a store for the commits of this turn. During an outage of the store it retries the same commit, which is safe, until
-   * the signal fires or `outageMs` are over.
+   * Wraps a store for the commits under this lease. During an outage of the store it retries the same commit, which is safe, until the
+   * signal fires or `outageMs` have passed.
    */
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
   /**
-   * Runs a write that no fence protects, such as writing to the log. It waits until the turn is certain, and retries writes that
-   * fail during an outage of the store, so `write` must be safe to repeat. After the signal has fired, it writes once without waiting.
+   * Runs a write that no fence protects, such as writing to the log. It waits until the lease is certain, and retries writes that fail
+   * during an outage of the store, so `write` must be safe to repeat. After the signal has fired, it writes once without waiting.
    *
-   * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
-   * @throws what `write` throws while the store answers, and what {@link SessionTurn.certain} throws.
+   * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
+   * @throws the errors of `write` while the store responds, and those of {@link SessionTurn.certain}.
    */
   persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** Releases the turn. Never fails: if the store is unavailable, a later heartbeat of this process retries the release. */
@@ -87,8 +88,8 @@ const FREE: SessionTurn = {
 };
 
 /**
- * Takes the turn of a session across all processes that share the store. On a store without leases the turn is granted
- * at once and never lost.
+ * Acquires the lease on a session across all processes that share the store. On a store without leases it succeeds at once, and the lease
+ * is never lost.
  *
  * @example
  * ```ts
@@ -101,8 +102,8 @@ const FREE: SessionTurn = {
  *   await turn.release();
  * }
  * ```
- * @throws {SessionLeaseError} `lease_unavailable` when another call has the turn and keeps it.
- * @throws {SessionStoreError} when the store does not answer.
+ * @throws {SessionLeaseError} `lease_unavailable` when another call keeps the lease until the timeout.
+ * @throws {SessionStoreError} when the store does not respond.
  * @throws the reason of `signal` when it is aborted while waiting.
  */
 export async function takeTurn(
@@ -177,7 +178,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   readonly #lost = new AbortController();
   readonly #clock: Clock;
   readonly #outageMs: number;
-  /** Whether the session is stored, as far as this turn knows. */
+  /** Whether the session is stored, as far as this object knows. */
   #hasCommitted = false;
   /** Time of the first commit without a response in the current outage. */
   #silentSince: number | undefined;
@@ -247,7 +248,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
             if (isMissing && change.expected !== undefined) throw deleted(key);
-            // The lease was confirmed again, but the retry failed as well: the session was replaced.
+            // The lease was confirmed, but the retry failed too: the session was replaced.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
               refused = (await this.confirm().catch(() => false)) ? error : undefined;
@@ -274,7 +275,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
       try {
         return await write();
       } catch (error) {
-        // A write that an outage swallowed may fail only after the store is back.
+        // A write that timed out in an outage may fail only after the store is back.
         if (signal.aborted || (heart.isCertain(this) && heart.lapses === lapses)) throw error;
       }
     }
@@ -301,7 +302,7 @@ function isLost(error: unknown): boolean {
   return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
 }
 
-/** Tests if the store did not respond. A refusal is a response. */
+/** Tests if the store did not respond. A rejection is a response. */
 function isOutage(error: unknown): boolean {
   return (
     SessionStoreError.isInstance(error) && error.code === 'session_unavailable' && error.outcome === 'unknown'
@@ -311,7 +312,7 @@ function isOutage(error: unknown): boolean {
 function deleted(key: SessionKey): SessionStoreError {
   return new SessionStoreError(
     'session_deleted',
-    `Session ${key} was deleted or has expired while its turn was running. Nothing more was written; start a new session.`,
+    `Session ${key} was deleted or has expired while a call was running. Nothing more was written. Start a new session.`,
     { sessionKey: key.toString() },
   );
 }
@@ -319,18 +320,18 @@ function deleted(key: SessionKey): SessionStoreError {
 function unanswered(key: SessionKey, ms: number): SessionStoreError {
   return new SessionStoreError(
     'session_unavailable',
-    `The session store did not confirm within ${ms} ms (outageMs; limits.outageMs of an agent) that the turn of session ${key} ` +
-      'still belongs to this process. Nothing more was started; repeat the call when the store answers again.',
+    `The session store did not confirm within ${ms} ms (outageMs; limits.outageMs of an agent) that this process still has the lease on session ` +
+      `${key}. Nothing more was started. Repeat the call when the store responds again.`,
     { sessionKey: key.toString(), outcome: 'none' },
   );
 }
 
-/** Makes the error for a call that does not get its turn. */
+/** Creates the error for a call that does not get the lease. */
 function unavailable(key: SessionKey, waitedMs?: number): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',
     `Another call to session ${key} is running${waitedMs === undefined ? '' : ` and did not end within ${waitedMs} ms`}. ` +
-      'Nothing was stored; call again when it has ended, wait longer (timeoutMs; limits.queueMs of an agent), or use another session.',
+      'Nothing was stored. Call again when it has ended, wait longer (timeoutMs; limits.queueMs of an agent), or use another session.',
     { sessionKey: key.toString() },
   );
 }

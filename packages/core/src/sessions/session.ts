@@ -12,22 +12,25 @@ import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
 import { checkFormat, operationId, vouchForChange } from './store-rules.js';
 
-/** Most characters of a title. */
+/** Maximum length of a title. */
 const TITLE_LENGTH = 80;
-/** Most times that one commit merges with other writers' commits. */
+/** Maximum number of merges with other writers' commits in one commit. */
 const MAX_MERGES = 5;
-/** Most immediate retries of a commit whose reply was lost. After that, the next commit retries it or finds that it was not written. */
+/**
+ * Maximum number of immediate retries of a commit whose reply was lost. After that, the next commit retries it or finds that it was not
+ * written.
+ */
 const MAX_RESENDS = 1;
 
-/** A loaded or new session, which stores only its changes. */
+/** A loaded or new session. It stores only its changes. */
 export interface Session {
   readonly key: SessionKey;
   readonly state: AgentState;
   /** The version last loaded or committed; 0 when the session is not stored yet. */
   readonly version: number;
   /**
-   * Stores what changed since the last commit and returns the version. Writes nothing if nothing changed. With
-   * `onConflict: 'merge'`, the state may then contain changes of other writers, too.
+   * Stores the changes since the last commit and returns the version. Writes nothing if nothing changed. With `onConflict: 'merge'`, the
+   * state may then also contain changes of other writers.
    *
    * @param options `onConflict`: for this commit only. Use `fail` for data that only one writer may store.
    * @throws {InvalidInputError} with the path of the invalid message or field of the state; nothing was written.
@@ -41,15 +44,15 @@ export interface Session {
 /** Options of `openSession`. */
 export interface OpenSessionOptions {
   /**
-   * Behavior after another writer's commit. `fail` (default): the commit fails. `merge`: the commit loads the session again and
-   * merges, so that the turns of both writers are kept.
+   * Behavior after another writer's commit. `fail` (default): the commit fails. `merge`: the commit reloads the session and merges the
+   * changes, so that the messages of both writers are kept.
    */
   readonly onConflict?: 'fail' | 'merge' | undefined;
   /** The fence of the lease under which this session is written; see {@link SessionStore.leases}. */
   readonly fence?: number | undefined;
   /**
-   * Returns the messages added since the last commit. Set it when merging if a compaction may remove a message before it is
-   * stored. Without it, such a message is only in the log if the other writer compacted, too.
+   * Returns the messages added since the last commit. Set it for `merge` if a compaction may remove a message before it is stored. Without
+   * it, such a message is only in the log if the other writer compacted too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
   /** Called when the state has been merged with another writer's. */
@@ -65,7 +68,7 @@ const optionsSchema: z.ZodType<OpenSessionOptions> = z.strictObject({
 });
 
 /**
- * Loads the session, or begins a new one that exists once it is committed.
+ * Loads a session. If it does not exist, begins a new one, which the first commit creates.
  *
  * @example
  * ```ts
@@ -186,7 +189,7 @@ class StoredBackedSession implements Session {
   }
 
   async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {
-    // A refusal of a retry does not say if the first attempt was applied, because only its reply may have been lost.
+    // A rejected retry does not show whether the first attempt was applied, because only its reply may have been lost.
     const isInDoubt = this.#pending === change;
     this.#pending = change;
     try {
@@ -245,7 +248,7 @@ function readState(key: SessionKey, { head, messages }: StoredSession): AgentSta
     if (!InvalidInputError.isInstance(error)) throw error;
     throw new SessionStoreError(
       'session_corrupt',
-      `Session ${key} cannot be read: ${error.message} Nothing was changed; repair or delete the session.`,
+      `Session ${key} cannot be read: ${error.message} Nothing was changed. Repair or delete the session.`,
       { sessionKey: key.toString(), cause: error },
     );
   }

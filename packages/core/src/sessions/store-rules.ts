@@ -19,7 +19,7 @@ const SHORT = 8;
 const OPERATION = /^[\w-]{16}$/;
 
 const changeSchema = z.object({
-  operation: z.string().regex(OPERATION, 'must be 16 characters of base64url, as operationId() draws them'),
+  operation: z.string().regex(OPERATION, 'must be 16 characters of base64url; use operationId()'),
   expected: z.string().optional(),
   /** At most the largest 32-bit integer, which every database can store. */
   keep: z.int().min(0).max(0x7fffffff),
@@ -61,11 +61,11 @@ export function checkFormat(
   if (typeof found !== 'number' || found === known) return;
   const isOlder = found < known;
   const remedy = isOlder
-    ? `export the sessions with the release of ${owner} that wrote them, then import them into a new store`
-    : `upgrade ${owner} in this process`;
+    ? `Export the sessions with the release of ${owner} that wrote them, then import them into a new store`
+    : `Upgrade ${owner} in this process`;
   throw new SessionStoreError(
     isOlder ? 'session_older' : 'session_newer',
-    `${subject} has format ${found}, and this release of ${owner} reads format ${known}. Nothing was changed; ${remedy}.`,
+    `${subject} has format ${found}, but this release of ${owner} reads format ${known}. Nothing was changed. ${remedy}.`,
     { sessionKey: key?.toString() },
   );
 }
@@ -112,7 +112,7 @@ export function tokenOf({ operations }: Pick<Committed, 'operations'>): string {
   return operations.at(-1) ?? '';
 }
 
-/** Tests if the stored session is not the one to delete: see `DeleteOptions`. */
+/** Tests if the stored session differs from the one to delete: see `DeleteOptions`. */
 export function isAnother(
   stored: Pick<Committed, 'operations'> | undefined,
   token: string | undefined,
@@ -134,7 +134,7 @@ export function isKept(
  * @param stored `undefined` when the session does not exist.
  * @param newestFence Fence of the session's latest lease; `undefined` if no lease is stored, as after a release or a deletion.
  * @returns The version that this commit created if it was applied before; `undefined` if it must be applied.
- * @throws {SessionLeaseError} `lease_lost` when the change was made under another lease than the newest.
+ * @throws {SessionLeaseError} `lease_lost` when the change was made under an older lease.
  * @throws {SessionConflictError} when another token is current.
  * @throws {InvalidInputError} when `keep` exceeds the stored messages.
  */
@@ -169,7 +169,7 @@ export function keepRefused(keep: number, messages: number): InvalidInputError {
   return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
 }
 
-/** Returns the error for a backend that refused, or did not respond. Without a response, a change may have been applied. */
+/** Returns the error for a backend that rejected a request, or did not respond. Without a response, a change may have been applied. */
 export function storeUnavailable(
   backend: string,
   cause: unknown,
@@ -179,19 +179,19 @@ export function storeUnavailable(
   const reason = errorText(cause).replace(/(?<!\.)\.+$/, '');
   const text =
     outcome === 'none'
-      ? `${backend} refused: ${reason}. Nothing was written.`
-      : `${backend} could not be reached: ${reason}. A commit that failed this way may have been applied: send it again.`;
+      ? `${backend} rejected the request: ${reason}. Nothing was written.`
+      : `${backend} could not be reached: ${reason}. A commit that failed this way may have been applied. Send the same commit again.`;
   return new SessionStoreError('session_unavailable', text, { sessionKey: key?.toString(), cause, outcome });
 }
 
-/** Returns the error for a holder whose lease has ended. */
+/** Returns the error for a process that lost its lease. */
 export function leaseLost(
   key: SessionKey,
-  reason = 'another process has taken it, or the session was deleted',
+  reason = 'another process took it over, or the session was deleted',
 ): SessionLeaseError {
   return new SessionLeaseError(
     'lease_lost',
-    `This process lost the lease on session ${key}: ${reason}. Nothing more was written; reload the session and ` +
+    `This process lost the lease on session ${key}: ${reason}. Nothing more was written. Reload the session and ` +
       'repeat the call.',
     { sessionKey: key.toString() },
   );

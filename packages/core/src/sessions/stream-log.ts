@@ -27,7 +27,7 @@ export interface StreamLogOptions {
    * Heartbeats carry the store's time: if the clocks differ by more than half of this value, a live writer may look dead.
    */
   readonly stallMs?: number | undefined;
-  /** Words the errors that later readers of the stream get. Default: see {@link toClientError}. */
+  /** Returns the text of the errors for later readers of the stream. Default: see {@link toClientError}. */
   readonly onError?: WordError | undefined;
 }
 
@@ -45,8 +45,8 @@ const COLLECTION = 'streams';
 const FIRST_READ = 16;
 
 /**
- * Records a stream in the collection `streams` of a session store while it runs. A reader that lost the stream, or another process,
- * resumes it from a cursor. The items are an agent's events, or what a page is sent. A new stream replaces the last one.
+ * Records a stream in the collection `streams` of a session store while it runs. A reader that lost the stream, or another process, resumes
+ * it from a cursor. The items are an agent's events, or the items sent to a web page. A new stream replaces the last one.
  *
  * @example
  * ```ts
@@ -79,9 +79,9 @@ export class StreamLog {
   }
 
   /**
-   * Records a stream and passes it on. The source is read to its end even if nobody reads the result; a reader that left resumes
-   * with {@link StreamLog.resume}. If the store fails, recording stops, but the stream continues. Agents' events are recorded as
-   * {@link toClientEvent} words them.
+   * Records a stream and passes it on. The source is read to its end even if nobody reads the result. A disconnected reader resumes with
+   * {@link StreamLog.resume}. If the store fails, recording stops, but the stream continues. Agents' events are recorded as converted by
+   * {@link toClientEvent}.
    *
    * @throws {SessionStoreError} when the store cannot start the record.
    */
@@ -160,7 +160,7 @@ export class StreamLog {
         throw this.#broken('stream_failed', 'its source failed', errorFrom(now.end.error));
       if (now.end) return;
       if (Date.now() - seenAt > this.#stallMs) {
-        throw this.#broken('stream_stalled', `its writer has been silent for ${this.#stallMs} ms`);
+        throw this.#broken('stream_stalled', `its writer sent no heartbeat for ${this.#stallMs} ms`);
       }
       await systemClock.sleep(this.#pollMs);
     }
@@ -168,7 +168,7 @@ export class StreamLog {
   }
 
   #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: XError): SessionStoreError {
-    return new SessionStoreError(code, `The stream broke off: ${why}. Read the session itself.`, {
+    return new SessionStoreError(code, `The stream ended early: ${why}. Load the session instead.`, {
       sessionKey: this.#key.toString(),
       cause,
     });

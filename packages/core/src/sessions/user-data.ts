@@ -184,7 +184,7 @@ class Failures {
     }
   }
 
-  /** Throws the collected errors. A single one is thrown as it is; several, or any with a heading, as one error with all messages. */
+  /** Throws the collected errors. A single error without a heading is thrown unchanged. Otherwise throws one error with all messages. */
   report(heading?: string): void {
     const [first, ...others] = this.#errors;
     if (first === undefined) return;

@@ -18,7 +18,7 @@ export class JsonSession extends WorkspaceSession {
   /**
    * @param options `directory`: created at the first write. `lockTimeoutMs`: milliseconds that a commit waits for another commit to
    * the same session; default 10 000.
-   * @throws {InvalidInputError} for unknown or bad options.
+   * @throws {InvalidInputError} for unknown or invalid options.
    */
   constructor(options: Readonly<z.input<typeof optionsSchema>>) {
     const { directory, ...rest } = parseWith(optionsSchema, options, 'JsonSession options');

@@ -47,7 +47,7 @@ export function parseManifest(path: string, text: string, owner?: SessionKey): M
   return parseStored(path, text, form, owner);
 }
 
-/** Most segments of a session. Beyond it, the next commit merges all segments into one, so that a load reads few files. */
+/** Maximum number of segments of a session. Beyond it, the next commit merges all segments into one, so that a load reads few files. */
 const MAX_SEGMENTS = 32;
 const NEWLINE = 10;
 
@@ -66,7 +66,7 @@ export async function readSegments(
     const text = Buffer.from(await readSegment(workspace, directory, segment)).toString('utf8');
     const lines = text.split('\n');
     if (lines.pop() !== '' || lines.length !== segment.messages) {
-      throw new DamagedFileError(path, `does not hold ${segment.messages} whole lines`);
+      throw new DamagedFileError(path, `does not contain ${segment.messages} complete lines`);
     }
     for (const message of readMessages(lines, path)) messages.push(message);
   }

@@ -50,7 +50,7 @@ export function parseStored<Stored extends { readonly key: unknown }>(
     stored = read();
   } catch (error) {
     if (SessionStoreError.isInstance(error)) throw error;
-    throw new DamagedFileError(path, `is no ${name} (${(error as Error).message})`, error);
+    throw new DamagedFileError(path, `is not a valid ${name} (${(error as Error).message})`, error);
   }
   if (owner === undefined || stored.key.equals(owner)) return stored;
   throw new DamagedFileError(path, `belongs to session ${stored.key}`);
@@ -79,7 +79,7 @@ function isFull({ cause }: WorkspaceError): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((cause as { readonly code?: string } | undefined)?.code ?? '');
 }
 
-/** Deletes a session under its lock. If the disk is full, deletes it without the lock, because a lock file needs space, too. */
+/** Deletes a session under its lock. If the disk is full, deletes it without the lock, because a lock file also needs space. */
 export function deleteLocked(
   key: SessionKey,
   remove: () => Promise<boolean>,
@@ -137,7 +137,7 @@ function toSessionStoreError(
   if (error instanceof DamagedFileError) {
     return new SessionStoreError(
       'session_corrupt',
-      `${subject} is damaged: ${error.message}. Nothing was changed; restore it from a backup, or delete the ` +
+      `${subject} is damaged: ${error.message}. Nothing was changed. Restore it from a backup, or delete the ` +
         'session to start again.',
       details,
     );

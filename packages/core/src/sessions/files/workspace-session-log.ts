@@ -24,7 +24,7 @@ interface Places {
   readonly notes: Map<string, Place>;
 }
 
-/** Data that the log keeps in addition to its messages. Each of its ids finds it. */
+/** Data that the log stores in addition to its messages. Each of its ids finds it. */
 export interface LogNote {
   readonly ids: readonly string[];
   readonly data: JsonObject;
@@ -35,7 +35,7 @@ const noteSchema = z.strictObject({ ids: z.array(z.string()), data: jsonObjectSc
 const noPlaces = (): Places => ({ messages: new Map(), notes: new Map() });
 
 /**
- * A session's log as a file of a workspace, one message a line:
+ * A session's log as a file of a workspace, one message per line:
  * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.log.jsonl`.
  *
  * Several logs, even in several processes, may append to one file: each first reads what the others added. If two logs add the same
@@ -47,7 +47,7 @@ export class WorkspaceSessionLog implements SessionLog {
   #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
-  /** The last append of this log. If the file still ends at `end`, nobody has appended since. */
+  /** The last append of this log. If the file still ends at `end`, no other writer has appended since. */
   #own: { readonly places: Places; readonly end: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -57,8 +57,8 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 
   /**
-   * Appends notes, and the messages that the log does not have yet, by id. If two notes share an id, the later one wins. Both are
-   * durable when it returns.
+   * Appends notes, and the messages that the log lacks, by id. If two notes share an id, the later one wins. Both are durable when it
+   * returns.
    */
   append(messages: readonly Message[], notes: readonly LogNote[] = []): Promise<void> {
     return this.#inTurn(async () => {
@@ -116,7 +116,7 @@ export class WorkspaceSessionLog implements SessionLog {
   async #catchUp(): Promise<number> {
     const size = (await this.#workspace.stat(this.location))?.size ?? 0;
     if (size < this.#indexed) {
-      // The file was deleted, and perhaps started again.
+      // The file was deleted, and may have been created again.
       this.#index = noPlaces();
       this.#indexed = 0;
     }
@@ -148,7 +148,7 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 }
 
-/** Reads the messages of a log, oldest first, each once. Skips a line that a crash cut. */
+/** Reads the messages of a log, oldest first, each once. Skips a truncated line. */
 export async function* readLog(
   workspace: Pick<Workspace, 'read'>,
   path: string,

@@ -56,7 +56,7 @@ class WorkspaceRecords implements SessionStore {
   readonly #lockTimeoutMs: number;
   readonly #processes: FileProcesses;
 
-  /** @throws {CapabilityError} when the workspace has no locks: two writers could both win. */
+  /** @throws {CapabilityError} when the workspace has no locks, because two writers could then both succeed. */
   constructor(workspace: Workspace, lockTimeoutMs: number, processes = new FileProcesses(workspace)) {
     const lock = (workspace as Workspace | undefined)?.lock;
     if (lock === undefined) {
@@ -273,7 +273,7 @@ export class WorkspaceSession extends WorkspaceRecords {
   /**
    * @param options `lockTimeoutMs`: how long a commit waits for another one to the same session; default 10 000.
    * @throws {CapabilityError} when the workspace has no locks.
-   * @throws {InvalidInputError} for unknown or bad options.
+   * @throws {InvalidInputError} for unknown or invalid options.
    */
   constructor(workspace: Workspace, options: Readonly<z.input<typeof optionsSchema>> = {}) {
     super(workspace, parseWith(optionsSchema, options, 'WorkspaceSession options').lockTimeoutMs);

@@ -224,8 +224,8 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   /**
-   * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
-   * end.
+   * Lists the sessions within a scope, newest first. A session that gets a commit while you list all sessions moves to the front and is
+   * returned last.
    */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const read = async (statement: string, values: SqlValues) =>
@@ -380,8 +380,8 @@ export class SqlSession<Text> implements SessionStore {
     if (row === undefined) {
       throw new SessionStoreError(
         'session_corrupt',
-        `${subject} does not say which format its sessions have. Nothing was changed; restore the database from a backup, or ` +
-          'call createTables() if the tables were not made yet.',
+        `${subject} does not contain the format of its sessions. Nothing was changed. Restore the database from a backup, or ` +
+          'call createTables() if the tables do not exist yet.',
       );
     }
     checkFormat(subject, Number(row.format), SQL_FORMAT, owner);

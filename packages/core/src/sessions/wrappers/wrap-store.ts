@@ -8,8 +8,8 @@ export type StoreWrapper = (inner: SessionStore, collection: string | undefined)
 /**
  * Wraps a store and replaces some of its functions. Optional functions that the store lacks stay absent.
  *
- * @param own The replacements, or a function that makes them. The function is called again for every opened collection and wraps it,
- * too. Replacements given as an object apply to sessions only.
+ * @param own The replacements, or a function that creates them. The function is called again for every opened collection. Replacements
+ * given as an object apply to sessions only.
  * @example
  * ```ts
  * const slow = wrapStore(store, (inner) => ({
