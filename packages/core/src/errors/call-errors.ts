@@ -2,13 +2,13 @@ import type { PendingCall, StopReason } from '../agent/agent-event.js';
 import { XError } from './x-error.js';
 
 /**
- * Something was asked for that the parts in use cannot do, for example `compact` without a compaction capability.
+ * The operation needs a feature that is not installed, for example `compact` without a compaction capability.
  *
- * @code capability_missing No capability of the agent can do what was asked for, such as `compact`. Do: Add the one that the message names with `.use(…)`.
+ * @code capability_missing No capability of the agent supports the operation, such as `compact`. Do: Add the capability named in the message with `.use(…)`.
  */
 export class CapabilityError extends XError {
   static override readonly brand = 'CapabilityError';
-  /** The operation that was asked for. */
+  /** The requested operation. */
   readonly ability: string;
 
   constructor(ability: string, message: string, options: { cause?: unknown } = {}) {
@@ -18,10 +18,10 @@ export class CapabilityError extends XError {
 }
 
 /**
- * Thrown by a capability's hook to end the call in an orderly way: open tool calls are closed, what was said is stored,
- * and the reply has the `stopReason`. To be thrown from `aroundReason` or `aroundModel`, between two steps.
+ * Thrown by a capability's hook to end the call in an orderly way: open tool calls get a result, the messages are stored, and the reply has
+ * the `stopReason`. Throw it from `aroundReason` or `aroundModel`, between two steps.
  *
- * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Do not catch it around `next()`; read `reply.stopReason`.
+ * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Do not catch it around `next()`. Read `reply.stopReason`.
  */
 export class StopCallError extends XError {
   static override readonly brand = 'StopCallError';
@@ -34,10 +34,10 @@ export class StopCallError extends XError {
 }
 
 /**
- * Thrown by a tool that waits for others whose calls need approval, as for a subagent. The tool call stays open, a human is
+ * Thrown by a tool that waits for nested calls which need approval, such as those of a subagent. The tool call stays open, a person is
  * asked about `calls` as about calls of the agent itself, and the tool runs again with `context.decisions`.
  *
- * @code approval_required A tool waits until a human has decided about the calls in `calls`. Do: Do not catch it around `next()`; decide, and `agent.resume(context, { decisions })`.
+ * @code approval_required A tool waits until a human has decided about the calls in `calls`. Do: Do not catch it around `next()`. Pass the decisions to `agent.resume(context, { decisions })`.
  */
 export class ApprovalRequiredError extends XError {
   static override readonly brand = 'ApprovalRequiredError';
@@ -51,10 +51,10 @@ export class ApprovalRequiredError extends XError {
 }
 
 /**
- * Thrown by a tool that ran, and does not know whether it took effect. Unless the tool is `readOnly`, the model reads that it must
- * look before it repeats the call.
+ * Thrown by a tool that ran but does not know whether it took effect. Unless the tool is `readOnly`, the model is told to check before it
+ * repeats the call.
  *
- * @code outcome_unknown A tool ran, and cannot say whether it took effect. Do: Look before you repeat the call.
+ * @code outcome_unknown A tool ran, but does not know whether it took effect. Do: Check before you repeat the call.
  */
 export class OutcomeUnknownError extends XError {
   static override readonly brand = 'OutcomeUnknownError';

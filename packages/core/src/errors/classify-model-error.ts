@@ -1,7 +1,7 @@
 import { isObject, parsedJson } from '../lib/json.js';
 import { ContextOverflowError, type ModelErrorKind } from './model-error.js';
 
-/** Codes that mean an overflow of the context window, and nothing else. */
+/** Codes that always mean an overflow of the context window. */
 const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'context_length_exceeded', // OpenAI, Azure, Groq, DeepSeek, Cerebras, llama-cpp-python
   'context_window_exceeded',
@@ -14,7 +14,7 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'contextoverflowerror', // LangChain, and errors that are named so
 ]);
 
-/** Wordings of providers and gateways, one pattern each. Refusals in other words are measured: see {@link mayBeOverflow}. */
+/** Wordings of providers and gateways, one pattern each. For other wordings, the size of the request decides: see {@link mayBeOverflow}. */
 const OVERFLOW_TEXTS: readonly RegExp[] = [
   /prompt is too long/i, // Anthropic, also on Bedrock and Vertex; Fireworks
   /input length and `?max_tokens`? exceed context limit/i, // Anthropic
@@ -51,7 +51,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
 ];
 
 const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\b[rt]p[mdh]\b/i;
-/** A limit of a window has a size and no span of time. */
+/** Limits that are not about the context window: they mention a span of time. */
 const OTHER_SPANS =
   /\b(?:an?|each|every|this) (?:hour|day|week|month)\b|\b(?:hour|dai|week|month)ly\b|\btoday\b/i;
 const RATE_TEXTS =
@@ -66,44 +66,46 @@ const AUTH_CODES =
   /invalid_?api_?key|authentication|unauthenticated|unauthori[sz]ed|permission|access_?denied|forbidden|unrecognizedclient|expiredtoken/;
 const CONTENT_TEXTS = /content (?:management )?(?:policy|filter)|inappropriate content|(?:was|been) flagged/i;
 const CONTENT_CODES = /content_?(?:filter|policy)|responsibleai|data_?inspection/;
-/** Encrypted thoughts and compactions: of OpenAI after a key or an organization changed, of Anthropic with a bad signature. */
+/**
+ * Encrypted thinking or compactions that cannot be decrypted: OpenAI after a change of key or organization, Anthropic with an invalid
+ * signature.
+ */
 const UNREADABLE_CODES =
   /^invalid_encrypted_content$|^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_\w+)$/;
 const UNREADABLE_TEXTS =
   /encrypted content .{0,200}could not be (?:verified|decrypted)|invalid `?signature`? in `?thinking`?/is;
 const PAYLOAD_CODES =
   /invalid_?(?:request|argument|parameter|prompt|data_?content)|unsupported_?functionality|validation_?(?:error|exception)|bad_?request|not_?found/;
-/** Codes of clients that lost the connection, and of servers that could not answer now. */
+/** Codes of clients that lost the connection, and of servers that are temporarily unavailable. */
 const TRANSIENT_CODES =
   /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
 const TRANSIENT_TEXTS =
   /overloaded|(?:temporarily|service|currently) unavailable|socket hang up|fetch failed|timed out|connection (?:reset|refused|closed|error)/i;
-/** A request that is larger than all that may be sent in a minute never passes. */
+/** A request that is larger than the whole limit per minute never succeeds. */
 const LARGER_THAN_ANY = /\bLimit (\d+),? Requested (\d+)/i;
-/** Statuses with which providers refuse a request that is too large. */
+/** HTTP statuses with which providers reject a request that is too large. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
-/** The address or the model is wrong, whatever the request holds. */
+/** The address or the model is wrong, so the content of the request does not matter. */
 const ADDRESS_STATUSES: ReadonlySet<number> = new Set([404, 405]);
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
- * Classifies an error of any shape and depth: by the provider's code, by the HTTP status, or by the wording of the
- * message, over the whole chain of causes. Limits per minute and quotas are never taken for an overflow, however they
- * speak of tokens, except with HTTP 413, and where the request alone is larger than the limit: it is too large at any time.
- * A 401, 402 or 403 is an overflow only where it has the code of one.
+ * Classifies an error of any shape and depth by the provider's code, the HTTP status or the wording of the message, over the whole chain of
+ * causes. Rate limits and quotas are not classified as an overflow, even if they mention tokens. Exceptions: HTTP 413, and a request that
+ * alone is larger than the limit. A 401, 402 or 403 is an overflow only if it has an overflow code.
  */
 export function classifyModelError(error: unknown): ModelErrorKind {
   return classifyFacts(modelErrorFacts(error), ContextOverflowError.isInstance(error));
 }
 
-/** Tests whether {@link classifyModelError} finds an `overflow`: a shorter request may succeed. */
+/** Tests whether {@link classifyModelError} returns `overflow`: a shorter request may succeed. */
 export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
 }
 
 /**
- * Tests whether a provider may have refused a request for its size in words that we do not know: a 400, 413 or 422 that is not
- * about the content. Use it together with the size of the request.
+ * Tests whether a provider may have rejected a request for its size with unknown wording: a 400, 413 or 422 that is not about the content.
+ * Use it together with the size of the request.
  */
 export function mayBeOverflow(error: unknown): boolean {
   const facts = modelErrorFacts(error);
@@ -113,19 +115,19 @@ export function mayBeOverflow(error: unknown): boolean {
 }
 
 /**
- * Tests whether a request that was refused so may succeed without the thoughts and compactions that only its provider reads. Others
- * who speak its protocol do not know these, and say so in their own words.
+ * Tests whether a rejected request may succeed without the thinking and compactions that only its provider can read. Other providers with
+ * the same protocol do not know these, and reject them with their own wording.
  */
 export function mayRefuseItems(error: unknown): boolean {
   const kind = classifyModelError(error);
   return ['unreadable', 'other', 'payload'].includes(kind) || isRefused(error);
 }
 
-/** Tests whether a provider refused a request for what it holds, and not for its length: another one may succeed. */
+/** Tests whether a provider rejected a request for its content and not for its length. Another request may succeed. */
 export function isRefused(error: unknown): boolean {
   const kind = classifyModelError(error);
   const { codes, statuses } = modelErrorFacts(error);
-  // The AI SDK makes a 500 of what Anthropic refuses within a stream.
+  // If Anthropic rejects a request within a stream, the AI SDK reports a 500.
   if (kind === 'transient') return codes.some((code) => PAYLOAD_CODES.test(code));
   return kind === 'payload' && !statuses.some((status) => ADDRESS_STATUSES.has(status));
 }
@@ -149,7 +151,7 @@ function classifyFacts(facts: ModelErrorFacts, isOverflow: boolean): ModelErrorK
   if (isCoded(UNREADABLE_CODES) || says(UNREADABLE_TEXTS)) return 'unreadable';
   if (has(402)) return 'quota';
   if (texts.some(isLargerThanAny)) return 'overflow';
-  // Some providers call what they allow per minute a quota too.
+  // Some providers also call a rate limit a quota.
   if (isCoded(QUOTA_CODES) || says(QUOTA_TEXTS)) return says(SPAN_TEXTS) ? 'rate_limit' : 'quota';
   if (has(429) || isCoded(RATE_CODES) || says(RATE_TEXTS)) return 'rate_limit';
   if (!has(401, 403) && OVERFLOW_TEXTS.some(says))
@@ -161,7 +163,7 @@ function classifyFacts(facts: ModelErrorFacts, isOverflow: boolean): ModelErrorK
   return isRetryable || isCoded(TRANSIENT_CODES) || says(TRANSIENT_TEXTS) ? 'transient' : 'other';
 }
 
-/** Facts of an error, gathered from it, its causes and the provider's answer inside it. */
+/** The facts of an error, its causes, and the provider's answer inside it. */
 export interface ModelErrorFacts {
   /** HTTP statuses. */
   readonly statuses: readonly number[];
@@ -174,7 +176,7 @@ export interface ModelErrorFacts {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** Fields in which errors nest others or hold the provider's answer. */
+/** Fields that contain nested errors or the provider's answer. */
 const NESTED = [
   'cause',
   'errors',
@@ -197,9 +199,8 @@ const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;
 
 /**
- * Reads an error of any shape, through its causes and the JSON inside its messages. Cyclic causes end. Only fields for
- * messages and codes are read: some servers answer with the refused request, and a conversation about context windows
- * must not be taken for an overflow.
+ * Reads an error of any shape, its causes, and the JSON inside its messages. Stops at cyclic causes. Reads only fields for messages and
+ * codes: some servers return the rejected request, and a conversation about context windows must not be classified as an overflow.
  */
 export function modelErrorFacts(error: unknown): ModelErrorFacts {
   const statuses: number[] = [];

@@ -27,7 +27,7 @@ const MASKED = 'An error occurred.';
  *   return Response.json(toClientError(error), { status: httpStatusOf(error) });
  * }
  * ```
- * @param onError Words the error, for example in the language of the user. Default: the error's own `clientMessage`.
+ * @param onError Returns the client's text for the error, for example in the user's language. Default: the error's own `clientMessage`.
  */
 export function toClientError(error: unknown, onError?: WordError): ClientError {
   const known = XError.isInstance(error) ? error : undefined;

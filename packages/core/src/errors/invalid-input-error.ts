@@ -9,9 +9,9 @@ export interface Issue {
 }
 
 /**
- * A value that does not have the shape it must have: a configuration, a stored state, an argument.
+ * A value has the wrong shape: a configuration, a stored state or an argument.
  *
- * @code invalid_input A value has the wrong shape: a configuration, an argument, a request. Do: Correct what `issues` name, each with its path.
+ * @code invalid_input A value has the wrong shape: a configuration, an argument, a request. Do: Correct the fields listed in `issues`.
  */
 export class InvalidInputError extends XError {
   static override readonly brand = 'InvalidInputError';
@@ -19,7 +19,7 @@ export class InvalidInputError extends XError {
   readonly subject: string;
   readonly issues: readonly Issue[];
 
-  /** @param options `isFromClient`: a client sent the value, and may read what is wrong with it. Default false. */
+  /** @param options `isFromClient`: a client sent the value, and may see the details. Default false. */
   constructor(
     subject: string,
     issues: readonly Issue[],
@@ -37,14 +37,14 @@ export class InvalidInputError extends XError {
   }
 }
 
-/** Maximum lengths in UTF-16 units, because both may contain a key or a value of any length. */
+/** Maximum lengths in UTF-16 units. A path may contain a key, and a message a value, of any length. */
 const MOST_PATH = 200;
 const MOST_MESSAGE = 2_000;
-/** Matches control characters and invisible ones, except line breaks and tabs, and the joiners of scripts and emoji. */
+/** Matches control and invisible characters, except line breaks, tabs, and the joiners of scripts and emoji. */
 const UNSEEN =
   /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Shortens the paths and messages of issues, and escapes invisible characters, which could forge or hide text of a log. */
+/** Shortens the paths and messages of issues, and escapes invisible characters, which could forge or hide text in a log. */
 export function readableIssues(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({
     path: readable(path, MOST_PATH).replaceAll(/\s/g, ' '),

@@ -2,11 +2,11 @@ import type { ContextUsage } from '../tokens/context-meter.js';
 import { XError } from './x-error.js';
 
 /**
- * The reason for which a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
- * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
- * for anything but its length: a parameter, a model's name, its content. `unreadable`: the provider cannot read, or does not trust,
- * what it once gave to be sent back, so that the request may succeed without. `transient`: an outage, an overload or a lost
- * connection, so that the same request may succeed later. `other`: anything else.
+ * The reason for which a provider rejected a request. `overflow`: it does not fit the context window. `rate_limit`: too many requests or
+ * tokens in a span of time. `quota`: no money or allowance is left. `auth`: invalid key, or missing permission. `payload`: a parameter, the
+ * model's name or the content is invalid. `unreadable`: the provider cannot read or verify its own earlier items, so the request may
+ * succeed without them. `transient`: an outage, an overload or a lost connection, so the same request may succeed later. `other`: anything
+ * else.
  */
 export type ModelErrorKind =
   | 'overflow'
@@ -19,20 +19,20 @@ export type ModelErrorKind =
   | 'other';
 
 /**
- * A model call failed. Adapters wrap their provider's error in it and say whether the same call may succeed later
- * (`retryable`: rate limits, overload, dropped connections), so that the harness knows when to try again.
+ * A model call failed. Adapters wrap their provider's error in it. `retryable` says whether the same call may succeed later, as after a
+ * rate limit, an overload or a dropped connection.
  *
- * @code model_error The provider failed or refused. `status` and `retryable` say more. Do: 401: check the API key. 429: wait for `retryAfterMs`, or add a `fallback`. 400: change what the message names.
+ * @code model_error The provider failed or rejected the request. See `status` and `retryable`. Do: 401: check the API key. 429: wait for `retryAfterMs`, or add a `fallback`. 400: change what the message names.
  */
 export class ModelError extends XError {
   static override readonly brand = 'ModelError';
   readonly modelId: string | undefined;
   readonly retryable: boolean;
-  /** HTTP status, where there was one. */
+  /** HTTP status, if there was one. */
   readonly status: number | undefined;
-  /** Milliseconds that the provider asked to wait before the next attempt. */
+  /** Milliseconds that the provider requested to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
-  /** How often at most it is worth to try again, however many retries the agent allows. */
+  /** Maximum number of useful retries, even if the agent allows more. */
   readonly maxRetries: number | undefined;
 
   constructor(
@@ -61,19 +61,18 @@ export class ModelError extends XError {
 }
 
 /**
- * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error, which is
- * kept as `cause`.
+ * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error, which is the `cause`.
  *
  * @code context_overflow The request does not fit the context window, and nothing more can be removed. Do: See `usage`: remove tools, shorten the system prompt, add `compaction()` and `toolResultEviction()`, or use a larger window.
  */
 export class ContextOverflowError extends XError {
   static override readonly brand = 'ContextOverflowError';
   readonly modelId: string | undefined;
-  /** Tokens of the request, where known. */
+  /** Tokens of the request, if known. */
   readonly inputTokens: number | undefined;
-  /** The model's window in tokens, where known. */
+  /** The model's context window in tokens, if known. */
   readonly contextWindow: number | undefined;
-  /** Estimated parts of the request; left out when the thrower does not know them. */
+  /** Estimated parts of the request, if known. */
   readonly usage: ContextUsage | undefined;
 
   constructor(

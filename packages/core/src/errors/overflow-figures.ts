@@ -1,17 +1,17 @@
 import { modelErrorFacts } from './classify-model-error.js';
 import { ContextOverflowError } from './model-error.js';
 
-/** What a provider said about a request that does not fit, in its own tokens. */
+/** The sizes that a provider reported for a request that does not fit, in the provider's tokens. */
 export interface OverflowFigures {
-  /** Tokens of the request, without room for an answer. */
+  /** Tokens of the request, without the output. */
   readonly inputTokens?: number | undefined;
-  /** Tokens that the request may have: the window, less the room that was asked for an answer. */
+  /** Maximum number of input tokens: the context window minus the requested output. */
   readonly contextWindow?: number | undefined;
 }
 
 const NUMBER = String.raw`(\d{1,3}(?:[,_']\d{3})+|\d+)(k\b)?`;
 const NUMBERS = new RegExp(NUMBER, 'gi');
-/** What stands in front of a limit, the plainest first. */
+/** Texts before a limit, clearest first. */
 const LIMITS = [
   new RegExp(String.raw`(?:>|<=)\s*${NUMBER}`, 'gi'),
   new RegExp(
@@ -19,14 +19,14 @@ const LIMITS = [
     'gi',
   ),
 ];
-/** Texts about another unit than tokens. */
+/** Matches texts about other units than tokens. */
 const OTHER_UNITS = /\b(?:bytes?|characters?|[kmg]i?b)\b/i;
-/** No model has a smaller window: a smaller number is about something else. */
+/** No model has a smaller context window, so a smaller number has another meaning. */
 const SMALLEST_WINDOW = 512;
 
 /**
- * Reads the two numbers of an overflow: from the fields of a `ContextOverflowError`, else from the texts of the provider.
- * A number that no text has is left out.
+ * Reads the two numbers of an overflow: from the fields of a `ContextOverflowError`, or else from the provider's messages. A number that is
+ * not found is `undefined`.
  */
 export function overflowFigures(error: unknown): OverflowFigures {
   const own = ContextOverflowError.isInstance(error) ? error : undefined;
@@ -49,7 +49,7 @@ function figuresIn(text: string): OverflowFigures {
   const window = limits[0] ?? (large.length === 2 ? Math.min(...large) : undefined);
   if (window === undefined) return {};
   const others = numbers.filter((value) => value !== window);
-  // A request and the room for its answer, which together are too large: `199000 + 20000 > 200000`, `40 (38 in …, 2 in …)`.
+  // The message gives the request and its output, which together are too large: `199000 + 20000 > 200000`, `40 (38 in …, 2 in …)`.
   for (const [at, input] of others.entries()) {
     const answer = others[at + 1] ?? 0;
     const sum = input + answer;

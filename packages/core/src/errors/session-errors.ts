@@ -1,38 +1,39 @@
 import { XError } from './x-error.js';
 
-/** What clients read when a store fails. */
+/** Messages for clients when a store fails. */
 const STORE_TEXTS: { readonly [code: string]: string } = {
   session_unavailable: 'The conversation cannot be loaded or saved at the moment. Try again later.',
   session_deleted: 'The conversation was deleted.',
-  stream_failed: 'The answer broke off. Reload the conversation.',
-  stream_stalled: 'The answer broke off. Reload the conversation.',
+  stream_failed: 'The answer was interrupted. Reload the conversation.',
+  stream_stalled: 'The answer was interrupted. Reload the conversation.',
 };
 
 /**
- * A session store failed: the stored data is damaged (`session_corrupt`), was deleted while a run went on (`session_deleted`) or has the format of an older or newer release
- * (`session_older`, `session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no
- * store may (`session_store_invalid`). If a load fails this way, the call must fail: it never means "new session". For a stream
- * that is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
+ * A session store failed. `session_corrupt`: the stored data is damaged. `session_deleted`: the session was deleted while a call ran.
+ * `session_older`, `session_newer`: an older or newer release wrote the data. `session_unavailable`: the backend cannot be reached or
+ * rejects requests. `session_store_invalid`: a custom store returned an invalid value. If a load fails this way, the call must fail: a
+ * failure never means "new session". For a stream that is recorded in a store: its source failed (`stream_failed`), or its writer died
+ * (`stream_stalled`).
  *
- * @code session_corrupt The stored data of this session is damaged. Do: Delete or repair this session; all others work. Its log can still be read: `x sessions show`.
+ * @code session_corrupt The stored data of this session is damaged. Do: Delete or repair this session; all others work. You can still read its log with `x sessions show`.
  * @code session_deleted The session was deleted while a call ran. Do: Start a new session.
- * @code session_older An older release wrote the data, in a format that this release does not read. Do: Export the sessions with that release (`x sessions export`), and import them here.
+ * @code session_older An older release wrote the data, in a format that this release does not read. Do: Export the sessions with that release (`x sessions export`) and import them here.
  * @code session_newer A newer release wrote the data. Do: Update this process.
- * @code session_unavailable The store cannot be reached, or refuses. Do: See `cause`. With `outcome` `unknown`, repeat the call with its `id`.
- * @code session_store_invalid A store of your own returned what no store may return. Do: Correct the method that the message names; `sessionStoreSuite` tests a store.
+ * @code session_unavailable The store cannot be reached or rejects requests. Do: See `cause`. With `outcome` `unknown`, repeat the call with its `id`.
+ * @code session_store_invalid Your custom store returned an invalid value. Do: Correct the method named in the message. Test the store with `sessionStoreSuite`.
  * @code stream_failed The source of a stored stream failed. Do: Reload the conversation.
  * @code stream_stalled The writer of a stored stream died. Do: Reload the conversation.
  */
 export class SessionStoreError extends XError {
   static override readonly brand = 'SessionStoreError';
   /**
-   * Whether anything was written: `none`, or `unknown` where a reply was lost. A commit with an unknown outcome is sent
-   * again as it is, with its operation; it is applied once.
+   * Whether anything was written: `none`, or `unknown` if a reply was lost. If it is unknown, send the same commit again, with the same
+   * operation. It is applied once.
    */
   readonly outcome: 'none' | 'unknown';
-  /** The session's key, encoded, where the failure concerns one session. */
+  /** The encoded key, if the failure concerns one session. */
   readonly sessionKey: string | undefined;
-  /** The name of the collection, where the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record of one. */
   declare readonly collection?: string;
 
   constructor(
@@ -56,25 +57,25 @@ export class SessionStoreError extends XError {
 
 const UNREADABLE: ReadonlySet<string> = new Set(['session_corrupt', 'session_older', 'session_newer']);
 
-/** Tests whether a store says of a session that this release cannot read it. */
+/** Tests whether an error says that this release cannot read a session. */
 export function isUnreadable(error: unknown): boolean {
   return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }
 
 /**
- * Someone else committed to the session since it was loaded, or deleted it. Nothing was written.
+ * Another writer committed to the session since it was loaded, or deleted it. Nothing was written.
  *
- * @code session_conflict Another writer committed, or deleted the session, since it was loaded. Nothing was written. Do: Load the session again and retry, or use `onConflict('merge')`.
+ * @code session_conflict Another writer committed to or deleted the session since it was loaded. Nothing was written. Do: Load the session again and retry, or use `onConflict('merge')`.
  */
 export class SessionConflictError extends XError {
   static override readonly brand = 'SessionConflictError';
-  /** The session's key, encoded. */
+  /** The session's encoded key. */
   readonly sessionKey: string;
-  /** The name of the collection, where the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record of one. */
   declare readonly collection?: string;
-  /** The token that the change was made for; `undefined` for a new session. */
+  /** The token that the change expected; `undefined` for a new session. */
   readonly expected: string | undefined;
-  /** The version found; 0 when the session does not exist. */
+  /** The version found; 0 if the session does not exist. */
   readonly actualVersion: number;
 
   constructor(details: {
@@ -86,7 +87,7 @@ export class SessionConflictError extends XError {
     const { sessionKey, expected, actualVersion, cause } = details;
     super(
       'session_conflict',
-      `Session ${sessionKey} ${whatHappened(expected, actualVersion)}. Nothing was written; load the session again and retry.`,
+      `Session ${sessionKey} ${whatHappened(expected, actualVersion)}. Nothing was written. Load the session again and retry.`,
       { cause, clientMessage: 'The conversation was changed elsewhere. Reload it and try again.' },
     );
     this.sessionKey = sessionKey;
@@ -96,23 +97,23 @@ export class SessionConflictError extends XError {
 }
 
 function whatHappened(expected: string | undefined, actualVersion: number): string {
-  if (actualVersion === 0) return 'does not exist any more: it was deleted, or it expired';
+  if (actualVersion === 0) return 'no longer exists: it was deleted or has expired';
   if (expected === undefined) return `exists already, at version ${actualVersion}`;
   return `has been changed by another writer and is at version ${actualVersion}`;
 }
 
 /**
- * The right to run a session's turns could not be had (`lease_unavailable`: another process has it) or is gone
- * (`lease_lost`: it expired and someone else took it, so that a commit under it was refused; nothing was written).
+ * The lease on a session could not be acquired (`lease_unavailable`: another call has it) or was lost (`lease_lost`: another process took
+ * it over, so a commit was rejected and nothing was written).
  *
- * @code lease_unavailable Another call has the session’s turn. Do: Call again later, or use `turns('queue')` with a longer `limits.queueMs`.
- * @code lease_lost Another process took the turn over. Nothing was written since. Do: Reload the session, and call again with the same `id`.
+ * @code lease_unavailable Another call is running in the session. Do: Call again later, or use `turns('queue')` with a longer `limits.queueMs`.
+ * @code lease_lost Another process took over the session’s lease. Nothing was written since. Do: Reload the session, and call again with the same `id`.
  */
 export class SessionLeaseError extends XError {
   static override readonly brand = 'SessionLeaseError';
-  /** The session's key, encoded. */
+  /** The session's encoded key. */
   readonly sessionKey: string;
-  /** The name of the collection, where the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record of one. */
   declare readonly collection?: string;
 
   constructor(
@@ -122,14 +123,14 @@ export class SessionLeaseError extends XError {
   ) {
     const clientMessage =
       code === 'lease_lost'
-        ? 'Another server went on with this conversation. Reload it.'
-        : 'This conversation is busy. Try again when the present answer has ended.';
+        ? 'Another server continued this conversation. Reload it.'
+        : 'This conversation is busy. Try again when the current answer has ended.';
     super(code, message, { cause: details.cause, clientMessage });
     this.sessionKey = details.sessionKey;
   }
 }
 
-/** Names the collection in an error of a store: the key is not that of a session. */
+/** Names the collection in a store's error, because the key is not that of a session. */
 export function namingCollection(error: unknown, collection: string): unknown {
   const about = error as { readonly sessionKey?: string; readonly collection?: string } | null | undefined;
   if (!XError.isInstance(error) || about?.sessionKey === undefined || about.collection !== undefined)

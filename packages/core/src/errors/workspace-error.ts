@@ -12,7 +12,7 @@ export type WorkspaceErrorCode =
   | 'refused'
   | 'workspace_io';
 
-/** Messages for clients. They leave out the path, because it may be confidential. */
+/** Messages for clients. They omit the path, because it may be confidential. */
 const CLIENT_TEXTS: { readonly [Code in WorkspaceErrorCode]?: string } = {
   invalid_path: 'The path is not valid.',
   outside_workspace: 'The path leads out of the workspace.',
@@ -23,21 +23,21 @@ const CLIENT_TEXTS: { readonly [Code in WorkspaceErrorCode]?: string } = {
 };
 
 /**
- * A workspace refused a path or could not read or write it.
+ * A workspace rejected a path, or could not read or write it.
  *
- * @code invalid_path The path is not a valid path of a workspace. Do: Write it relative, without control characters.
+ * @code invalid_path The path is not a valid path of a workspace. Do: Use a relative path without control characters.
  * @code outside_workspace The path leads out of the workspace. Do: Use a path inside, or mount the folder (`mountWorkspace`).
- * @code not_found There is no file at the path. Do: List the folder, and correct the path.
- * @code already_exists The file exists, and `ifAbsent` was asked for. Do: Read the file, or choose another path.
- * @code is_directory The path is a directory, and a file was expected. Do: Name a file in it.
+ * @code not_found There is no file at the path. Do: List the folder and correct the path.
+ * @code already_exists The file exists, and `ifAbsent` was set. Do: Read the file, or choose another path.
+ * @code is_directory The path is a directory, but a file was expected. Do: Use the path of a file in it.
  * @code read_only The workspace or the file cannot be changed. Do: Write to another mount, or mount it without `readOnly`.
  * @code locked Another process holds the lock. Do: Try again later.
- * @code refused A rule or a capability denies the file. Do: Change the rules (`permissions`), or leave the file alone.
- * @code workspace_io The disk or server failed. Do: See `cause`: permissions, free space, connection.
+ * @code refused A rule or a capability denies the file. Do: Change the rules (`permissions`), or do not use the file.
+ * @code workspace_io The disk or server failed. Do: Check permissions, free space and connection; `cause` has the details.
  */
 export class WorkspaceError extends XError {
   static override readonly brand = 'WorkspaceError';
-  /** The path as it was given. */
+  /** The path passed by the caller. */
   readonly path: string;
 
   constructor(code: WorkspaceErrorCode, path: string, message: string, options: XErrorOptions = {}) {

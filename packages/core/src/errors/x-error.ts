@@ -7,8 +7,8 @@ export interface XErrorOptions {
 }
 
 /**
- * The base of every error that an `@x` package throws on purpose. `code` is stable and meant for programs. `message` says
- * what happened and what to do about it.
+ * The base class of every error that an `@x` package throws on purpose. `code` is stable and meant for programs. `message` says what failed
+ * and what to do.
  */
 export class XError extends Error {
   /** Name of the class that survives minified names and duplicate copies of the package. Default: the class's own name. */

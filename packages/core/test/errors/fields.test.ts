@@ -61,7 +61,7 @@ describe('the fields of errors', () => {
       actualVersion: 0,
       cause,
     });
-    expect(error.message).toMatch(/^Session \/\/\/s does not exist any more: .*load the session again/);
+    expect(error.message).toMatch(/^Session \/\/\/s no longer exists: .*Load the session again/);
   });
 
   test.each(['session_corrupt', 'session_unavailable'] as const)('SessionStoreError %s', (code) => {
