@@ -1,4 +1,4 @@
-// For authors of adapters: what turns the messages of others into ours, and back.
+// For authors of adapters: functions that convert messages of other libraries to ours and back.
 export { classifyModelError, type ModelErrorFacts, modelErrorFacts } from './errors/classify-model-error.js';
 export type { ModelErrorKind } from './errors/model-error.js';
 export { admitMessages, checkMessages } from './messages/check-messages.js';

@@ -430,7 +430,7 @@ it.each([
 
 it('refuses to write what the provider has no words for', () => {
   const foreign = userMessage([{ type: 'opaque', provider: 'other', data: {} }]);
-  expect(() => openaiMessages().write([foreign])).toThrow(/a block of other cannot be given to OpenAI/);
+  expect(() => openaiMessages().write([foreign])).toThrow(/a block of other cannot be sent to OpenAI/);
   expect(() => anthropicMessages().write([{ ...foreign, role: 'system', content: [] }])).toThrow(
     /system message/,
   );

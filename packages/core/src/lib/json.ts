@@ -86,14 +86,14 @@ function deepJsonText(value: JsonValue): string {
   return parts.join('');
 }
 
-/** Most keys of a path in an error message. The rest would not help a reader. */
+/** Maximum number of keys of a path in an error message. */
 const PATH_KEYS = 20;
 
-/** Most levels of a stored value. Some thousands of levels overflow the stack of validators and serializers. */
+/** Maximum nesting of a stored value. Some thousand levels overflow the stack of validators and serializers. */
 const DEEPEST = 1_000;
 
 interface Fault {
-  /** The way to the faulty part, its own key first. */
+  /** The keys that lead to the faulty part, innermost first. */
   readonly keys: PropertyKey[];
   readonly message: string;
 }
@@ -134,13 +134,13 @@ function faultIn(value: unknown, depth: number): Fault | undefined {
 function unfit(value: unknown, depth: number): string | undefined {
   if (depth > DEEPEST) return `is nested more than ${DEEPEST} levels deep, or refers to itself`;
   if (typeof value === 'number')
-    return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot hold`;
-  if (value === undefined) return 'is undefined, which JSON cannot hold';
-  if (typeof value !== 'object' || value === null) return `is a ${typeof value}, which JSON cannot hold`;
+    return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot represent`;
+  if (value === undefined) return 'is undefined, which JSON cannot represent';
+  if (typeof value !== 'object' || value === null) return `is a ${typeof value}, which JSON cannot represent`;
   if (Array.isArray(value)) return undefined;
   if ('toJSON' in value && typeof value.toJSON === 'function')
-    return 'is an object with toJSON: pass what it gives';
+    return 'is an object with toJSON; pass the result of toJSON()';
   return isPlain(value)
     ? undefined
-    : `is not a plain object but a ${value.constructor?.name}, which JSON cannot hold`;
+    : `is not a plain object but a ${value.constructor?.name}, which JSON cannot represent`;
 }

@@ -9,17 +9,17 @@ import type { ContentBlock, OpaqueBlock } from './content-block.js';
 import type { Message } from './message.js';
 import { contentBlockSchema, messageSchema } from './message-schemas.js';
 
-/** The messages that were checked. They are immutable, so that one check is enough for all who store them. */
+/** Messages that have been checked. They are immutable, so each is checked once. */
 const checked = new WeakSet<object>();
 
-/** The provider of an opaque block with stored data that is not a valid block or message. */
+/** The provider of an opaque block that stands for an invalid stored block or message. */
 const DAMAGED = 'damaged';
 
 /**
- * The door for messages that callers, models, tools, hooks and imports bring. Refuses what is no message, and mends every text that holds
- * half a character, which providers refuse in every later request too. Returns the same list when there is nothing to mend.
+ * Checks messages from callers, models, tools, hooks and imports. Rejects invalid messages, and replaces unpaired surrogates in every text,
+ * because providers reject requests that contain one. Returns the same list if nothing changes.
  *
- * @param path The place of the list in its subject.
+ * @param path The path of the list in its subject.
  * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function admitMessages(values: readonly unknown[], subject: string, path = ''): readonly Message[] {
@@ -28,11 +28,11 @@ export function admitMessages(values: readonly unknown[], subject: string, path 
 }
 
 /**
- * Checks messages before they are stored. What passes survives `JSON.stringify`, and every store can load it. A message object that
- * passed is not looked at again.
+ * Checks messages before they are stored. Valid messages survive `JSON.stringify`, and every store can load them. A message object that was
+ * valid is not checked again.
  *
- * @param path The place of the list in its subject.
- * @param start The place of the first value in that list.
+ * @param path The path of the list in its subject.
+ * @param start The index of the first value in that list.
  * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function checkMessages(
@@ -48,15 +48,15 @@ export function checkMessages(
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
 }
 
-/** Marks messages as checked, for a store that holds copies of what it checked. */
+/** Marks messages as checked, for a store that has copies of checked messages. */
 export function vouchFor(messages: readonly Message[]): readonly Message[] {
   for (const message of messages) checked.add(message);
   return messages;
 }
 
 /**
- * Reads messages of a store: JSON texts, or the values that they hold. Fields of later versions stay. A block that cannot be read
- * becomes an opaque block that keeps its data; and so does the invalid content of a message. Each causes a process warning.
+ * Reads stored messages: JSON texts, or parsed values. Fields of later versions are kept. An unreadable block, or the invalid content of a
+ * message, becomes an opaque block that keeps its data. Each causes a process warning.
  *
  * @param owner Names the session in a warning.
  */
@@ -67,7 +67,7 @@ export function readMessages(stored: readonly unknown[], owner: string): readonl
     if (faults.length === 0) return value as Message;
     const what = faults.map((fault) => `${fault.path || 'it'} ${fault.message}`).join('; ');
     warn(
-      `Message ${index} of ${owner} cannot be read (${what}). The conversation goes on with a placeholder that keeps its data.`,
+      `Message ${index} of ${owner} cannot be read (${what}). The conversation continues with a placeholder that keeps its data.`,
     );
     return placeholderOf(value as JsonValue, index);
   });
@@ -113,7 +113,7 @@ function faultsOf(value: unknown): readonly Issue[] {
 }
 
 /**
- * Tells at a glance that a message is as most are: the schema, which says what is wrong with the others, costs ten times as much, at each
+ * Quickly tests whether a message has the usual form. The schema, which describes faults, takes ten times as long, and this runs at every
  * step of a call.
  */
 function isUsual(message: unknown): boolean {

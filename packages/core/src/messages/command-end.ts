@@ -7,15 +7,15 @@ export interface CommandEnd {
   readonly exitCode?: number | undefined;
 }
 
-/** The key of the note in a text's metadata. Never sent to a model. */
+/** The key in a text's metadata. It is never sent to a model. */
 const KEY = '@x/ended';
 
-/** Returns the metadata of a tool's text that says how the command ended, so that nobody has to read the text for it. */
+/** Returns metadata for a tool's text that says how the command ended, so that no code has to parse the text. */
 export function withEnd({ failed, exitCode }: CommandEnd): JsonObject {
   return { [KEY]: { failed, ...(exitCode === undefined ? {} : { exitCode }) } };
 }
 
-/** Reads the note in the metadata of a text; `undefined` if it has none. */
+/** Reads the command's end from the metadata of a text; `undefined` if it has none. */
 export function endIn(metadata: JsonObject | undefined): CommandEnd | undefined {
   const noted = metadata?.[KEY];
   if (!isObject(noted)) return undefined;

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../lib/json.js';
 
-/** Who wrote a text: the agent itself, in words and notes of its own; files of the workspace; a server. */
+/** The author of a text: the agent (its words and notes), files of the workspace, or a server. */
 export type TextOrigin = 'agent' | 'file' | 'server';
 
 interface Block {
   readonly providerMetadata?: JsonObject | undefined;
-  /** Left out for words of the user in their own messages, and for results of which nobody knows who wrote them. */
+  /** `undefined` for the user's words in their own messages, and for results of unknown origin. */
   readonly origin?: TextOrigin | undefined;
 }
 /** Plain text. */
@@ -13,7 +13,7 @@ export interface TextBlock extends Block {
   readonly type: 'text';
   readonly text: string;
 }
-/** The model's reasoning. A signed block is valid only byte for byte: keep it whole or remove it whole. */
+/** The model's reasoning. A signed block is valid only if it is unchanged, so keep or remove it as a whole. */
 export interface ThinkingBlock extends Block {
   readonly type: 'thinking';
   readonly thinking: string;
@@ -32,16 +32,16 @@ export interface FileBlock extends Block {
   readonly source: FileSource;
   readonly filename?: string | undefined;
 }
-/** The model asks for a tool to be run. */
+/** The model's request to run a tool. */
 export interface ToolUseBlock extends Block {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
   readonly input: JsonValue;
 }
-/** A block that a tool may answer with. */
+/** A block of a tool's output. */
 export type ToolOutputBlock = TextBlock | FileBlock;
-/** The answer to one tool call. */
+/** The result of one tool call. */
 export interface ToolResultBlock extends Block {
   readonly type: 'tool_result';
   readonly toolUseId: string;
@@ -50,18 +50,18 @@ export interface ToolResultBlock extends Block {
   readonly isError: boolean;
 }
 /**
- * A provider's own item, for example an encrypted compaction, replayed byte for byte. In a summary it stands for everything
- * before it, the text of the summary included. Its provider is sent the item instead of that. Everybody else reads the text.
+ * A provider's own item, for example an encrypted compaction. It is sent back byte for byte. In a summary it replaces everything before it,
+ * including the summary's text. Its provider gets the item; all others get the text.
  */
 export interface OpaqueBlock extends Block {
   readonly type: 'opaque';
   readonly provider: string;
   readonly data: JsonValue;
-  /** The call that the item is a half of, where the provider ran a tool itself: both halves stay or go together. */
+  /** The id of the call if the item is a half of a call that the provider ran. Both halves must be kept or removed together. */
   readonly callId?: string | undefined;
-  /** The half of the call that it is. A result may come in a later answer than its call. */
+  /** Which half of the call it is. A result may come in a later answer than its call. */
   readonly half?: 'call' | 'result' | undefined;
-  /** The tokens that it has for its provider, where the provider told. */
+  /** The provider's token count of the item, if reported. */
   readonly tokens?: number | undefined;
 }
 /** One part of a message. */

@@ -2,7 +2,7 @@ import { fromBase64 } from '../lib/base64.js';
 import { headOf } from '../lib/text.js';
 import type { FileBlock } from './content-block.js';
 
-/** Other names of media types that providers know by one name. */
+/** Aliases of media types, with the name that providers know. */
 const ALIASES: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -14,7 +14,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   'application/x-pdf': 'application/pdf',
 };
 
-/** How files of a type begin, in Latin-1. The question mark stands for any byte. */
+/** How files of a type begin, in Latin-1. A question mark matches any byte. */
 const BEGINNINGS: readonly (readonly [mediaType: string, beginning: string])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', '\xff\xd8\xff'],
@@ -32,14 +32,14 @@ const BEGINNINGS: readonly (readonly [mediaType: string, beginning: string])[] =
 ];
 const LONGEST_BEGINNING = 12;
 
-/** A media type in the form in which providers know it; bytes of no known kind for what is no media type. */
+/** Returns a media type in the form that providers know, or the type of unknown bytes if it is not a valid media type. */
 export function normalMediaType(given: string): string {
   const [type = ''] = given.toLowerCase().split(';', 1);
   const name = type.trim();
   return /^[a-z]+\/[\w.+*-]+$/.test(name) ? (ALIASES[name] ?? name) : 'application/octet-stream';
 }
 
-/** The type that the bytes themselves tell; `undefined` where they tell none. */
+/** Returns the media type that the bytes show; `undefined` if they show none. */
 export function mediaTypeOf(data: string): string | undefined {
   const begin = latin1(fromBase64(data.slice(0, Math.ceil(LONGEST_BEGINNING / 3) * 4)));
   const isBegun = (beginning: string) =>
@@ -47,16 +47,16 @@ export function mediaTypeOf(data: string): string | undefined {
   return BEGINNINGS.find(([, beginning]) => isBegun(beginning))?.[0];
 }
 
-/** Types beside `text/*` that are text. */
+/** Text types other than `text/*`. */
 const TEXTUAL =
   /^text\/|^application\/(?:json|xml|yaml|x-yaml|toml|sql|javascript|typescript|graphql|x-ndjson|x-sh|[\w.-]+\+(?:json|xml|yaml))$/;
 
-/** Tests whether files of a media type are text. Pictures that are written as text are pictures. */
+/** Tests whether files of a media type are text. Images in a text format, such as SVG, are images. */
 export function isTextual(mediaType: string): boolean {
   return TEXTUAL.test(mediaType);
 }
 
-/** Reads a text file: UTF-8, UTF-16 by its mark, else Western. */
+/** Decodes a text file: UTF-8, UTF-16 with a byte order mark, or else Windows-1252. */
 export function textIn(data: string): string {
   const bytes = fromBase64(data);
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
@@ -69,7 +69,10 @@ export function textIn(data: string): string {
 
 const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?(;base64)?,/i;
 
-/** The bytes of a file that are at hand, as base64 with the media type of their address: `undefined` where they are elsewhere, `''` where they are none. */
+/**
+ * Returns the inline bytes of a file as base64, with the media type from its data URL. Returns `undefined` if the bytes are elsewhere, and
+ * `''` if they are invalid.
+ */
 export function inlineData({
   source,
 }: FileBlock): { readonly data: string; readonly mediaType?: string } | undefined {
@@ -106,13 +109,13 @@ function latin1(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
 }
 
-/** The bytes of base64. */
+/** Returns the number of bytes that base64 encodes. */
 export function byteLength(data: string): number {
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
   return Math.floor((data.length * 3) / 4) - padding;
 }
 
-/** Names a file for a model: `shot.svg (image/svg+xml, 12 kB)`. */
+/** Describes a file to a model: `shot.svg (image/svg+xml, 12 kB)`. */
 export function describeFile(file: FileBlock): string {
   const bytes = file.source.type === 'base64' ? byteLength(file.source.data) : undefined;
   const size =

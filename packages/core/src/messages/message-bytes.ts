@@ -5,8 +5,8 @@ import type { Message } from './message.js';
 const known = new WeakMap<Message, number>();
 
 /**
- * Estimates the bytes of messages in a request: one for each UTF-16 unit of texts, arguments and encoded files. Counted once per
- * message object and then remembered.
+ * Estimates the bytes of messages in a request: one per UTF-16 unit of texts, arguments and encoded files. The count is cached per message
+ * object.
  */
 export function messageBytes(messages: Iterable<Message>): number {
   let total = 0;

@@ -1,11 +1,11 @@
-// Apart from the types, so that a compactor alone loads no schema of messages.
+// Separate from the types, so that a compactor alone does not load the schemas.
 import * as z from 'zod';
 import { jsonObjectSchema, jsonValueSchema } from '../lib/json-schemas.js';
 import type { Message } from './message.js';
 
-// Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.
+// Objects are loose: unknown fields of later versions are kept.
 
-/** Data that a provider attached to a block. Carried byte for byte and sent back to that provider. */
+/** Data that a provider attached to a block. It is kept byte for byte and sent back to that provider. */
 const providerMetadata = jsonObjectSchema.optional();
 
 const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string(), providerMetadata });
@@ -74,7 +74,7 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
   opaqueBlockSchema,
 ]);
 
-/** Fields that it does not know are kept: reading a message never loses anything. */
+/** Unknown fields are kept, so that reading a message loses nothing. */
 export const messageSchema: z.ZodType<Message> = z.looseObject({
   id: z.string().min(1),
   role: z.enum(['system', 'user', 'assistant', 'tool']),

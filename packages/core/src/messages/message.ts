@@ -3,12 +3,12 @@ import { timestamp } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, ToolOutputBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 
-/** The speaker of a message. Tool results are messages of their own. */
+/** The author of a message. Tool results are separate messages. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
-/** Marks what the harness wrote: a compaction's summary, or an injected message. */
+/** Marks messages written by the harness: a compaction's summary, or an injected message. */
 export type MessageKind = 'summary' | 'synthetic';
 
-/** One message of a conversation. Plain and immutable: to change one, make another. */
+/** One message of a conversation. It is plain and immutable: to change it, create another one. */
 export interface Message {
   readonly id: string;
   readonly role: Role;
@@ -19,7 +19,7 @@ export interface Message {
   readonly metadata?: JsonObject | undefined;
 }
 
-/** Fields with defaults that a caller may set. */
+/** Optional fields that a caller may set. */
 export interface MessageOptions {
   readonly id?: string;
   readonly createdAt?: string;
@@ -30,7 +30,7 @@ export interface MessageOptions {
 type Content = string | readonly ContentBlock[];
 
 /**
- * Makes a message of the user.
+ * Creates a message of the user.
  *
  * @example
  * ```ts
@@ -42,17 +42,17 @@ export function userMessage(content: Content, options?: MessageOptions): Message
   return create('user', content, options);
 }
 
-/** Makes a message of the model, tool calls included. */
+/** Creates a message of the model, including its tool calls. */
 export function assistantMessage(content: Content, options?: MessageOptions): Message {
   return create('assistant', content, options);
 }
 
-/** Instructions. Inside a conversation they are rare: the system prompt itself travels in `ModelRequest.system`. */
+/** Creates a message with instructions. They are rare inside a conversation: the system prompt itself is in `ModelRequest.system`. */
 export function systemMessage(content: Content, options?: MessageOptions): Message {
   return create('system', content, options);
 }
 
-/** The answer to `call`. A string becomes one text block. */
+/** Creates the message with the result of `call`. A string becomes one text block. */
 export function toolResultMessage(
   call: Pick<ToolUseBlock, 'id' | 'name'>,
   output: string | readonly ToolOutputBlock[],
@@ -62,7 +62,7 @@ export function toolResultMessage(
   return create('tool', [toolResultBlock(call, output, isError)], rest);
 }
 
-/** The block inside a {@link toolResultMessage}. */
+/** Creates the block of a {@link toolResultMessage}. */
 export function toolResultBlock(
   call: Pick<ToolUseBlock, 'id' | 'name'>,
   output: string | readonly ToolOutputBlock[],
@@ -78,8 +78,8 @@ export function toolResultBlock(
 }
 
 /**
- * All text of a message or of blocks, text blocks and tool outputs alike; thinking is left out. Blocks are joined by line
- * breaks, but those of an assistant's message by nothing: providers split one sentence into several blocks.
+ * Returns the text of a message or of blocks, including tool outputs but not thinking. Blocks are joined by line breaks. Blocks of an
+ * assistant message are joined without a separator, because providers split one sentence into several blocks.
  */
 export function textOf(source: Message | readonly ContentBlock[]): string {
   const blocks = 'content' in source ? source.content : source;
@@ -94,22 +94,22 @@ export function textOf(source: Message | readonly ContentBlock[]): string {
   return parts.join(joint);
 }
 
-/** The tool calls of a message. */
+/** Returns the tool calls of a message. */
 export function toolUsesOf(message: Message): readonly ToolUseBlock[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }
 
-/** The place of a provider's own compaction in a summary, which stands for all that is before it; -1 if there is none. */
+/** Returns the index of the provider's own compaction in a summary, which replaces everything before it, or -1. */
 export function nativeIndex({ kind, content }: Pick<Message, 'kind' | 'content'>): number {
   return kind === 'summary' ? content.findLastIndex((block) => block.type === 'opaque') : -1;
 }
 
-/** The tool results of a message. */
+/** Returns the tool results of a message. */
 export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }
 
-/** How many messages two lists begin with alike. Messages are immutable: the same object is the same message, and pointers are compared in microseconds. */
+/** Returns how many messages two lists have in common at their beginning. Messages are immutable, so comparing objects suffices. */
 export function commonPrefix(left: readonly Message[], right: readonly Message[]): number {
   const end = Math.min(left.length, right.length);
   let index = 0;
@@ -120,7 +120,7 @@ export function commonPrefix(left: readonly Message[], right: readonly Message[]
 function create(role: Role, content: Content, options: MessageOptions = {}): Message {
   if (typeof content !== 'string' && !Array.isArray(content)) {
     throw new InvalidInputError(`${role} message`, [
-      { path: 'content', message: 'must be a text or a list of blocks' },
+      { path: 'content', message: 'must be a string or a list of blocks' },
     ]);
   }
   return {

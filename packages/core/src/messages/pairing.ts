@@ -1,12 +1,12 @@
 import type { ContentBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 import { type Message, toolUsesOf } from './message.js';
 
-/** Messages that stay or go together: a tool call with all its results, or a single message. */
+/** Messages that must be kept or removed together: a tool call with all its results, or a single message. */
 export interface MessageGroup {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
-  /** Holds a call that still waits for its result. */
+  /** Contains a call without a result. */
   readonly open: boolean;
 }
 
@@ -15,23 +15,23 @@ interface Pairing {
   readonly groups: readonly MessageGroup[];
   /** Calls that still wait for their results, in the model's order, by message index. */
   readonly open: ReadonlyMap<number, readonly ToolUseBlock[]>;
-  /** Results whose call is nowhere before them, by message index. */
+  /** Results without an earlier call, by message index. */
   readonly orphanResults: ReadonlyMap<number, ReadonlySet<ContentBlock>>;
-  /** Calls that were never answered although the model has spoken since, by message index. */
+  /** Calls without a result although the model has answered since, by message index. */
   readonly orphanCalls: ReadonlyMap<number, ReadonlySet<ContentBlock>>;
-  /** Calls that share their id with an earlier call of their message, each with its result. */
+  /** Calls with the same id as an earlier call of their message, each with its result. */
   readonly repeated: readonly RepeatedPair[];
-  /** Results with another message between them and their calls: the index of the call by that of the result. */
+  /** Results that another message separates from their calls: maps the index of the result to that of the call. */
   readonly scattered: ReadonlyMap<number, number>;
 }
 
-/** A call and its result whose id another pair of the same message has too. */
+/** A call and its result whose id occurs twice in the same message. */
 export interface RepeatedPair {
   readonly call: ToolUseBlock;
   readonly result: ToolResultBlock;
 }
 
-/** The calls of one id in one message. */
+/** The calls with one id in one message. */
 interface Calls {
   readonly index: number;
   readonly blocks: ToolUseBlock[];
@@ -39,9 +39,9 @@ interface Calls {
 }
 
 /**
- * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
- * without a result is open until the model or the user speaks again, and an orphan from then on. Calls that the provider ran
- * itself are paired the same way, except that their results may come in any later answer.
+ * Pairs every tool result with the call of the same id in the last preceding message of the model. Ids may be reused later. A call without
+ * a result is open until the model or the user continues, and an orphan after that. Calls that the provider ran itself are paired the same
+ * way, but their results may come in any later answer.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
   // Long because it is one pass over the conversation, which runs at every step.
@@ -90,7 +90,7 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   }
   const unanswered = new Map<number, Set<ToolUseBlock>>();
   for (const calls of waiting.values()) {
-    // No provider takes a user's message behind a call without its result.
+    // No provider accepts a user message after a call without a result.
     if (calls.index < lastRequest) add(orphanCalls, calls.index, unansweredOf(calls));
     else add(unanswered, calls.index, unansweredOf(calls));
   }
@@ -103,7 +103,7 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   }
   let groups: readonly MessageGroup[] | undefined;
   return {
-    // Many only ask what is amiss.
+    // Computed on demand, because many callers only need the faults.
     get groups() {
       groups ??= toGroups(reach, open);
       return groups;
@@ -126,7 +126,7 @@ function toGroups(reach: Int32Array, open: Pairing['open']): MessageGroup[] {
   while (start < reach.length) {
     let last = start;
     let hasOpen = false;
-    // Batches may interleave: a group ends where no call inside it reaches any further.
+    // Batches may interleave: a group ends where no call in it has a later result.
     for (let index = start; index <= last; index++) {
       last = Math.max(last, reach[index] as number);
       hasOpen ||= open.has(index);

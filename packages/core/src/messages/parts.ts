@@ -2,10 +2,10 @@ import { base64, bytesIn } from '../lib/base64.js';
 import { isObject, type JsonValue } from '../lib/json.js';
 import type { ContentBlock, FileSource, OpaqueBlock, ToolOutputBlock } from './content-block.js';
 
-/** A part of a message in the words of a provider or a framework, open to be read. */
+/** A part of a message in the format of a provider or framework, before parsing. */
 export type Part = { readonly type: string; readonly [key: string]: unknown };
 
-/** Reads a part of one type; `undefined` for one that has not what its type asks for. */
+/** Reads a part of one type. Returns `undefined` if required fields are missing. */
 type Read = (part: Part) => ContentBlock | undefined;
 
 const said: Read = ({ text, refusal = text }) =>
@@ -29,7 +29,7 @@ const called: Read = ({
     ? { type: 'tool_use', id, name, input: parseInput(input) }
     : undefined;
 
-/** Where formats put a file: its bytes, its address, or an object that has either. */
+/** Fields in which formats store a file: its bytes, its URL, or an object with either. */
 const PLACES = [
   'source',
   'image_url',
@@ -65,7 +65,7 @@ const fileOf =
 
 interface Found {
   readonly source: FileSource;
-  /** Of an address that holds the bytes. */
+  /** The media type in a URL that contains the bytes. */
   readonly mediaType?: string | undefined;
 }
 
@@ -87,7 +87,7 @@ const image = fileOf('image/*');
 const audio = fileOf('audio/*');
 const file = fileOf('application/octet-stream');
 
-/** Parts by their types, in all formats: one thing has few names. */
+/** Readers of parts by type, for all formats. */
 const READ: Readonly<Record<string, Read>> = {
   ...{ text: said, hint: said, input_text: said, output_text: said, refusal: said },
   ...{ thinking: thought, reasoning: thought },
@@ -97,18 +97,18 @@ const READ: Readonly<Record<string, Read>> = {
   ...{ file, input_file: file, media: file, 'file-data': file, 'file-url': file },
 };
 
-/** Reads a text, thoughts, a call or a file, in the words of any provider or framework; `undefined` for every other part. */
+/** Reads a text, thought, call or file in the format of any provider or framework. Returns `undefined` for other parts. */
 export function readPart(part: unknown): ContentBlock | undefined {
   if (!isObject(part) || typeof part.type !== 'string') return undefined;
   return Object.hasOwn(READ, part.type) ? READ[part.type]?.(part as Part) : undefined;
 }
 
-/** Reads a part of what a tool answered: what is neither a text nor a file becomes JSON. */
+/** Reads a part of a tool's output. A part that is neither a text nor a file becomes JSON. */
 export function readOutput(part: unknown): ToolOutputBlock {
   return outputOf(readPart(part), part);
 }
 
-/** The block that a part of an output was read as, or the part's JSON for a block that no output holds. */
+/** Returns the block that was read from a part of an output, or the part as JSON if an output cannot contain that block. */
 export function outputOf(block: ContentBlock | undefined, part: unknown): ToolOutputBlock {
   if (block?.type === 'text' || block?.type === 'file') return block;
   return { type: 'text', text: typeof part === 'string' ? part : JSON.stringify(plainJson(part)) };
@@ -117,7 +117,7 @@ export function outputOf(block: ContentBlock | undefined, part: unknown): ToolOu
 const origins = new WeakMap<object, { readonly origin: object; readonly key: string | undefined }>();
 
 /**
- * Notes what a message or block was made from: as long as nobody alters it, that very object goes back.
+ * Remembers the original of a message or block, which is returned as long as the block is not changed.
  *
  * @param key The dialect of the origin. Default: none.
  */
@@ -126,18 +126,18 @@ export function madeFrom<Made extends object>(made: Made, origin: object, key?: 
   return made;
 }
 
-/** What a message or block was made from, in the dialect of the key or in any; `undefined` for one that was altered since. */
+/** Returns the original of a message or block, in the given dialect or in any; `undefined` if it was changed since. */
 export function originOf(made: object, key?: string): object | undefined {
   const known = origins.get(made);
   return key === undefined || known?.key === key ? known?.origin : undefined;
 }
 
 /**
- * The parts of blocks: of one that nobody altered the very part that it was made from, of any other what `write` makes of it.
+ * Returns the parts of blocks. For an unchanged block, returns the original part; for any other block, the result of `write`.
  *
- * @param before The blocks as they were made. `write` gets the block as it was before it was altered: a half of a call by its id,
- * any other by its place among the altered ones of its type; `undefined` where that cannot be told.
- * @param key The dialect of the parts: blocks that were made from another one are written. Default: any.
+ * @param before The blocks before the change. `write` gets the block before its change: a half of a call by its id, any other by its
+ * position among the changed blocks of its type; `undefined` if unknown.
+ * @param key The dialect of the parts. Blocks from another dialect are written. Default: any.
  */
 export function partsFrom(
   blocks: readonly ContentBlock[],
@@ -154,7 +154,7 @@ export function partsFrom(
   });
 }
 
-/** A text in the place of the one that it was, of which all else stays; a file that was altered is named. */
+/** Writes a text into the original part, whose other fields are kept. A changed file becomes a line with its type. */
 function writeText(block: ContentBlock, was: ContentBlock | undefined): Part | undefined {
   if (block.type !== 'text' && block.type !== 'file') return undefined;
   const text = block.type === 'text' ? block.text : `[${block.mediaType}]`;
@@ -167,7 +167,7 @@ function isAlike(one: ContentBlock, other: ContentBlock): boolean {
   return one.type === other.type;
 }
 
-/** Keeps a part unread. A half of a call that the provider ran itself knows its call, in Anthropic's words, LangChain's and the AI SDK's. */
+/** Keeps a part unparsed. A half of a call that the provider ran names its call, in the formats of Anthropic, LangChain and the AI SDK. */
 export function opaquePart(part: { readonly type: string } | Part, provider: string): OpaqueBlock {
   const { type, id, tool_use_id, toolCallId } = part as Part;
   const isResult = /[_-]result$/.test(type);
@@ -178,7 +178,7 @@ export function opaquePart(part: { readonly type: string } | Part, provider: str
   return { type: 'opaque', provider, data: plainJson(part), ...pairing };
 }
 
-/** Reads the input of a call: formats write it as JSON text, or as it is. A text that is not valid JSON stays a text. */
+/** Parses the input of a call, which is JSON text in some formats and a value in others. Text that is not valid JSON stays a text. */
 export function parseInput(input: unknown): JsonValue {
   if (typeof input !== 'string') return plainJson(input ?? {});
   if (input.trim() === '') return {};
@@ -190,8 +190,8 @@ export function parseInput(input: unknown): JsonValue {
 }
 
 /**
- * Makes JSON of a value: bytes become base64, URLs and dates text, maps and sets lists; what is undefined is left out. Different
- * values may become the same: compare by `exactText`.
+ * Converts a value to JSON: bytes become base64, URLs and dates become text, maps and sets become lists; `undefined` is omitted. Different
+ * values may have the same result, so compare values with `exactText`.
  */
 export function plainJson(value: unknown): JsonValue {
   const bytes = bytesIn(value);

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { wellFormed } from '../lib/well-formed.js';
 import type { ToolDefinition } from '../model/model.js';
 
-/** Keywords whose value holds schemas by name, a list of schemas, or one schema. */
+/** Keywords whose value contains schemas by name, a list of schemas, or one schema. */
 const NAMED = /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
 const LISTED = /^(?:anyOf|oneOf|allOf)$/;
 const SINGLE = /^(?:items|additionalProperties|not|if|then|else|contains)$/;
@@ -12,9 +12,9 @@ const NAME = /^[\w.-]{1,64}$/;
 const known = new WeakMap<JsonObject, ReturnType<typeof sendableInput>>();
 
 /**
- * Returns the definition of a tool as every provider accepts it: well-formed texts, and a schema of an object without alternatives at its
- * top. The properties of all alternatives become properties of the object. Tuples become lists. If providers reject the name of an input,
- * the description tells of it. The tool still checks its input by the whole schema.
+ * Converts a tool's definition so that every provider accepts it: well-formed texts, and an object schema without alternatives at its top.
+ * The properties of all alternatives become properties of the object. Tuples become lists. Inputs whose names providers reject are listed
+ * in the description instead. The tool still validates its input with the full schema.
  */
 export function sendableTool({ inputSchema: given, ...tool }: ToolDefinition): ToolDefinition {
   const input = known.get(given) ?? sendableInput(wellFormed(given));
@@ -35,11 +35,11 @@ function sendableInput({ anyOf, oneOf, allOf, not, enum: values, $schema, ...res
   const { additionalProperties, ...open } = schema;
   return {
     schema: soundSchema({ ...open, properties: Object.fromEntries(sound) }),
-    more: `\nIt also takes these inputs, by exactly these names: ${told}`,
+    more: `\nIt also accepts these inputs, with exactly these names: ${told}`,
   };
 }
 
-/** Rewrites a schema and its parts without what some provider rejects, though it is valid JSON Schema. */
+/** Removes parts of a valid JSON Schema that some provider rejects. */
 function soundSchema(schema: JsonObject): JsonObject {
   const { items, prefixItems, additionalItems, required, ...rest } = schema;
   const parts = Object.entries(rest).map(([key, value]): [string, JsonValue] => {

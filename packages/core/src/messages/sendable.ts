@@ -13,21 +13,20 @@ import {
 } from './media.js';
 import type { Message } from './message.js';
 
-/** A model, as far as it decides what it can be sent. */
+/** The part of a model that decides what it can be sent. */
 type Reader = Pick<Model, 'accepts'>;
 
 const ANYTHING: Reader = {};
 
-/** What a message with a file or with damaged text became for a model. Messages are immutable, so that one look is enough. */
+/** The converted messages, by model. Messages are immutable, so each is converted once. */
 const known = new WeakMap<Reader, WeakMap<Message, Message>>();
 
 /**
- * The conversation as a model can read it: the same messages, but for what would make the provider refuse the request. Halves of
- * characters become U+FFFD, calls of one id get distinct ids, and text files become text. A file that the model does not accept, or that
- * has no sound content, becomes a line that says what it was and how to look at it. The conversation itself keeps the bytes. The same
- * messages give the same result.
+ * Converts the conversation so that the provider does not reject it. Unpaired surrogates become U+FFFD, calls with the same id get distinct
+ * ids, and text files become text. A file that is invalid or that the model does not accept becomes a line that describes it and says how
+ * to read it. The original conversation is not changed. The same messages give the same result.
  *
- * @param onReplaced Receives, once for each model and message object, each line that took the place of a file.
+ * @param onReplaced Receives each line that replaces a file, once per model and message object.
  */
 export function sendable(
   messages: readonly Message[],
@@ -39,7 +38,7 @@ export function sendable(
   return same(messages, made);
 }
 
-/** Returns a message as a model can read it. The same message gives the same result. */
+/** Converts a message for a model. The same message gives the same result. */
 export function readableMessage(
   message: Message,
   model: Reader,
@@ -53,7 +52,7 @@ export function readableMessage(
   if (before !== undefined) return before;
   const after = readableBy(message, model, (line) => onReplaced?.(line, message));
   made.set(message, after);
-  // An adapter is given what the harness has mended: one look is enough for both.
+  // Adapters get converted messages, so remember that these need no conversion.
   made.set(after, after);
   return after;
 }
@@ -101,13 +100,13 @@ function readableFile(
   if (isText && inline !== undefined && (model.accepts === undefined || !accepts())) {
     return asText(file, `[${file.filename ?? 'A file'} (${mediaType})]\n${textIn(inline.data)}`);
   }
-  // What is elsewhere, and text, is the matter of whoever fetches it.
+  // If the text is elsewhere, the code that fetches it is responsible for it.
   if (!accepts() && !(isText && inline === undefined)) return replace('it does not read files of this kind.');
   if (inline !== undefined && !accepts(byteLength(inline.data))) return replace('it is too large for it.');
   return known;
 }
 
-/** The file with the type and the bytes that it has indeed; the same where it has them. */
+/** Returns the file with its actual type and bytes, or the same file if they are correct. */
 function inform(file: FileBlock, mediaType: string, data: string | undefined): FileBlock {
   const { source } = file;
   const isHeld = data === undefined || (source.type === 'base64' && source.data === data);
@@ -136,10 +135,10 @@ export function fileLine(file: FileBlock, reason: string, model: Reader, role: F
   return `[${describeFile(file)} cannot be shown to this model: ${reason} ${how} ${place}]`;
 }
 
-/** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
+/** Gives each repeated call id, and its result, a distinct id. The same messages get the same ids. */
 export class DistinctCalls {
   readonly #taken = new Map<string, number>();
-  /** The new ids of calls whose results are to come, by the id that they had. */
+  /** The new ids of calls whose results are still to come, by original id. */
   readonly #waiting = new Map<string, string[]>();
 
   /** Returns the next message of the conversation with distinct ids. */
@@ -171,9 +170,9 @@ export class DistinctCalls {
 }
 
 /**
- * The id of a call as it is kept: the model's own, or where another call has it, one with an ending that the message gives it.
+ * Returns the stored id of a call: the model's own, or, if another call has it, the id with a suffix derived from the message.
  *
- * @param taken Ids of other calls, each with how often it was given a number. The result is added.
+ * @param taken Ids of other calls, each with the last number used. The result is added.
  */
 export function distinctId(id: string, messageId: string, taken: Map<string, number>): string {
   let own = id;

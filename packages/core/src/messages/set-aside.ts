@@ -2,20 +2,20 @@ import type { ContentBlock, TextBlock, ToolOutputBlock } from './content-block.j
 import { describeFile } from './media.js';
 import type { Message } from './message.js';
 
-/** UTF-16 units from which a text may be what a provider refuses. */
+/** Texts with more than this many UTF-16 units may be the reason why a provider rejected a request. */
 const OVERSIZED = 100_000;
 
-/** The key in a message's metadata that marks a message of which something was set aside. */
+/** The metadata key of a message with content that was set aside. */
 const MARK = 'setAside';
 
-/** How much of a message is set aside: its files and oversized texts, or all that it says. */
+/** How much of a message is set aside: its files and large texts, or all its content. */
 export type SetAsideExtent = 'large' | 'all';
 
 /**
- * Replaces content that a provider refused by lines that name it. The message keeps its id and role, and calls keep their results. The log
- * of the session keeps what was replaced. Returns the same message when there is nothing to replace.
+ * Replaces content that a provider rejected by lines that describe it. The message keeps its id and role, and calls keep their results. The
+ * log of the session keeps the replaced content. Returns the same message if there is nothing to replace.
  *
- * @param extent `large`: files, and texts of more than 100 000 characters. `all`: everything, inputs of calls included.
+ * @param extent `large`: files, and texts of more than 100 000 characters. `all`: everything, including inputs of calls.
  */
 export function setAside(message: Message, extent: SetAsideExtent): Message {
   if (extent === 'all' && message.metadata?.[MARK] === 'all') return message;
@@ -47,7 +47,7 @@ export function setAside(message: Message, extent: SetAsideExtent): Message {
   };
 }
 
-/** Says in a few words what a message holds. */
+/** Describes the content of a message in a few words. */
 export function describeContent(blocks: readonly ContentBlock[]): string {
   const named = blocks.flatMap((block): readonly string[] => {
     if (block.type === 'tool_result') return [`the result of ${block.toolName}`];

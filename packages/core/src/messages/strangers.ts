@@ -1,10 +1,10 @@
 import type { TextOrigin } from './content-block.js';
 import { type Message, toolUsesOf } from './message.js';
 
-/** Begins a line of memory that came from a stranger's text and that no person has confirmed. */
+/** Begins a memory line that an untrusted text may have suggested and that no person has confirmed. */
 export const UNCONFIRMED = '[unconfirmed: ';
 
-/** The key in an answer's metadata that names the reminders of its request which quoted strangers. */
+/** The key in an answer's metadata that names the reminders of its request which quoted untrusted text. */
 export const REMINDED = 'quotedBy';
 
 /** Tests if a message contains text that neither the user nor the agent wrote. Results of tools do not count. */
@@ -20,12 +20,12 @@ export function isOfUser({ role, kind, content }: Message): boolean {
 }
 
 /**
- * Names the sources of text in this turn that neither the user nor the agent wrote. A turn begins with the user message that follows a
- * final answer: messages that steer a running turn belong to it. Tools are named by their results, a summary and notes about removed
- * messages by what they are, all reminders as `memory and reminders`, tools that the provider ran by `a tool of the provider`, and a task
- * that another agent gave as `task`. People read the names.
+ * Names the sources of untrusted text in this turn: text that neither the user nor the agent wrote. A turn begins with the user message
+ * that follows a final answer. Messages that steer a running turn belong to it. Tools are named by their results. Other names are `memory
+ * and reminders`, `a tool of the provider`, `task` (given by another agent), and the kinds of summaries and notes about removed messages.
+ * The names are shown to people.
  *
- * @param known Origins that are not strangers.
+ * @param known Origins that are trusted.
  */
 export function strangersIn(
   context: readonly Message[],
@@ -51,7 +51,7 @@ export function strangersIn(
   return [...names];
 }
 
-/** Tests if the last message of the model before an index was a final answer. A summary may stand for an unfinished turn. */
+/** Tests if the last model message before an index was a final answer. A summary may replace an unfinished turn. */
 function isAnswered(context: readonly Message[], index: number): boolean {
   const last = context.slice(0, index).findLast(({ role, kind }) => kind === undefined && role !== 'user');
   return last?.role === 'assistant' && toolUsesOf(last).length === 0;

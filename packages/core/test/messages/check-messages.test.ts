@@ -52,10 +52,10 @@ test.each(USUAL)(
 const realm = runInNewContext('({ a: [1] })') as unknown;
 
 test.each<[string, unknown, string | undefined]>([
-  ['a map', new Map([['a', 1]]), 'is not a plain object but a Map, which JSON cannot hold'],
-  ['bytes', new Uint8Array(2), 'is not a plain object but a Uint8Array, which JSON cannot hold'],
-  ['a boxed text', new String('x'), 'is not a plain object but a String, which JSON cannot hold'],
-  ['an instance', new (class Order {})(), 'is not a plain object but a Order, which JSON cannot hold'],
+  ['a map', new Map([['a', 1]]), 'is not a plain object but a Map, which JSON cannot represent'],
+  ['bytes', new Uint8Array(2), 'is not a plain object but a Uint8Array, which JSON cannot represent'],
+  ['a boxed text', new String('x'), 'is not a plain object but a String, which JSON cannot represent'],
+  ['an instance', new (class Order {})(), 'is not a plain object but a Order, which JSON cannot represent'],
   [
     'an inherited getter',
     Object.create({
@@ -63,9 +63,9 @@ test.each<[string, unknown, string | undefined]>([
         return 1;
       },
     }),
-    'is not a plain object but a Object, which JSON cannot hold',
+    'is not a plain object but a Object, which JSON cannot represent',
   ],
-  ['a date', new Date(0), 'is an object with toJSON: pass what it gives'],
+  ['a date', new Date(0), 'is an object with toJSON; pass the result of toJSON()'],
   ['no prototype', Object.assign(Object.create(null), { a: 1 }), undefined],
   ['a plain object of another realm', realm, undefined],
 ])('takes plain data alone: %s', (_, value, fault) => {

@@ -117,7 +117,7 @@ describe('reading messages', () => {
 test('a message of neither text nor blocks is refused', () => {
   for (const content of [undefined, null, { content: 'Hi' }, 5]) {
     expect(() => userMessage(content as unknown as string)).toThrow(
-      'Invalid user message: content: must be a text or a list of blocks.',
+      'Invalid user message: content: must be a string or a list of blocks.',
     );
   }
 });

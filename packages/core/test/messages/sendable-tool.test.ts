@@ -95,6 +95,6 @@ it('tells in the description of inputs whose names providers reject', () => {
   expect(sent({ properties: { [name]: {} } }).description).toContain(name);
   expect(inputSchema).toEqual(path);
   expect(description).toBe(
-    'Looks\nIt also takes these inputs, by exactly these names: {"properties":{"filter[name]":{"type":"string"}},"required":["path","filter[name]"]}',
+    'Looks\nIt also accepts these inputs, with exactly these names: {"properties":{"filter[name]":{"type":"string"}},"required":["path","filter[name]"]}',
   );
 });

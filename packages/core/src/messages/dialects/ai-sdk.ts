@@ -5,12 +5,12 @@ import { type Dialect, type ProviderMessage, partsOf } from './dialect.js';
 
 const KEY = 'ai-sdk';
 
-/** The `ModelMessage`s of the AI SDK, and the parts of the answers of its models. */
+/** The `ModelMessage`s of the AI SDK, and the parts of its models' answers. */
 export const aiSdkDialect: Dialect = {
   key: KEY,
   parts: (source) => partsOf((source as ProviderMessage).content),
   read(part, role) {
-    // In a message of the assistant a result is of a tool that the provider ran itself, at once or for an earlier answer.
+    // In an assistant message, a result belongs to a tool that the provider ran, for this or an earlier answer.
     if (part.type === 'tool-result' && role !== 'assistant') {
       const { output: given = part.result } = part;
       const isTyped = isObject(given) && typeof given.type === 'string';
@@ -41,7 +41,7 @@ function signatureIn(metadata: JsonObject = {}): string | undefined {
 
 const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
 
-/** Reads the output of a tool as the AI SDK gives it to a model; the same objects for the same output. */
+/** Reads a tool output in the form that the AI SDK sends to a model. Returns the same objects for the same output. */
 export function aiSdkOutput(output: Part): readonly ToolOutputBlock[] {
   const blocks = outputs.get(output) ?? blocksOf(output);
   outputs.set(output, blocks);
@@ -64,7 +64,10 @@ function blocksOf(output: Part): readonly ToolOutputBlock[] {
   }
 }
 
-/** `{ providerMetadata }` for a block: what a provider attached to a part of an answer, or is sent with a part of a prompt. */
+/**
+ * Returns `{ providerMetadata }` for a block: the data that a provider attached to a part of an answer, or that is sent with a part of a
+ * prompt.
+ */
 function metadataIn({ providerMetadata, providerOptions = providerMetadata }: Part): {
   readonly providerMetadata?: JsonObject;
 } {

@@ -19,7 +19,7 @@ export const anthropicDialect: WritableDialect = {
   schema: z.looseObject({
     role: z.enum(
       ['user', 'assistant'],
-      'must be user or assistant; instructions are `system` of the request',
+      'must be user or assistant; put instructions in `system` of the request',
     ),
     content: contentSchema({
       text: ['text'],

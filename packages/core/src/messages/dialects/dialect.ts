@@ -5,34 +5,34 @@ import type { ContentBlock, FileBlock, ToolResultBlock, ToolUseBlock } from '../
 import type { Message, Role } from '../message.js';
 import { madeFrom, opaquePart, originOf, outputOf, type Part, partsFrom } from '../parts.js';
 
-/** A message of a provider's API, where no type of the provider's library is named. */
+/** A message of a provider's API, without the types of the provider's library. */
 export interface ProviderMessage {
   readonly role: string;
   readonly [key: string]: unknown;
 }
 
-/** The words of a provider or a framework, to be read. */
+/** Reads the message format of a provider or framework. */
 export interface Dialect {
-  /** The provider of opaque blocks: they hold parts that only the provider can read. */
+  /** The provider name of opaque blocks, which contain parts that only the provider can read. */
   readonly key: string;
-  /** Lists everything that a message holds: texts, thoughts, files, calls and results. */
+  /** Lists all parts of a message: texts, thoughts, files, calls and results. */
   parts(source: object): readonly Part[];
-  /** Reads a part of a message in a role; `undefined` for a part that only the provider can read. */
+  /** Reads a part of a message in a role. Returns `undefined` for a part that only the provider can read. */
   read(part: Part, role?: string): ContentBlock | undefined;
 }
 
-/** The words of a provider whose messages are also written. Texts, thoughts and results are parts in Anthropic's words. */
+/** Reads and writes the message format of a provider. Texts, thoughts and results are parts in Anthropic's format. */
 export interface WritableDialect extends Dialect {
-  /** The provider, as error messages name it. */
+  /** The provider's name in error messages. */
   readonly name: string;
   readonly schema: z.ZodMiniType<ProviderMessage>;
-  /** Writes a file or a call; `undefined` if the provider has no words for it. */
+  /** Writes a file or a call. Returns `undefined` if the provider's format has no such part. */
   write(block: FileBlock | ToolUseBlock, was: Part | undefined): Part | undefined;
-  /** Writes the messages that hold the parts; `undefined` if the provider has no such role. */
+  /** Writes the messages that contain the parts. Returns `undefined` if the provider has no such role. */
   join(role: Role, parts: readonly Part[]): readonly ProviderMessage[] | undefined;
 }
 
-/** Reads all that a message holds. The provider's part that a block was made from is its origin. */
+/** Reads all blocks of a message. Each block remembers the provider's part that it was made from. */
 export function readBlocks(dialect: Dialect, source: object): readonly ContentBlock[] {
   const { role } = source as { readonly role?: string };
   return dialect
@@ -40,7 +40,7 @@ export function readBlocks(dialect: Dialect, source: object): readonly ContentBl
     .map((part) => madeFrom(dialect.read(part, role) ?? opaquePart(part, dialect.key), part, dialect.key));
 }
 
-/** Reads the result of a call in Anthropic's words. The name of the tool stands with the call alone. */
+/** Reads the result of a call in Anthropic's format. Only the call contains the name of the tool. */
 export function readResult(dialect: Dialect, part: Part): ToolResultBlock {
   const output = partsOf(part.content).map((own) =>
     madeFrom(outputOf(dialect.read(own), own), own, dialect.key),
@@ -50,11 +50,11 @@ export function readResult(dialect: Dialect, part: Part): ToolResultBlock {
 }
 
 /**
- * Writes a message: unaltered blocks as the very parts that they were read from, altered ones with all else that their part holds.
+ * Writes a message. Unchanged blocks become the original parts. Changed blocks keep all other fields of their parts.
  *
- * @param before The blocks of the message before it was altered.
- * @returns Several messages where the provider has one for each result.
- * @throws {InvalidInputError} for a block or a role that the provider has no words for.
+ * @param before The blocks of the message before the change.
+ * @returns Several messages if the provider has one message per result.
+ * @throws {InvalidInputError} for a block or a role that the provider's format lacks.
  */
 export function writeMessage(
   dialect: WritableDialect,
@@ -99,14 +99,14 @@ function writePart(dialect: WritableDialect, block: ContentBlock, was: ContentBl
 }
 
 function refuse({ name }: WritableDialect, what: string): never {
-  const message = `a ${what} cannot be given to ${name}; leave it out, or use stages that write text`;
+  const message = `a ${what} cannot be sent to ${name}; remove it, or use stages that write text`;
   throw new InvalidInputError('conversation', [{ path: 'content', message }]);
 }
 
 /**
- * The schema of a message's content: a text, or parts.
+ * The schema of a message's content: a text, or a list of parts.
  *
- * @param strings By the type of a part, the fields that must be strings.
+ * @param strings The fields that must be strings, by the type of the part.
  */
 export function contentSchema(strings: { readonly [type: string]: readonly string[] }) {
   const part = z.looseObject({ type: z.string() }).check((context) => {
@@ -129,7 +129,7 @@ export function contentSchema(strings: { readonly [type: string]: readonly strin
   return z.union([z.string(), z.array(part)]);
 }
 
-/** Lists the parts of a content. A text is one part, an empty text none; what is no part becomes a text. */
+/** Lists the parts of a content. A text is one part, an empty text none. An invalid part becomes a text. */
 export function partsOf(content: unknown): readonly Part[] {
   if (content === '' || content === null || content === undefined) return [];
   return [content].flat().map((part: unknown) => {
@@ -138,7 +138,7 @@ export function partsOf(content: unknown): readonly Part[] {
   });
 }
 
-/** The content of parts; a string for a plain text alone. */
+/** Returns the content for parts: a string if there is only a plain text. */
 export function contentOf(parts: readonly Part[]): string | readonly Part[] {
   const [only, second] = parts;
   if (only === undefined) return '';

@@ -2,7 +2,7 @@ import { isObject } from '../../lib/json.js';
 import { type Part, plainJson, readOutput, readPart } from '../parts.js';
 import { type Dialect, type ProviderMessage, partsOf } from './dialect.js';
 
-/** The contents of Google's Gemini API, whose role of the assistant is `model`. A call without an id has its name instead of it. */
+/** The contents of Google's Gemini API, where the assistant's role is `model`. A call without an id is identified by its name. */
 export const geminiDialect: Dialect = {
   key: 'google',
   parts: (source) => {

@@ -6,8 +6,8 @@ import { type Dialect, partsOf } from './dialect.js';
 const RESULT = /_(?:result|output)$/;
 
 /**
- * The items of OpenAI's Responses API, and those of the OpenAI Agents SDK, which writes `callId` for `call_id`. An item is a
- * message, a thought, a call or a result.
+ * The items of OpenAI's Responses API and of the OpenAI Agents SDK, which writes `callId` for `call_id`. An item is a message, a thought, a
+ * call or a result.
  */
 export const openaiItems: Dialect = {
   key: 'openai',
@@ -43,7 +43,7 @@ function inputOf(item: Part): JsonValue {
   return plainJson(item.action ?? item);
 }
 
-/** The role of who says an item: `tool` for the result of a call, `assistant` for everything else that a model does. */
+/** Returns the role of an item: `tool` for the result of a call, `assistant` for everything else that a model produces. */
 export function itemRole({ role, type, call_id, callId = call_id }: Readonly<Record<string, unknown>>): Role {
   if (typeof role === 'string') return role === 'user' || role === 'assistant' ? role : 'system';
   return typeof callId === 'string' && RESULT.test(String(type)) ? 'tool' : 'assistant';
