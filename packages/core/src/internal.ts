@@ -1,4 +1,4 @@
-// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+// Exports for the packages of this repository only. They are unsupported: any release may change or remove them.
 export type { AgentActivityBody } from './agent/agent-activity.js';
 export type { DraftReference } from './agent/agent-event.js';
 export {

@@ -3,7 +3,7 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Resolves after `ms`. Rejects with the signal's reason if it is aborted before.
+   * Resolves after `ms`. Rejects with the signal's reason if it is aborted earlier.
    *
    * @param options `background`: the process may end while this waits.
    */

@@ -1,6 +1,6 @@
 import { digest } from './digest.js';
 
-/** Most bytes of one encoded segment: below the limit of 255 in common file systems, with room for a suffix. */
+/** Maximum number of bytes of an encoded segment: below the limit of 255 in common file systems, with room for a suffix. */
 const MAX_SEGMENT = 200;
 /** Length of the hash suffix: two characters of mark and 64 of hash. */
 const HASH_LENGTH = 66;

@@ -36,7 +36,7 @@ export async function inPieces<Value>(work: Work<Value>, signal?: AbortSignal): 
   }
 }
 
-/** Resolves after other waiting tasks of the event loop have had a turn. */
+/** Resolves after other waiting tasks of the event loop have run. */
 export function othersTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === 'function') setImmediate(resolve);

@@ -16,7 +16,7 @@ export type Redact = (text: string) => string;
  */
 export const redactSecrets: Redact = secretRedactor();
 
-/** Makes a {@link Redact} for common secrets. It replaces matches of `patterns` first. */
+/** Creates a {@link Redact} for common secrets. It replaces matches of `patterns` first. */
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
   const own = patterns.map(searchedEverywhere);
   return (text) => {
@@ -67,10 +67,13 @@ function withoutLeaves(value: JsonValue): JsonValue {
 /** The quoted name of a field whose value is a list or an object, in JSON, Python or JavaScript. */
 const NESTED_FIELD = /["'](?<name>[^"'\\\n]{1,100})\\{0,7}["']\s{0,9}:\s{0,9}(?=[[{])/g;
 
-/** A number, or what begins or ends a part of a JSON value. Backslashes before a quote say how often the value was quoted itself. */
+/**
+ * Matches a number, or a character that begins or ends a part of a JSON value. The backslashes before a quote show how often the value was
+ * quoted.
+ */
 const TOKEN = /(?<!\\)(\\{0,99})(["'[\]{}\n])|-?\d[\d.eE+-]*/g;
 
-/** Redacts in a text what {@link redactJson} redacts in a value: each text and number below a field with a secret name. */
+/** Redacts text that contains serialized values, like {@link redactJson}: each text and number below a field with a secret name. */
 function withoutFields(text: string): string {
   let result = '';
   let copied = 0;
@@ -87,7 +90,7 @@ function withoutFields(text: string): string {
   return result + text.slice(copied);
 }
 
-/** Finds the texts and numbers of a list or object in JSON, Python or JavaScript, which may be cut off or quoted itself. */
+/** Finds the texts and numbers of a list or object in JSON, Python or JavaScript, which may be truncated or quoted. */
 function leavesOf(text: string, start: number) {
   const leaves: [from: number, to: number][] = [];
   let depth = 0;
@@ -130,7 +133,10 @@ function replaceAll(text: string, { kind, pattern }: SecretPattern): string {
   });
 }
 
-/** Bits kept of a UTF-16 unit: five are the same for both cases of a letter. Other characters may share them, so a hint is not a proof. */
+/**
+ * Number of bits kept of a UTF-16 unit. The lower five are the same for both cases of a letter. Other characters may share them, so a hint
+ * is not a proof.
+ */
 const UNIT_BITS = 5;
 const UNIT = (1 << UNIT_BITS) - 1;
 const WINDOW = (1 << (3 * UNIT_BITS)) - 1;

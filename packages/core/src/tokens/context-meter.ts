@@ -2,7 +2,7 @@ import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
-/** Tokens of a request by where they come from. */
+/** Tokens of a request by source. */
 export interface ContextUsage {
   readonly system: number;
   readonly tools: number;
@@ -26,8 +26,8 @@ export interface MeasuredRequest {
 }
 
 /**
- * Measures what fills the window, by source. A step costs what it added: the messages of a conversation that only grew are
- * counted once, a system prompt and a list of tools when they change.
+ * Measures the context window's content by source. Each step only counts additions: the messages of a conversation that only grew are
+ * counted once, and the system prompt and tools when they change.
  */
 export class ContextMeter {
   readonly #counter: TokenCounter;
@@ -37,7 +37,7 @@ export class ContextMeter {
   #system = { text: '', tokens: 0 };
   #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
 
-  /** @param observe Receives every message that is counted, and from index 0 all of them again when the conversation was rewritten. */
+  /** @param observe Receives every counted message, and all messages from index 0 again if the conversation was rewritten. */
   constructor(counter: TokenCounter, observe?: (message: Message, index: number) => void) {
     this.#counter = counter;
     this.#observe = observe;
@@ -72,7 +72,7 @@ export class ContextMeter {
     };
   }
 
-  /** Counts the tokens of the conversation alone. */
+  /** Counts the tokens of the conversation only. */
   conversation(context: readonly Message[]): number {
     const seen = this.#seen;
     if (commonPrefix(seen, context) < seen.length) {

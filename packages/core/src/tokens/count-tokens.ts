@@ -5,13 +5,13 @@ import { isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 
-/** Tokens that providers add to each message for role and separators. */
+/** Tokens that providers add to each message for its role and separators. */
 const MESSAGE_OVERHEAD = 4;
-/** Tokens that frame a tool call, a tool result or a tool definition. */
+/** Tokens that providers add to a tool call, a tool result or a tool definition. */
 const BLOCK_OVERHEAD = 6;
-/** Tokens that providers bill for an image of common size. */
+/** Tokens that providers bill for an image of a common size. */
 const IMAGE_TOKENS = 1_600;
-/** A document page is billed as text and image; a page weighs about 100 KB. */
+/** Providers bill a document page as text and image. A page has about 100 KB. */
 const DOCUMENT_TOKENS_PER_100_KB = 3_000;
 const AUDIO_TOKENS_PER_100_KB = 1_000;
 
@@ -20,8 +20,8 @@ const resultCounts = new WeakMap<TokenCounter, WeakMap<ToolResultBlock, number>>
 const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
 
 /**
- * Counts the tokens of one message as a model would be billed for it; a summary with a provider's own compaction as that
- * provider is sent it. Counted once per message object and then remembered.
+ * Counts the tokens of one message as its provider bills them. For a summary with a provider's own compaction, counts what that provider
+ * gets. The count is cached per message object.
  */
 export function countMessage(counter: TokenCounter, message: Message): number {
   return remembered(messageCounts, counter, message, () => atOnce(messageWork(counter, message)));
@@ -34,7 +34,7 @@ function* messageWork(counter: TokenCounter, message: Message): Work<number> {
   return total;
 }
 
-/** Counts messages ahead in pieces, so that counting them costs nothing afterwards. */
+/** Counts messages in advance in pieces, so that later counts are cached. */
 export function* countWork(counter: TokenCounter, messages: readonly Message[]): Work<void> {
   for (const message of messages) {
     const table = tableOf(messageCounts, counter);
@@ -51,7 +51,7 @@ export function countMessages(counter: TokenCounter, messages: readonly Message[
   return total;
 }
 
-/** Counts the tokens of one tool's definition. Counted once per definition object. */
+/** Counts the tokens of a tool's definition. The count is cached per definition object. */
 export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
   return remembered(toolCounts, counter, tool, () => {
     const { name, description, inputSchema } = tool;
@@ -64,7 +64,7 @@ export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
   });
 }
 
-/** Counts the tokens of a system prompt with its framing; 0 without one. */
+/** Counts the tokens of a system prompt with its overhead; 0 without a system prompt. */
 export function countSystem(counter: TokenCounter, system: string | undefined): number {
   return system ? MESSAGE_OVERHEAD + counter.count(system) : 0;
 }
@@ -99,7 +99,7 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
     case 'tool_use':
       return BLOCK_OVERHEAD + counter.count(block.name) + (yield* textWork(counter, jsonText(block.input)));
     case 'tool_result': {
-      // Whoever decides about a result asks again what the message's count has found.
+      // Counts of results are cached too, because they are requested again after the message was counted.
       const table = tableOf(resultCounts, counter);
       let total = table.get(block) ?? 0;
       if (total > 0) return total;
@@ -113,12 +113,12 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
   }
 }
 
-/** UTF-16 units per slice. A long text is counted slice by slice. */
+/** UTF-16 units per slice of a long text. */
 const SLICE = 100_000;
-/** UTF-16 units at the end of a slice in which a line may end it. */
+/** A slice ends at a line break within this many UTF-16 units of its end, if there is one. */
 const EDGE = 2_000;
 
-/** Counts a text slice by slice. A slice ends with a line, if there is one: there the tokens of all tokenizers end, too. */
+/** Counts a text slice by slice. A slice ends at a line break if possible, because the tokens of all tokenizers end there too. */
 function* textWork(counter: TokenCounter, text: string): Work<number> {
   let total = 0;
   for (let start = 0; start < text.length; ) {
@@ -177,12 +177,12 @@ function tableOf<Key extends object>(
 }
 
 /**
- * Counts tokens. Must be pure and cheap to call: the harness counts every message once and keeps the number.
- * Count whole messages and requests with `countMessage` and `countRequest`.
+ * Counts tokens. It must be deterministic and cheap: the harness counts every message once and caches the number. To count whole messages
+ * and requests, use `countMessage` and `countRequest`.
  */
 export interface TokenCounter {
   /** For reports, for example `o200k_base`. */
   readonly name: string;
-  /** Tokens of a text, without any framing. */
+  /** Tokens of a text, without any overhead. */
   count(text: string): number;
 }

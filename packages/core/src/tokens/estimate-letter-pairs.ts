@@ -1,17 +1,17 @@
 /**
- * The likelihood that a token of o200k_base ends between two letters, for every pair: common pairs lie inside tokens, rare
- * ones are torn apart. Its sum over a word estimates the word's tokens, so that prose in forty languages, identifiers and
- * random letters (base64) need no rule of their own.
+ * The likelihood, for every pair of letters, that a token of o200k_base ends between them. Common pairs are within tokens, rare ones are
+ * split. The sum over a word estimates the word's tokens, so that prose in forty languages, identifiers and random letters (base64) need no
+ * special rules.
  *
- * One row for each first letter, one digit of base 36 for each second letter, in thirty-fifths. Fitted by least squares
- * on the relative error of samples of 60 to 1 000 characters of prose, interface texts, source code, data and logs.
+ * One row per first letter, one base-36 digit per second letter, in thirty-fifths. Fitted by least squares on the relative error of samples
+ * of 60 to 1 000 characters of prose, interface texts, source code, data and logs.
  */
 const SCALE = 35;
 const SHIFT = 6;
 
 /** Letters are numbered: Latin from 0, Cyrillic from {@link CYRILLIC_LETTER}. */
 export const CYRILLIC_LETTER = 28;
-/** Latin letters with marks: those of two bytes in UTF-8, and those of three (Vietnamese). */
+/** Latin letters with diacritics: those of two bytes in UTF-8, and those of three (Vietnamese). */
 export const MARKED_LETTER = 26;
 export const TWICE_MARKED_LETTER = 27;
 
@@ -84,7 +84,7 @@ const CYRILLIC = [
   'q9hgjz8cifnhehdcchjiccdfddccccgcl', // other
 ];
 
-/** The chance at `pairIndex(first, second)`. Between the two alphabets a token always ends. */
+/** Returns the likelihoods by `pairIndex(first, second)`. A token always ends between the two alphabets. */
 export function letterPairs(): Float32Array {
   const pairs = new Float32Array(1 << (2 * SHIFT)).fill(1);
   decode(pairs, LATIN, 0);
