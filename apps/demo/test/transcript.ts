@@ -41,5 +41,5 @@ export function textsOf({ messages }: Transcript): readonly string[] {
 /** The notices, but for the one that this machine has no sandbox, which only some machines give. */
 export function noticesOf({ blocks }: Transcript): readonly Notice[] {
   const notices = blocks.flatMap((block: Block) => (block.type === 'notice' ? [block.notice] : []));
-  return notices.filter(({ message }) => !message.includes('no sandbox here'));
+  return notices.filter(({ message }) => !message.includes('machine has no sandbox'));
 }

@@ -101,7 +101,7 @@ export async function serverSentEvents(
       if (!isLast) return;
       clearInterval(timer);
       controller.close();
-      // Closes a source that has failed in another way: it may still wait for its reader.
+      // Close the source. If something else failed, the source may still wait for its reader.
       await source.return?.();
     },
     async cancel() {

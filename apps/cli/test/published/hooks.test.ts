@@ -62,8 +62,8 @@ describe('hooks from YAML alone', () => {
 
   it.each([
     [`echo '{"skip": true}'; echo broken >&2; exit 3`, /before_compaction ended with exit 3, .*: broken$/],
-    ['echo skip', /before_compaction printed what does not count; print/],
-    [`echo '{"skipp": true}'`, /before_compaction printed what does not count; print/],
+    ['echo skip', /before_compaction printed invalid output; print/],
+    [`echo '{"skipp": true}'`, /before_compaction printed invalid output; print/],
   ])('that fail are told, and hold nothing up: %s', async (line, words) => {
     const taken = await run({ files: before(line), ...due });
     expect(taken.compacted?.status).toBe('applied');

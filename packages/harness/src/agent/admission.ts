@@ -17,21 +17,21 @@ interface Owner {
 
 type Stage = 'running' | 'waiting';
 
-/** A call that waits for a place, or has one. */
+/** A call that waits for a slot, or has one. */
 export interface Ticket {
-  /** Resolves once the call has its place, and rejects when it is refused. */
+  /** Resolves once the call has its slot. Rejects if the call is refused. */
   readonly placed: Promise<void>;
-  /** Marks the call as ready: its session is free. */
+  /** Marks the call as ready, because its session is free. */
   ready(): void;
-  /** Releases the place until the call is ready again. {@link Ticket.placed} is then a new promise. */
+  /** Releases the slot until the call is ready again. {@link Ticket.placed} is then a new promise. */
   stepBack(): void;
-  /** Leaves the place or the line. */
+  /** Releases the slot, or leaves the queue. */
   leave(): void;
-  /** Returns the error of a call that timed out in the line; `undefined` if it was waiting for its session. */
+  /** Returns the error of a call that timed out while it waited for a slot; `undefined` if it waited for its session. */
   tooLong(): HarnessError | undefined;
 }
 
-/** A call that waits in line. */
+/** A call in the queue. */
 interface Entry {
   readonly tenant: Owner;
   readonly user: Owner;
@@ -45,9 +45,9 @@ interface Entry {
 export type AdmissionSettings = Pick<ParsedSettings, 'maxRunningCalls' | 'maxWaitingCalls' | 'perUser'>;
 
 /**
- * Assigns an agent's places to calls, and queues the others. A free place goes to the tenant, then the user, with the fewest running calls,
- * then by arrival. If the line is full, the newest call of the one with the most waiting calls is refused, even the newcomer. So no tenant
- * can take all places.
+ * Assigns an agent's slots to calls, and queues the other calls. A free slot goes to the tenant with the fewest running calls, then to its
+ * user with the fewest, then to the oldest call. If the queue is full, the newest call of the tenant or user with the most waiting calls is
+ * refused; this may be the new call itself. So no tenant can take all slots.
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
@@ -70,7 +70,7 @@ export class Admission {
     return this.#line.size;
   }
 
-  /** Returns whether a new call that had to wait would be refused, unless another tenant or user has more waiting calls. */
+  /** Whether a new call would be refused, unless another tenant or user has more waiting calls. */
   get isFull(): boolean {
     return this.waiting >= this.#settings.maxWaitingCalls && this.#running >= this.#places;
   }
@@ -80,10 +80,10 @@ export class Admission {
   }
 
   /**
-   * Enters a call: it runs at once, or it waits.
+   * Starts a call at once if a slot is free. Otherwise queues it.
    *
-   * @param isReady Whether its session is free, so that it could run at once.
-   * @throws {HarnessError} `overloaded` when the line is full.
+   * @param isReady Whether its session is free, so that the call could start at once.
+   * @throws {HarnessError} `overloaded` if the queue is full.
    */
   enter({ parts: { tenantId, userId } }: SessionKey, isReady: boolean): Ticket {
     // `perUser` does not apply to calls without a user.
@@ -101,7 +101,7 @@ export class Admission {
         };
         entry.refuse = refuse;
       });
-      // A call that has left the line no longer awaits this promise: ignore its rejection.
+      // A call that has left the queue no longer awaits this promise: ignore its rejection.
       placed.catch(() => {});
       this.#line.add(entry);
       this.#count(entry, 'waiting', 1);
@@ -145,7 +145,7 @@ export class Admission {
     for (const entry of this.#line) this.#refuse(entry, error);
   }
 
-  /** Assigns free places to ready calls, those with the fewest running calls first. */
+  /** Assigns free slots to ready calls, those with the fewest running calls first. */
   #fill(): void {
     while (this.#running < this.#places) {
       let next: Entry | undefined;
@@ -171,7 +171,7 @@ export class Admission {
     this.#count(newcomer, 'waiting', 1);
     for (const entry of this.#line) {
       const order = compare(entry, last, 'waiting');
-      // On a tie, the newcomer is refused: the others were there first.
+      // On a tie, refuse the new call, because the others arrived first.
       if (order > 0 || (order === 0 && last !== newcomer)) last = entry;
     }
     this.#count(newcomer, 'waiting', -1);

@@ -23,8 +23,8 @@ export const settingsSchema = z.strictObject({
   /** Maximum number of reasoning steps of one call. */
   maxIterations: z.int().min(1).default(50),
   /**
-   * Who shares files: the sessions of a `user` (default; calls without a user work at the root of the workspace), one `session`,
-   * all of an `agent` in a tenant, or all (`shared`). Logs and memory belong to each user in any case.
+   * Which sessions share files: all of a `user` (default; calls without a user work at the root of the workspace), none (`session`), all of
+   * an `agent` in a tenant, or all (`shared`). Logs and memory always belong to one user.
    */
   isolation: z.enum(ISOLATIONS).default('user'),
   /**
@@ -32,15 +32,15 @@ export const settingsSchema = z.strictObject({
    * of the call (`call`).
    */
   checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
-  /** If another writer has stored the session: fail the call, or keep the turns of both. */
+  /** What to do if another writer has stored the session meanwhile: fail the call, or keep the turns of both (`merge`). */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
-  /** If another call of the session runs: wait for its turn, or fail. */
+  /** What to do while another call of the session runs: wait for it (`queue`), or fail (`reject`). */
   turns: z.enum(['queue', 'reject']).default('queue'),
-  /** Milliseconds of silence after which other processes consider this one dead and take over its turns. */
+  /** Milliseconds without a heartbeat after which other processes consider this one dead and take over its sessions. */
   processTtlMs: z.int().min(1).default(PROCESS_TTL_MS),
-  /** Maximum number of running calls, including those that wait for a model or a tool; 0 for no limit. Other calls wait in line. */
+  /** Maximum number of running calls, including those that wait for a model or a tool; 0 for no limit. Other calls wait in a queue. */
   maxRunningCalls: z.int().min(0).default(500),
-  /** Maximum number of calls in line. Beyond it, calls fail with `overloaded`. */
+  /** Maximum number of calls in the queue. Beyond it, calls fail with `overloaded`. */
   maxWaitingCalls: z.int().min(0).default(1_000),
   /** Maximum number of running calls of one user; 0 for no limit. */
   perUser: z.int().min(0).default(100),
@@ -73,7 +73,7 @@ function withoutDefaults(shape: Readonly<Record<string, z.ZodType>>): Record<str
   return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, bare(schema).optional()]));
 }
 
-/** Settings that a subagent cannot override: it works in the files and the place of its parent's call. */
+/** Settings that a subagent cannot override, because it uses the files and the slot of its parent's call. */
 const { shape: ownShape } = settingsSchema.omit({
   name: true,
   systemPrompt: true,
@@ -95,7 +95,7 @@ export const ownSettingsSchema = z.strictObject({
 export interface AgentParts {
   readonly settings: ParsedSettings;
   readonly model: Model;
-  /** The models that take over when `model` fails for good. */
+  /** The models that take over if `model` fails permanently. */
   readonly fallback: ModelFallback;
   readonly tools: readonly Tool[];
   /** Returns whether the agent keeps a tool that a capability adds later. */
@@ -104,7 +104,7 @@ export interface AgentParts {
   readonly workspace: Workspace;
   readonly storage: Workspace;
   readonly session: SessionStore;
-  /** Returns the same store, bounded by the limit of a turn. */
+  /** Returns the same store, with the time limit of one call. */
   readonly sessionWithin: (limit: StoreLimit) => SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
@@ -115,7 +115,7 @@ export interface AgentParts {
 /** The agent as its capabilities see it at installation. */
 export type ComposedAgent = AgentComposition & {
   readonly limits: ParsedLimits;
-  /** The models that take over when the agent's model fails for good. */
+  /** The models that take over if the agent's model fails permanently. */
   readonly fallback?: ModelFallback | undefined;
 };
 

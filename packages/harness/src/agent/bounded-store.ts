@@ -12,7 +12,7 @@ const SHARE_IN_SILENCE = 1 / 30;
  */
 export class StoreLimit {
   readonly #ms: number;
-  /** The side that has not answered since its last timeout, and the error of that request. */
+  /** The store or log that has not answered since its last timeout, and the error of that request. */
   #silence: { readonly of: string; readonly error: TimeLimitError } | undefined;
 
   /** @param ms Milliseconds; 0 for no limit. */
@@ -49,7 +49,7 @@ export class StoreLimit {
 interface Method {
   readonly answers: string;
   readonly isAnswer: (answer: never) => boolean;
-  /** What is known of a request that got no answer: it had no effect, or it may have had one. */
+  /** Whether a request without an answer had no effect (`none`), or may have had one (`unknown`). */
   readonly outcome: 'none' | 'unknown';
 }
 
@@ -65,7 +65,7 @@ const METHODS = {
         Array.isArray(found.messages)),
     outcome: 'none',
   },
-  commit: { answers: 'the version that it made', isAnswer: isCount, outcome: 'unknown' },
+  commit: { answers: 'the new version', isAnswer: isCount, outcome: 'unknown' },
   delete: { answers: 'a boolean', isAnswer: isBoolean, outcome: 'unknown' },
   list: {
     answers: 'sessions: { key, version, metadata, ... }',
@@ -112,11 +112,11 @@ export function boundedStore(store: SessionStore, limit: () => StoreLimit): Sess
       answer = await limit().within('The session store', name, work);
     } catch (cause) {
       if (!TimeLimitError.isInstance(cause)) throw errorOf(`The session store's ${name}`, cause);
-      const message = `${cause.message} It gave no answer: is its server running, and reachable from here?`;
+      const message = `${cause.message} Check that its server is running and reachable from here.`;
       throw new SessionStoreError('session_unavailable', message, { cause, outcome });
     }
     if (isAnswer(answer as never)) return answer;
-    const text = `The session store's ${name} answered ${headOf(exactText(answer), 200)}. It must answer ${answers}.`;
+    const text = `The session store's ${name} returned ${headOf(exactText(answer), 200)}. It must return ${answers}.`;
     throw new SessionStoreError('session_store_invalid', text, { outcome });
   }
   return wrapStore(store, (inner) => {

@@ -53,9 +53,9 @@ export type CallInput = string | Message | readonly Message[];
 /** Options of one call, in addition to the agent's settings. */
 export interface CallOptions extends CallControl {
   /**
-   * Names the call, so that any process can repeat it safely: it runs at most once. If it has ended, the repetition returns its
-   * first reply. If not, it continues. If another message was answered first, it returns that reply with `superseded`. Default:
-   * the id of the last message, if you pass messages.
+   * Identifies the call, so that any process can repeat it safely: it runs at most once. If the call has ended, the repetition returns its
+   * first reply. If not, the call continues. If another call answered its message, the repetition returns that reply with `superseded`.
+   * Default: the id of the last message, if you pass messages.
    */
   readonly id?: string;
   /** Interrupts the call when aborted, as `agent.interrupt` does. */
@@ -66,8 +66,8 @@ export interface CallOptions extends CallControl {
    */
   readonly decisions?: Decisions;
   /**
-   * The form of the answer, an object: zod, another Standard Schema that provides JSON Schema, or JSON Schema. A model with
-   * `structuredOutput` gets it as response format, any other as the tool `final_answer`.
+   * Schema of the answer, which must be an object: zod, another Standard Schema that converts to JSON Schema, or plain JSON Schema. Models
+   * with `structuredOutput` get it as response format, all others as the tool `final_answer`.
    */
   readonly output?: StandardSchema | JsonObject;
   /** Maximum number of attempts to correct an invalid answer. Default 2. */
@@ -107,7 +107,7 @@ export function toMessages(input: CallInput, id?: string): readonly Message[] {
     if (call >= 0)
       throw invalidInput(
         `[${index}].content[${call}]`,
-        `is a call of a tool, which a ${role} message cannot make`,
+        `is a tool call, which a message with the role ${role} cannot contain`,
       );
   }
   return messages;
@@ -146,9 +146,9 @@ export function checkContext(context: RuntimeContext): void {
 }
 
 /**
- * Prepares the output form that the options request, if any.
+ * Prepares the requested output, if the options have one.
  *
- * @throws {InvalidInputError} if the form cannot be described to a model.
+ * @throws {InvalidInputError} if the schema cannot be converted to JSON Schema.
  */
 export function requestedOutput(
   { output, outputRepairs }: CallOptions,
@@ -189,7 +189,7 @@ export interface Reply {
   readonly output?: unknown;
 }
 
-/** Completes a reply. The defaults are those of a call that was interrupted before its turn. */
+/** Completes a reply. The defaults are those of a call that was interrupted before it started. */
 export function replyOf(known: Partial<Reply> & Pick<Reply, 'sessionId'>): Reply {
   return {
     text: '',

@@ -4,11 +4,14 @@ import type { Reply } from './call-options.js';
 
 /** The events of a call as they occur. The generator returns the reply. */
 export interface CallStream extends AsyncGenerator<AgentEvent, Reply> {
-  /** The reply. Starts the call if no loop has: `await agent.stream('Hi').reply` works without a loop. */
+  /** The reply. Reading it starts the call if no loop has started it: `await agent.stream('Hi').reply` works without a loop. */
   readonly reply: Promise<Reply>;
 }
 
-/** Returns the stream of a call. `run` starts the call: it writes to the journal and ends it; its signal fires when the reader leaves. */
+/**
+ * Returns the stream of a call. `run` starts the call, writes its events to the journal and ends the journal. Its signal fires when the
+ * reader leaves.
+ */
 export function callStream(
   run: (events: EventJournal<Reply>, abandoned: AbortSignal) => Promise<Reply>,
 ): CallStream {

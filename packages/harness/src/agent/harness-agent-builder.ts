@@ -22,7 +22,7 @@ import { boundedStore, StoreLimit } from './bounded-store.js';
 import { finiteLimits, type Limits } from './limits.js';
 import { partsSchema } from './part-schemas.js';
 
-const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
+const UNSHARED = 'Machines share sessions, but not the workspace. Use a shared one, such as RedisWorkspace.';
 
 /** Collects the parts of an agent. Only {@link HarnessAgentBuilder.build} validates them. `HarnessAgent.builder()` returns a builder. */
 export class HarnessAgentBuilder<Agent> {
@@ -59,8 +59,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets the model, and the models that take over, in order, for the rest of a call. A fallback takes over if the model failed after its
-   * retries and `fallbackWhen` returns true. An agent that compacts first makes the history fit the next window.
+   * Sets the model and its fallbacks, in order. If the model fails after its retries and `fallbackWhen` returns true, the next fallback
+   * takes over for the rest of the call. If the agent has `compaction()`, the history is first made to fit the window of the fallback.
    */
   model(
     model: Model,
@@ -118,15 +118,15 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
-  /** Shares sessions, turns and files with other machines through one backend, such as `redisBackend` of `@x/session-redis`. */
+  /** Shares sessions, leases and files with other machines through one backend, such as `redisBackend` of `@x/session-redis`. */
   distributed(backend: Pick<AgentParts, 'session' | 'workspace'>): this {
     const { session, workspace } = optionsOf(backend, 'distributed');
     return this.session(session).workspace(workspace);
   }
 
   /**
-   * Sets which sessions share files: those of a `user` (default; calls without a user work at the root), one `session`, all of an `agent`
-   * in a tenant, or all (`shared`), as for a coding agent on one checkout.
+   * Sets which sessions share files. `user` (default): all sessions of a user; calls without a user work at the root. `session`: none.
+   * `agent`: all sessions of an agent in a tenant. `shared`: all sessions, for example for a coding agent on one checkout.
    */
   isolation(isolation: Isolation): this {
     return this.settings({ isolation });
@@ -178,8 +178,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets what a call does if another call uses the session, here or in a process that shares a store with leases. With `queue` (default) it
-   * waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
+   * Sets what a call does if another call uses the session, in this process or in one that shares a store with leases. With `queue`
+   * (default) it waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
     return this.settings({ turns });
@@ -249,7 +249,7 @@ export class HarnessAgentBuilder<Agent> {
       if (!readOnly || destructive !== true) continue;
       issues.push({
         path: 'tools',
-        message: `"${definition.name}" is readOnly and destructive: what destroys does not only read; say one of them`,
+        message: `"${definition.name}" is both readOnly and destructive; set only one of them`,
       });
     }
 
@@ -278,7 +278,7 @@ export class HarnessAgentBuilder<Agent> {
       issues.push({
         path: 'session',
         message:
-          "stores sessions among the agent's files, where tools can see them; leave it out, or pass " +
+          "stores sessions among the agent's files, where tools can see them; omit it, or pass " +
           'new WorkspaceSession(storageOf(workspace))',
       });
     }
@@ -286,8 +286,8 @@ export class HarnessAgentBuilder<Agent> {
       issues.push({
         path: 'session',
         message:
-          `stores for this ${session.reach} alone, but the workspace is shared between machines: another machine ` +
-          'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
+          `keeps sessions in this ${session.reach} only, but the workspace is shared between machines, so another machine ` +
+          'would see the files but not the sessions; use a shared store, such as RedisSession',
       });
     }
     if (session?.reach === 'cluster' && workspace && storageOf(workspace).reach !== 'cluster')
@@ -311,7 +311,8 @@ function inOrder(capabilities: readonly Capability[], issues: Issue[]): readonly
     const free = rest.findIndex((one) => !rest.some((other) => other !== one && mustPrecede(other, one)));
     if (free === -1) {
       const names = rest.map(({ name }) => name).join(', ');
-      issues.push({ path: 'capabilities', message: `each of ${names} must come before another one of them` });
+      const message = `circular order: each of ${names} must come before another`;
+      issues.push({ path: 'capabilities', message });
       return capabilities;
     }
     ordered.push(...rest.splice(free, 1));
@@ -341,5 +342,5 @@ function collect<T>(issues: Issue[], path: string, make: () => T): T | undefined
 
 function duplicates(path: string, names: readonly string[]): Issue[] {
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
-  return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
+  return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is a duplicate` }));
 }

@@ -135,11 +135,13 @@ export class HarnessAgent {
    * leases.
    *
    * @throws {SessionConflictError} if another process stored the session meanwhile.
-   * @throws {SessionLeaseError} `lease_unavailable` if another call holds the session's turn for too long; `lease_lost` if another process took the turn over. Nothing was stored since.
+   * @throws {SessionLeaseError} `lease_unavailable` if another call holds the session for longer than `limits.queueMs`, or at all with
+   * `turns: 'reject'`; `lease_lost` if another process took over the session. Nothing was stored after that.
    * @throws {ContextOverflowError} if the request does not fit the window, and nothing more can be removed.
-   * @throws {OutputError} if the model gave no answer of the form that `output` asks for.
-   * @throws {InvalidInputError} for an `output` that cannot be described to a model.
-   * @throws {HarnessError} `overloaded` with `retryAfterMs` if too many calls run and wait; `agent_closed`; `call_forgotten` if the session has a message of this id, but no call sent it.
+   * @throws {OutputError} if the model gave no valid answer for the schema in `output`.
+   * @throws {InvalidInputError} if `output` cannot be converted to JSON Schema, or does not describe an object.
+   * @throws {HarnessError} `overloaded` with `retryAfterMs` if too many calls run and wait; `agent_closed`; `call_forgotten` if the session
+   * already has a message with this id, but no known call sent it.
    */
   call<Output>(
     input: CallInput,
@@ -153,8 +155,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does what {@link HarnessAgent.call} does, yields its events and returns its reply, which `reply` promises too. Leaving
-   * the loop early interrupts the call; what it did is stored. A loop that is slow slows the call down.
+   * Does what {@link HarnessAgent.call} does, and yields the events of the call. Returns the reply at the end, which the `reply` promise
+   * also resolves to. If you leave the loop early, the call is interrupted and its work so far is stored. A slow loop slows the call down.
    *
    * @example
    * ```ts
@@ -163,13 +165,13 @@ export class HarnessAgent {
    * export async function print(agent: HarnessAgent, question: string): Promise<void> {
    *   for await (const event of agent.stream(question)) {
    *     if (event.type === 'text.delta') process.stdout.write(event.text);
-   *     if (event.type === 'draft.discarded') console.log('\n[That is void: the model begins again.]');
+   *     if (event.type === 'draft.discarded') console.log('\n[Discarded: the model starts again.]');
    *   }
    * }
    * ```
    */
   stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
-    // Copied now, because the caller may change the input. Errors are thrown in the stream, so that the reader of a server receives them.
+    // Copy the input now, because the caller may change it later. Throw errors in the stream, so that a server's reader receives them.
     const given = attempt(() => givenTo(input, options));
     return callStream((events, abandoned) => {
       if ('cause' in given) return events.endWith(Promise.reject(given.cause));
@@ -179,8 +181,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Continues a call that stopped after a crash, a shutdown, an error or a limit, or applies `decisions` to pending tool calls.
-   * Calls without a result get an error result, which the model reads.
+   * Continues a call that stopped after a crash, a shutdown, an error or a limit, or applies `decisions` to pending tool calls. Tool calls
+   * without a result get an error result, which the model reads.
    *
    * @example
    * ```ts
@@ -223,7 +225,7 @@ export class HarnessAgent {
   }
 
   /**
-   * Keeps a message's text, or your own text, verbatim through every compaction. The model reads it from its next step.
+   * Keeps a message's text, or your own text, verbatim through every compaction. The model sees it from its next step on.
    *
    * @throws {InvalidInputError} if the session has no such message, or if all pins together would be too large for the window.
    * @throws {CapabilityError} if no capability can pin.
@@ -247,8 +249,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Returns what the model no longer sees of a session, most important first, and what compactions saved and cost; `undefined` if there is
-   * no session.
+   * Returns what compactions removed from the model's view of a session, most important first, and what they saved and cost. Returns
+   * `undefined` if the session does not exist.
    *
    * @throws {CapabilityError} if no capability can explain.
    */
@@ -281,8 +283,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Replaces a message with a line that describes it, for example one that a provider rejects or that the model should not see. The log
-   * keeps the message. The agent does this automatically if a request is refused.
+   * Replaces a message in the model's view with one line that describes it, for example a message that a provider rejects or that the model
+   * should not see. The log keeps the message. If a provider rejects a request, the agent does this automatically.
    *
    * @throws {InvalidInputError} if the session has no such message, or the message is empty.
    */
@@ -435,7 +437,7 @@ export class HarnessAgent {
    *
    * @throws {InvalidInputError} if the scope names no user.
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process. Sessions that run in another process,
-   * and background tasks of subagents, are kept and reported as `busy`: erase again once they have ended.
+   * and background tasks of subagents, are kept and reported as `busy`: call `eraseUser` again once they have ended.
    */
   async eraseUser(user: UserScope): Promise<ErasedUser> {
     await this.#turns.settle(user);
@@ -451,8 +453,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Yields everything that {@link HarnessAgent.eraseUser} would delete, except the index, which duplicates the files. Waits for background
-   * work first.
+   * Yields everything that {@link HarnessAgent.eraseUser} would delete, except the memory index, which only duplicates the files. Waits for
+   * background work first.
    *
    * @throws {InvalidInputError} if the scope names no user.
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process.
@@ -470,8 +472,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does what {@link HarnessAgent.interrupt} does, in any process: within about a second, on a store with leases. It also stops calls that
-   * wait here. Resolves with whether a call was stopped.
+   * Stops the session's running call in whichever process runs it, within about a second. This requires a session store with leases. Also
+   * stops calls that wait in this process. Resolves to `true` if a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
     const hasTurn = this.#turns.running(context)?.call !== undefined;
@@ -513,9 +515,9 @@ export class HarnessAgent {
   }
 
   /**
-   * Closes the agent. Refuses new and queued calls with `agent_closed`. A running call stops after its current step (model call and tools),
-   * from where it can be resumed (`shutdown`). After `drainMs`, the step itself is stopped, and the results of stopped tools say whether
-   * they may have taken effect.
+   * Closes the agent. Rejects new and queued calls with `agent_closed`. A running call stops after its current step (model call and tools)
+   * with the stop reason `shutdown`, and can be resumed. After `drainMs`, the step itself is stopped, and the results of stopped tools say
+   * whether they may have taken effect.
    *
    * Then waits for background work and closes the capabilities, each for at most `limits.closeMs`. Whatever does not end is abandoned with
    * a process warning; an error is thrown once all others are closed. The session store stays open. A second call can shorten the wait.

@@ -28,17 +28,17 @@ export const limitsSchema = z.strictObject({
   hookMs: atMost(600_000),
   /** Time that a hook or background work has to end after an abort. Then it is abandoned. */
   interruptMs: atMost(5_000),
-  /** Time of a whole call, once it has its turn. Beyond it: `timed_out`. */
+  /** Time of a whole call, without its wait for the session. Beyond it: `timed_out`. */
   callMs: atMost(0),
   /** Time that a call waits for a slow reader of its stream. Beyond it: `timed_out`. */
   readerMs: atMost(600_000),
-  /** Time that a call waits for the session's turn. Beyond it: `lease_unavailable`. */
+  /** Time that a call waits for a slot or for its session. Beyond it: `overloaded` or `lease_unavailable`. */
   queueMs: atMost(600_000),
   /** Time of one request to the session store or the log. Beyond it: `session_unavailable`. */
   storeMs: atMost(30_000),
   /**
-   * Time that a running call waits for an unresponsive store. It retries the commit and starts no tool that changes something. Beyond it:
-   * `session_unavailable`.
+   * Time that a running call waits for an unresponsive store. Meanwhile it retries the commit, and does not start tools that change
+   * something. Beyond it: `session_unavailable`.
    */
   outageMs: atMost(300_000),
   /** Time of a capability's background work. Beyond it, the process emits a warning. */

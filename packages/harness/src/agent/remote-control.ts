@@ -18,7 +18,7 @@ const noteSchema = z.discriminatedUnion('is', [
 ]);
 type Note = z.output<typeof noteSchema>;
 
-/** Milliseconds between two checks of a sender whether the call still runs. */
+/** Milliseconds between a sender's checks of whether the call still runs. */
 const LOOK_MS = 1_000;
 
 /**

@@ -43,14 +43,14 @@ import { followSession, type Subscribe } from './follow-session.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
-/** A call that runs, or waits for its session's turn. */
+/** A call that runs, or waits for the lease on its session. */
 interface Running {
   readonly abort: AbortController;
   readonly steering: Steering;
   readonly events: EventJournal<Reply>;
   /** Limits the call's requests to the store and the log. */
   readonly storeLimit: StoreLimit;
-  /** The session store within `storeLimit`. */
+  /** The session store, with the time limit of `storeLimit`. */
   readonly store: SessionStore;
   readonly call?: RunningCall | undefined;
 }
@@ -64,38 +64,41 @@ interface TurnOptions {
 
 type Task<Result> = (call: RunningCall, isNew: boolean) => Promise<Result>;
 
-/** A call that waits for its turn. */
+/** A call that waits for a slot or for its session. */
 interface Waiting {
   readonly key: SessionKey;
   readonly runtime: RuntimeContext;
   readonly callId: string;
   readonly report: Report | undefined;
   readonly options: TurnOptions;
-  /** Its place, or its position in line; none for a call made by a call that has a place. */
+  /** Its slot or its position in the queue. `undefined` for a nested call, which uses the slot of its parent call. */
   ticket?: Ticket | undefined;
   stage: Extract<AgentActivityBody, { readonly type: 'call.ended' }>['stage'];
 }
 
-/** Marks the work of a call that has a place. Calls made by its tools need no place of their own, which prevents a deadlock. */
+/**
+ * Marks the work of a call that has a slot (one of `maxRunningCalls`). Calls made by its tools take no slot of their own, which prevents a
+ * deadlock.
+ */
 class Placed {}
 
 /** Whether an agent accepts calls, and how many it has. */
 export interface Readiness {
   /** Accepts calls: neither draining nor overloaded. For a load balancer. */
   readonly isReady: boolean;
-  /** Calls that have a place. */
+  /** Running calls. */
   readonly running: number;
-  /** Calls that wait for a place or for their session. */
+  /** Calls that wait for a slot or for their session. */
   readonly waiting: number;
-  /** Closing: refuses new calls, and waits for running ones. */
+  /** The agent is closing: it rejects new calls and waits for running ones. */
   readonly isDraining: boolean;
-  /** All places are taken and the line is full. */
+  /** All slots are taken and the queue is full. */
   readonly isOverloaded: boolean;
 }
 
-/** Manages the turns of an agent's sessions: one call per session at a time, concurrently with calls to other sessions. */
+/** Runs at most one call per session at a time. Calls of different sessions run concurrently. */
 export class SessionTurns {
-  /** Sends and receives orders to calls that run in other processes. */
+  /** Sends interrupts and messages to calls in other processes, and receives those for calls in this process. */
   readonly control: RemoteControl;
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
@@ -131,7 +134,7 @@ export class SessionTurns {
     return SessionKey.of({ tenantId, userId, agentId: this.#parts.settings.name, sessionId });
   }
 
-  /** Finds this process's call that runs in the session, or waits for its turn. */
+  /** Returns the running or waiting call of the session in this process. */
   running(context: RuntimeContext): Running | undefined {
     return this.#running.get(this.keyOf(context).toString());
   }
@@ -178,10 +181,11 @@ export class SessionTurns {
   }
 
   /**
-   * Takes the session's turn, opens the session and runs `task`. A context without a session id starts a new session.
+   * Acquires the lease on the session, opens the session and runs `task`. A context without a session id starts a new session.
    *
    * @throws {HarnessError} `agent_closed`, `overloaded`.
-   * @throws {SessionLeaseError} `lease_unavailable` if the turn is not available.
+   * @throws {SessionLeaseError} `lease_unavailable` if another call holds the session for longer than `limits.queueMs`, or at all with
+   * `turns: 'reject'`.
    */
   async take<Result>(context: RuntimeContext, options: TurnOptions, task: Task<Result>): Promise<Result> {
     checkContext(context);
@@ -208,7 +212,7 @@ export class SessionTurns {
     }
   }
 
-  /** Waits until the session is free here, and for a place. */
+  /** Waits until no other call in this process uses the session, and until a slot is free. */
   async #admit<Result>(waiting: Waiting, isPlaced: boolean, task: Task<Result>): Promise<Result> {
     if (!isPlaced) this.#refuseClosed();
     const { key, options } = waiting;
@@ -227,13 +231,13 @@ export class SessionTurns {
     }
   }
 
-  /** Waits for a place. The call can get one only once its session is free. */
+  /** Waits for a slot. A call can get one only once its session is free in this process. */
   async #place(waiting: Waiting, isFree: Promise<unknown>): Promise<void> {
     const { key, options, report, ticket } = waiting;
     const { queueMs } = { ...this.#parts.settings.limits, ...options.control?.limits };
     const queuedAt = performance.now();
     try {
-      const wait = ['The turn of the session', 'limits.queueMs', queueMs] as const;
+      const wait = ['Waiting for the session', 'limits.queueMs', queueMs] as const;
       const isReady = isFree.then(() => ticket?.ready());
       await withinLimit(wait, () => ticket?.placed ?? isReady, options.signal);
     } catch (cause) {
@@ -251,7 +255,7 @@ export class SessionTurns {
     return { isReady: !isDraining && !isOverloaded, running, waiting, isDraining, isOverloaded };
   }
 
-  /** Waits for the session's turn, runs a task in it and releases it. */
+  /** Acquires the lease on the session, runs the task, and releases the lease. */
   async #runTurn<Result>(waiting: Waiting, task: Task<Result>): Promise<Result> {
     const { key, options, report } = waiting;
     const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
@@ -298,7 +302,7 @@ export class SessionTurns {
       stopTimer();
       this.#running.get(id)?.call?.account.end();
       this.#running.delete(id);
-      // A command has no reply, so its readers get an empty one as the end.
+      // Commands such as `compact` have no reply. Readers of their events get an empty one, so that the stream ends.
       if (options.events === undefined)
         events.end({ result: replyOf({ sessionId: key.parts.sessionId, stopReason: 'completed' }) });
       running.steering.close();
@@ -309,20 +313,20 @@ export class SessionTurns {
   }
 
   /**
-   * Refuses new and queued calls. Running calls stop after their current step, or during it once `drainMs` have passed. They can be
+   * Rejects new and queued calls. Running calls stop after their current step. After `drainMs`, they are aborted during it. They can be
    * resumed.
    */
   drain(drainMs: number): void {
     this.#isClosed = true;
     this.#admission.refuseAll(this.#closed());
-    // A call that waits for its turn in another process has not begun, so it can be stopped at once.
+    // A call that waits because another process holds the session has not started, so it is stopped at once.
     for (const { call, abort } of this.#running.values()) {
       if (call === undefined) abort.abort(new Interruption('shutdown'));
     }
     const stop = () => {
       for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
       const { closeMs } = this.#parts.settings.limits;
-      this.#stopped.abort(new TimeLimitError('The end of running calls', 'limits.closeMs', closeMs));
+      this.#stopped.abort(new TimeLimitError('Waiting for running calls', 'limits.closeMs', closeMs));
     };
     if (drainMs === 0) stop();
     else {
@@ -340,7 +344,7 @@ export class SessionTurns {
     await this.#background.drain(closeMs);
   }
 
-  /** Takes the session's turn across all processes. While another process has the turn, the call releases its place to other calls. */
+  /** Acquires the lease on the session across all processes. While another process holds it, the call gives its slot to other calls. */
   async #wait(waiting: Waiting, { store, abort }: Running): Promise<SessionTurn> {
     const { key, options, report, ticket } = waiting;
     const { signal } = abort;
@@ -364,7 +368,7 @@ export class SessionTurns {
         this.#running.get(key.toString())?.call?.emit({ type: 'turn.uncertain', isOver }),
     };
     try {
-      // If the call is already interrupted, the turn is taken without the signal, so that the input is still stored.
+      // If the call is already interrupted, wait for the lease without the signal, because the user's message must still be saved.
       return await takeTurn(store, key, signal.aborted ? how : { ...how, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
@@ -422,7 +426,7 @@ export class SessionTurns {
 
 const MAX_OPEN_LOGS = 64;
 
-/** Caches the most recently used session logs. Each log remembers the ids that it holds. */
+/** Caches the most recently used session logs. Each log caches the ids of its messages. */
 class OpenLogs {
   readonly #workspace: Workspace;
   readonly #logs = new Map<string, WorkspaceSessionLog>();

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { withinLimit } from '@x/core/internal';
 
-/** Milliseconds to store stopped calls. */
+/** Milliseconds that storing stopped calls may take. */
 const STORE_MS = 4_000;
 
 /** Signals that ask a process to end. Defined here, so that users of our types do not need the Node.js types. */

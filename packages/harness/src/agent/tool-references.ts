@@ -38,7 +38,10 @@ export class ToolReferences {
     this.#at = at;
   }
 
-  /** The hooks of a capability that mentions tools: rejects typos at installation, and warns about unknown names in the first call. */
+  /**
+   * The hooks of a capability whose configuration names tools. `install` rejects typos, and `aroundCall` warns about unknown names in the
+   * first call.
+   */
   get hooks(): Pick<Required<Capability>, 'install' | 'aroundCall'> {
     return {
       install: (agent) => this.#install(agent),
@@ -112,7 +115,7 @@ function isPattern(tool: string): boolean {
 
 /** Returns the message for an unknown tool name, with similar names. */
 function describeUnknown(tool: string, near: readonly string[]): string {
-  const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
+  const what = isPattern(tool) ? `no tool's name matches "${tool}"` : `no tool is named "${tool}"`;
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
 }
 

@@ -8,7 +8,7 @@ const optionsSchema = z.strictObject({
   /** Options or a client for Redis, as BullMQ accepts them. The caller owns the client and closes it. */
   connection: z.custom<ConnectionOptions>(
     (value) => typeof value === 'object' && value !== null,
-    'must be given',
+    'is required',
   ),
   /** Prefix of queue names. Default `x-tasks`. */
   queueName: z.string().min(1).default('x-tasks'),
@@ -56,7 +56,7 @@ class BullmqTaskRunner implements TaskRunner {
   attach(agentName: string, execute: ExecuteTask): void {
     if (this.#queue !== undefined) {
       throw new InvalidInputError('bullmqTaskRunner', [
-        { path: '', message: 'one runner serves one agent; make another for the second' },
+        { path: '', message: 'the runner is already part of another agent; create one for each agent' },
       ]);
     }
     const { connection, queueName, prefix, concurrency, stalledMs, maxAttempts } = this.#options;

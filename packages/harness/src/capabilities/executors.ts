@@ -19,8 +19,8 @@ export interface Execution {
 export interface Executor {
   readonly name: string;
   /**
-   * True if the executor enforces `kept` for every program. Then rules that deny files hold for every command, and
-   * command lines that are not understood need no approval because of such rules. Default false.
+   * True if the executor enforces `kept` for every program. Then rules that deny files hold for every command, and a command line that
+   * cannot be parsed needs no approval because of them. Default false.
    */
   readonly keepsFiles?: boolean;
   /**
@@ -85,10 +85,13 @@ const ETC =
 /** Maximum size in bytes of the sandbox's own `/etc`, and of its `/run`. */
 const OWN_BYTES = 2 ** 16;
 
-/** Root owns the files of the kernel in `/proc` even without capabilities, and memory would be the only limit of `/` and `/dev`. */
+/**
+ * Mounted read-only, because root could otherwise write to kernel files in `/proc` even without capabilities, and fill `/` and `/dev` until
+ * the memory is full.
+ */
 const READ_ONLY = ['/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]);
 
-/** Covers a folder by an empty one, which cannot be filled. */
+/** Returns options that cover a folder with an empty, read-only one. */
 const empty = (path: string) => ['--tmpfs', path, '--remount-ro', path];
 
 const ETC_NETWORK = ['hosts', 'resolv.conf'];
@@ -131,7 +134,7 @@ export function bubblewrap(
   ]);
   const isolated = [
     '--unshare-all',
-    // Root could otherwise unmount what hides the harness's own files.
+    // Root could otherwise unmount the covers of the harness's own files.
     ...['--cap-drop', 'ALL'],
     ...(network === 'host' ? ['--share-net'] : []),
     '--die-with-parent',
@@ -241,7 +244,7 @@ export function container(options: {
         throw new WorkspaceError(
           'outside_workspace',
           odd,
-          `A container cannot mount ${odd}. Rename it, without ":".`,
+          `A container cannot mount ${odd}, because the path contains ":". Rename it.`,
         );
       const masks = [
         ...[cwd, ...pinned].flatMap((path) => ['-v', `${path}:${path}`]),

@@ -88,7 +88,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
       });
       if (!end.failed) return output.trim();
       const said = headOf((errors || output).trim(), QUOTED_CHARS);
-      await warn(event, scope, `ended with ${status}, so that its output does not count: ${said}`);
+      await warn(event, scope, `ended with ${status}, so its output is ignored: ${said}`);
     } catch (error) {
       await warn(event, scope, `did not run: ${errorText(error)}`);
     }
@@ -102,7 +102,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
       const answer = answerSchema.safeParse(parsedJson(printed));
       if (answer.success) return answer.data;
       const remedy = 'print {"skip": true}, {"instructions": "…"} or nothing';
-      await warn('beforeCompaction', scope, `printed what does not count; ${remedy}`);
+      await warn('beforeCompaction', scope, `printed invalid output; ${remedy}`);
       return undefined;
     },
     async afterCompaction({ outcome, ...facts }, scope) {

@@ -35,7 +35,7 @@ interface Search {
 }
 
 /**
- * Finds the paths below a directory that a sandbox protects from a command: the storage of any agent, and all names of
+ * Finds the paths below a directory that a sandbox protects from a command: the storage of any agent, and every path, including links, of
  * the files that rules deny. A rule for everything in a folder, such as `secrets/**`, protects the folder.
  */
 export async function keptBelow(cwd: string, search: Search): Promise<Required<KeptFiles>> {
@@ -121,7 +121,7 @@ async function storagesBelow(
   try {
     const entries = await entriesOf(directory, now, search.folders);
     const isAny = search.rules.length > 0;
-    // A name that is not valid UTF-8 cannot be masked, so the folder is.
+    // A name that is not valid UTF-8 cannot be masked, so mask the folder.
     if (entries.some(({ name, kind }) => (isAny || kind === 'directory') && name.includes('\ufffd')))
       return [directory];
     const found = entries.map(({ name, kind }) => {

@@ -61,7 +61,7 @@ export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles =
     const keeps = `hiding ${found.length + fixed.length} files and folders in it takes ${mounts} mounts, more than ${MAX_MOUNTS}`;
     throw refusal(
       cwd,
-      `${keeps}. Use a directory further down, rules for whole folders, or delete folders ${STORAGE} that nobody needs`,
+      `${keeps}. Use a directory further down, rules for whole folders, or delete unused ${STORAGE} folders`,
     );
   }
   const isFile = (place: string) => places.get(place) === 'file';
@@ -81,7 +81,7 @@ function coveredBy(cwd: string, place: string): readonly (readonly [string, 'fil
       if (found.isSymbolicLink())
         throw refusal(
           cwd,
-          `${path}, which is to be hidden, is a symbolic link, which a command can turn elsewhere. Hide it by its real path`,
+          `${path} cannot be hidden, because it is a symbolic link, which a command can change. Hide its real path instead`,
         );
       if (!found.isDirectory()) return path === place ? [[place, 'file']] : [];
     } catch (error) {

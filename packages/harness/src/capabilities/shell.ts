@@ -98,7 +98,7 @@ export function shell(config: ShellConfig = {}): Capability {
   };
 }
 
-const NO_SANDBOX = 'there is no sandbox here; install bubblewrap, and allow it user namespaces';
+const NO_SANDBOX = 'this machine has no sandbox; install bubblewrap, and allow user namespaces';
 
 /** Names of agents about which the process was warned. An agent may be built for each request. */
 const warned = new Set<string>();

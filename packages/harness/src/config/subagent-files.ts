@@ -76,7 +76,7 @@ export async function loadSubagents(
   for await (const entry of legibleEntries(workspace, folder, problems)) {
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
     if (++read > MAX_FILES) {
-      problems.push(`${entry.path}: ${MAX_FILES} files are read, and this one and those behind it are not`);
+      problems.push(`${entry.path}: skipped with all later files: at most ${MAX_FILES} files are read`);
       break;
     }
     try {
@@ -84,9 +84,9 @@ export async function loadSubagents(
       const subagent = parseSubagentFile(text, entry.path);
       const { name, model = 'inherit' } = subagent;
       const own = alike(name, taken);
-      if (own !== undefined) throw new Error(`"${own}" is the program's own; name it otherwise`);
+      if (own !== undefined) throw new Error(`"${own}" is reserved by the program; use another name`);
       const before = alike(name, subagents.keys());
-      if (before !== undefined) throw new Error(`a file before it is named "${before}" too`);
+      if (before !== undefined) throw new Error(`an earlier file is also named "${before}"`);
       const isKnown = ['inherit', ...models].includes(model);
       const { maxIterations = MAX_ITERATIONS, maxOutputTokens } = limits;
       subagents.set(name, {
@@ -122,7 +122,7 @@ function parseSubagentFile(text: string, path: string): SubagentFile {
   const given: Record<string, unknown> = { name: stem, ...data };
   if (typeof given.tools === 'string') given.tools = splitNames(given.tools);
   if (body !== '' && given.system_prompt !== undefined) {
-    const message = 'the text below the front matter is the system prompt already';
+    const message = 'must be omitted, because the text below the front matter is already the system prompt';
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;

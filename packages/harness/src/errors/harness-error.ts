@@ -24,7 +24,7 @@ const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
 };
 
 /**
- * The agent, or a tool of the harness, refused a request in its current state.
+ * The agent, or a tool of the harness, rejected a request in its current state.
  *
  * @code agent_closed The agent was closed, or is shutting down. Do: Send the call to another process. Keep one agent for the life of a process.
  * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise

@@ -38,7 +38,7 @@ export class EventJournal<Result> {
     if (this.#outcome !== undefined) return;
     this.#events.push(event);
     const excess = Math.min(this.#events.length - KEPT, (this.#first ?? this.#end) - this.#dropped);
-    // Remove many at once, because removing from the front costs as much as the list is long.
+    // Remove many at once, because removing from the front takes time proportional to the length of the list.
     if (excess >= KEPT) {
       this.#events = this.#events.slice(excess);
       this.#dropped += excess;

@@ -34,7 +34,7 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
   const closing = /^---[ \t]*(?:\r?\n|$)/m.exec(rest);
   if (closing === null) throw malformed(subject, 'begins with --- but no second --- closes it');
   if (closing.index > MAX_LENGTH)
-    throw malformed(subject, `is longer than ${MAX_LENGTH} characters: say the rest below it`);
+    throw malformed(subject, `is longer than ${MAX_LENGTH} characters: move the rest below it`);
   return {
     data: parseYaml(rest.slice(0, closing.index), subject),
     body: rest.slice(closing.index + closing[0].length).trim(),
@@ -62,7 +62,7 @@ function parseYaml(source: string, subject: string): Readonly<Record<string, unk
   const names = isMap(document.contents)
     ? document.contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : key))
     : [];
-  if (new Set(names).size < names.length) throw malformed(subject, `has a name twice: ${names.join(', ')}`);
+  if (new Set(names).size < names.length) throw malformed(subject, `repeats a key: ${names.join(', ')}`);
   if (names.includes('__proto__')) throw malformed(subject, 'is named __proto__, which is not a setting');
   let data: unknown;
   try {

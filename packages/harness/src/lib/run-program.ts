@@ -10,7 +10,7 @@ const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR',
 const GRACE_MS = 300;
 
 const LEFT_RUNNING =
-  ' (a process that it started goes on in the background; redirect its output to a file to read it)';
+  ' (a process that it started still runs in the background; redirect its output to a file to read it)';
 
 interface ProgramOptions {
   readonly cwd: string;

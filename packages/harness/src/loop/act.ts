@@ -52,9 +52,9 @@ import type { RunningCall } from './running-call.js';
 /**
  * Runs the open tool calls of the last step and appends their results in the order of the calls. Adjacent read-only tools run concurrently,
  * as do adjacent tools with `parallel`; all others run alone and in order. A call that waits for approval holds up later calls, which may
- * depend on it. An interruption closes unfinished calls and keeps finished results.
+ * depend on it. If the call is interrupted, unfinished tool calls get an error result, and finished ones keep their result.
  *
- * @returns whether every call has its result: false while one waits for approval.
+ * @returns `true` if every call has a result, `false` if one waits for approval.
  */
 export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): Promise<boolean> {
   const { state } = call.scope;
@@ -76,9 +76,9 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
       if (effects.length > 0) await call.protect(effects);
-      // A read-only tool may store the session itself, as a tool does that starts a subagent. So note which calls begin.
+      // A read-only tool may save the session, for example when it starts a subagent. So mark the calls as started first.
       else call.mark(batch.map(({ use }) => use.id));
-      // If an interruption came during the save, none of these calls has begun.
+      // If the call was interrupted during the save, stop here: no tool call of this batch has started.
       call.scope.signal.throwIfAborted();
       begun = batch.map(({ use }) => use.id);
       waits = batch.length === 0 || (await runBatch(call, batch, { uses, results, tools }));
@@ -87,7 +87,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       rest = rest.slice(batch.length);
       // Yields to timers and other sessions, even with hundreds of quick calls.
       if (rest.length > 0) await giveWay();
-      // The finished calls may have changed what is allowed: plan mode, a tool group.
+      // The finished calls may have changed what is allowed, for example by leaving plan mode or activating a tool group.
       if (!waits && rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(
           call,
@@ -105,7 +105,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         : SessionLeaseError.isInstance(signal.reason)
           ? 'lost'
           : 'failed';
-    // An interruption gives up the whole step. A shutdown or an error keeps the calls that wait for approval.
+    // After an interruption, the step's pending calls are dropped too. A shutdown or an error keeps the calls that wait for approval.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
       [...unsettled].flatMap((use): readonly Message[] => {
@@ -147,7 +147,7 @@ async function runBatch(
   const siblings = new Deadline(call.scope.signal);
   // A single call has no siblings to abort.
   const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
-  // Every tool, hook and limit of the batch adds a listener. Many listeners are no sign of a leak.
+  // Every tool, hook and limit of the batch adds a listener, so turn off Node's warning about many listeners.
   if (batch.length > 1) setMaxListeners(0, signal);
   const outcomes = await Promise.allSettled(
     batch.map(async (verdict) => {
@@ -258,13 +258,14 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
   return hash('sha256', text);
 }
 
-/** Validates the result of a tool, or of a hook around it. If it is invalid, the model gets an error result instead. */
+/** Validates the result of a tool, or the result that a hook returned instead. If it is invalid, the model gets an error result. */
 function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: ToolResultBlock): ResultMessage {
   const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {
     // Copied, because the tool may still mutate its blocks.
     const output = answer.output.map((block) => ({ ...block }));
-    // Lines of memory that nobody confirmed stay a stranger's, even if the result is shortened later.
+    // If the result quotes unconfirmed memory, mark it as untrusted (origin `server`), because a later compaction may cut the marker out of
+    // the text.
     const isUnconfirmed = textOf(output).includes(UNCONFIRMED);
     const origin = isUnconfirmed ? ({ origin: 'server' } as const) : {};
     const message = noted({ ...answer, ...origin, output, toolUseId: use.id, toolName: use.name });
@@ -297,7 +298,10 @@ function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
   };
 }
 
-/** Adds a note about an edited input to the result. The call itself stays as the model made it, because providers sign and cache it. */
+/**
+ * Adds a note about an edited input to the result. The call itself is not changed, because providers sign their tool calls and reject
+ * changed ones.
+ */
 function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBlock {
   const text = `[The user changed the input of this call before it ran, to ${JSON.stringify(edited.input)}]`;
   return { ...result, output: [{ type: 'text', text }, ...result.output] };
@@ -318,7 +322,7 @@ function originOf(tool: Tool | undefined): Pick<ToolResultBlock, 'origin'> {
   return known === undefined ? {} : { origin: known };
 }
 
-/** Returns the kind of calls that a call may run with concurrently: read-only calls, or calls of tools with `parallel`. */
+/** Returns the group of calls that may run concurrently with this one: read-only calls, or calls of tools with `parallel`. */
 function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
   const tool = verdict.type === 'run' ? verdict.tool : undefined;
   if (tool?.readOnly) return 'readOnly';
@@ -337,7 +341,7 @@ function changesTheWorld(tool: Tool | undefined): boolean {
 /** Warns the model that a call ran, but its effect is unknown. */
 function unsure(tool: Tool | undefined, reason: string): string {
   if (!changesTheWorld(tool)) return reason;
-  return `${reason} The call ran and may have taken effect: do not repeat it before you have looked.`;
+  return `${reason} The call ran and may have taken effect. Check before you repeat it.`;
 }
 
 /** Returns whether an error leaves the effect unknown: a timeout, or a lost or invalid answer. */

@@ -1,11 +1,11 @@
 import type { AgentState, ContentBlock, Message } from '@x/core';
 import { distinctId } from '@x/core/internal';
 
-/** The key of the note that models of this session have repeated a call id. */
+/** State extension that records that a model of this session has repeated a call id. */
 const EXTENSION = 'callIds';
 
 /**
- * Makes the ids of tool calls unique within the session. Some models number their calls anew in each answer, and providers would reject
+ * Makes the ids of tool calls unique within the session. Some models restart their numbering in each answer, and providers would reject
  * duplicate ids. Unique ids stay unchanged.
  */
 export class AnswerIds {

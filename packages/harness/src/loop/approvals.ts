@@ -66,7 +66,7 @@ const DENIED = {
   denied: 'The user denied this call. Do not try the same in another form: ask, or go on without it.',
   expired: 'Not run: nobody decided on this call in time. Ask again only if it is still needed.',
   superseded:
-    'Not run: the user has said something else instead of deciding on this call. Read their message first.',
+    'Not run: the user sent a new message instead of deciding on this call. Read that message first.',
 } as const;
 
 interface RecordOptions {
@@ -125,7 +125,7 @@ export function refuseUnknown(state: AgentState, decisions: Decisions): void {
   throw new HarnessError(
     'not_pending',
     `No pending approval in session "${state.sessionId}" matches ${unknown.join(', ')}. Pending approvals: ${known.join(', ') || 'none'}. ` +
-      'Perhaps it was decided already: read pendingCalls(await agent.state(context)), and decide by their approvalId.',
+      'It may have been decided already. Read pendingCalls(await agent.state(context)), and decide by approvalId.',
   );
 }
 
@@ -159,10 +159,10 @@ function ruleOf(
 ): PermissionRule | undefined {
   if (given?.type !== 'approve' || !given.always) return undefined;
   const path = `${approval.id}.always`;
-  // Without a suggestion, a rule asks for every call and overrides any rule that could be stored here.
+  // If there is no suggestion, an `ask` rule applies to every call, and overrides any rule that could be stored here.
   if (approval.suggestion === undefined) {
     throw new InvalidInputError('decisions', [
-      { path, message: `a call of ${call.name} can only be approved once at a time: leave it out` },
+      { path, message: `calls of ${call.name} can only be approved one at a time; omit it` },
     ]);
   }
   return given.always === true ? approval.suggestion : parseRule(given.always, path, 'decisions');
@@ -179,11 +179,11 @@ function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
   state.permissionContext = { ...state.permissionContext, allow: [...allow, ...added] };
 }
 
-const SKIPPED = 'Not run: the user went on before its turn came.';
+const SKIPPED = 'Not run: the user continued before this call started.';
 
 const ABANDONED =
-  'Its subagent waited for approval of a call, and the user has said something else instead. Read their message first; ' +
-  'agent_spawn with its id lets the subagent go on another way.';
+  'The subagent waited for approval of a call, but the user sent a new message instead. Read that message first. To let the ' +
+  'subagent continue in another way, call agent_spawn with its id.';
 
 /** Returns results for all open calls of a step that the user did not decide on. None of them runs. */
 export function closeWaiting(state: AgentState): readonly Message[] {

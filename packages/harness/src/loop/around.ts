@@ -61,7 +61,7 @@ export function around<Name extends AroundHook>(
         // The call itself decides on success or failure, whatever a hook returns or catches.
         return inside;
       }
-      // The hook may have emptied the same object.
+      // The hook may have changed the response in place.
       const isGiven = given !== undefined && answer === given && answerFault(answer) === undefined;
       return hook === 'aroundTool' || isGiven ? answer : admittedAnswer(waiting.name, answer);
     };

@@ -125,7 +125,7 @@ async function streamed(
   });
 }
 
-/** @throws {ModelError} for a part that is none of those that a model may stream. */
+/** @throws {ModelError} if the part is not a valid stream part. */
 function pieceOf(part: Exclude<ModelStreamPart, { type: 'response' }>, { id: modelId }: Model): string {
   const piece: unknown = part?.type === 'tool-call-delta' ? part.inputDelta : part?.text;
   if (typeof piece === 'string' && /^(?:text|thinking|tool-call)-delta$/.test(part.type)) return piece;
@@ -135,7 +135,7 @@ function pieceOf(part: Exclude<ModelStreamPart, { type: 'response' }>, { id: mod
 
 function warnOfCut(call: RunningCall): void {
   const { id } = call.scope.model;
-  const message = `An answer of ${id} was cut: it has more than limits.answerBytes (${call.settings.limits.answerBytes}), or thousands of blanks in a row.`;
+  const message = `An answer of ${id} was cut off: it exceeds limits.answerBytes (${call.settings.limits.answerBytes}), or has thousands of blanks in a row.`;
   call.emit({ type: 'warning', source: 'limits', message });
 }
 
@@ -161,7 +161,7 @@ function admitted(model: Model, response: ModelResponse): readonly ContentBlock[
     const [message] = admitMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], 'answer');
     return message?.content ?? [];
   } catch (cause) {
-    const message = `Model ${model.id} gave an answer that cannot be kept: ${errorText(cause)}`;
+    const message = `Model ${model.id} returned an invalid answer: ${errorText(cause)}`;
     throw new ModelError(message, { modelId: model.id, retryable: true, cause });
   }
 }

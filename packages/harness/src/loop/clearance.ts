@@ -58,8 +58,8 @@ const UNCHECKED =
   'Not run: it took too long to check the inputs of the other calls. Send this call again, with fewer other calls.';
 
 /**
- * Makes a function that checks the inputs of one step's calls. Schemas and inputs may come from strangers and be slow to check. So other
- * work gets a turn between two checks, all checks of a step share one limit, and an invalid input is checked only once.
+ * Returns a function that checks the inputs of one step's calls. Schemas and inputs may be untrusted and slow to check. So the function
+ * yields to other work between two checks, all checks of a step share one time limit, and an invalid input is checked only once.
  */
 export function inputChecks(call: RunningCall) {
   const giveWay = turnTaker();
@@ -201,7 +201,7 @@ export async function authorize(
     return { type: 'deny', reason: ['Denied: nobody can be asked.', ...reasons].join(' ') };
   }
   if (others.length === 0) return { ...first, confine };
-  // A rule would silence only one of the questions, so none is suggested.
+  // A rule would answer only one of the questions, so no rule is suggested.
   return { type: 'ask', reason: reasons.join(' ') || undefined, confine };
 }
 
@@ -231,6 +231,6 @@ async function ask(
     scope.signal.throwIfAborted();
     const message = errorText(error);
     scope.emit({ type: 'warning', source, message: `A tool call could not be judged: ${message}` });
-    return { type: 'deny', reason: 'Whether it is allowed could not be found out: the check failed.' };
+    return { type: 'deny', reason: 'Denied: the permission check failed.' };
   }
 }

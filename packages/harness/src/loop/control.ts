@@ -37,7 +37,7 @@ export interface CallControl extends StepControl {
   /** Maximum number of reasoning steps of the call. */
   readonly maxIterations?: number | undefined;
   /**
-   * Milliseconds that waits of this call may take, overriding the agent's limits: waits for the model, tools, hooks, the session's turn and
+   * Time limits of this call in milliseconds, which override those of the agent: for the model, tools, hooks, the wait for the session, and
    * the whole call. 0 or `Infinity` for no limit.
    */
   readonly limits?: CallLimits | undefined;
@@ -137,7 +137,7 @@ export function stepControl(
   known: ReadonlySet<string>,
 ): StepControl {
   if (own === undefined) return call;
-  const subject = 'what prepareStep returned';
+  const subject = 'result of prepareStep';
   const control = { ...call, ...parseWith(stepSchema, own, subject) };
   refuseUnknownTools(control, known, subject);
   return control;

@@ -12,7 +12,7 @@ type Delta =
       readonly inputDelta: string;
     };
 
-/** The answer that the model is streaming. The texts of all drafts that were not discarded are the texts of the messages. */
+/** The answer that the model is streaming. The texts of the drafts that were not discarded equal the texts of the messages. */
 export class Draft {
   readonly #emit: (event: AgentEventBody) => void;
   #reference: DraftReference = { messageId: '', draft: 0 };

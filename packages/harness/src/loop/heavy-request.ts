@@ -26,8 +26,8 @@ export function withWeight(error: unknown, modelId: string, messages: readonly M
   if (weight === undefined || OTHER_CAUSES.has(classifyModelError(error))) return error;
   const said = errorText(error);
   const message =
-    `${said}${/[.!?]$/.test(said) ? '' : '.'} The request weighs ${weight}: providers refuse heavy requests, and connections break under them. ` +
-    'Send smaller files, or let compaction take older ones out sooner (trigger.bytes).';
+    `${said}${/[.!?]$/.test(said) ? '' : '.'} The size of the request is ${weight}. Providers reject large requests, and connections may break. ` +
+    'Send smaller files, or lower trigger.bytes so that compaction removes older files sooner.';
   if (ContextOverflowError.isInstance(error)) {
     const { inputTokens, contextWindow } = error;
     return new ContextOverflowError(message, { cause: error, modelId, inputTokens, contextWindow });

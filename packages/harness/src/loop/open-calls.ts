@@ -63,15 +63,15 @@ export function resultMessage(result: ToolResultBlock): ResultMessage {
   return { id: randomUUID(), role: 'tool', content: [result], createdAt: timestamp() };
 }
 
-/** Creates the error result of a call that did not run or did not finish, in the words of the harness. */
+/** Creates the error result of a call that did not run or did not finish. Its origin is `agent`, because the text is the harness's own. */
 export function errorResult(call: ToolUseBlock, text: string): ResultMessage {
   return resultMessage({ ...toolResultBlock(call, text, true), origin: 'agent' });
 }
 
 /** Why calls have no result, for the model. */
 const INTERRUPTED = {
-  crash: 'the process that ran this call stopped, or lost its turn to another one',
-  lost: 'the process lost its turn to another one before this call finished',
+  crash: 'the process that ran this call stopped, or lost the session to another process',
+  lost: 'the process lost the session to another process before this call finished',
   interrupted: 'the user interrupted before this call finished',
   shutdown: 'the agent was shut down before this call finished',
   failed: 'the step failed before this call finished',

@@ -23,7 +23,7 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
   }
   const dropped = call.scope.state.context.findLast(({ role }) => role === 'assistant')?.metadata?.[DROPPED];
   if (dropped !== undefined) {
-    const text = `${dropped} calls of your last answer were not run, and are left out: an answer may have ${call.settings.limits.answerCalls}. Make them again, in later answers.`;
+    const text = `${dropped} calls of your last answer were not run, and are left out: an answer may have at most ${call.settings.limits.answerCalls} calls. Make them again, in later answers.`;
     reminders.push(userMessage(text, { kind: 'synthetic' }));
   }
   const scope: ReasonScope = {

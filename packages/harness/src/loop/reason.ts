@@ -82,7 +82,7 @@ function withoutSurplus(
   let calls = 0;
   const kept = content.filter((block) => block.type !== 'tool_use' || ++calls <= most);
   if (calls <= most) return { content };
-  const message = `An answer of ${call.scope.model.id} had ${calls} tool calls. Only the first ${most} are run: limits.answerCalls.`;
+  const message = `${call.scope.model.id} made ${calls} tool calls in one answer. Only the first ${most} run (limits.answerCalls).`;
   call.emit({ type: 'warning', source: 'limits', message });
   return { content: kept, [DROPPED]: calls - most };
 }
@@ -125,8 +125,8 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
 }
 
 /**
- * Tests whether the model may have rejected what only its provider reads, as after a change of key or address: thoughts, signatures, and
- * items by their ids. Providers say so in too many ways, so one attempt without them is made for every rejection.
+ * Tests whether the provider may have rejected content that only it can read: thoughts, signatures, and items by their ids. This happens
+ * after a change of key or address. Providers report it in too many ways, so every rejection is retried once without this content.
  */
 function isOfItems(call: RunningCall, error: unknown): boolean {
   if (error !== call.modelFailure || !mayRefuseItems(error)) return false;
@@ -140,7 +140,7 @@ function leaveOutRefused({ scope }: RunningCall): void {
   scope.emit({
     type: 'warning',
     source: scope.model.id,
-    message: `${scope.model.id} no longer reads what it had encrypted. Its thoughts and compactions are left out; the record of each compaction is sent in its place.`,
+    message: `${scope.model.id} no longer reads its encrypted thoughts and compactions. They are left out, and the record of each compaction is sent instead.`,
   });
 }
 
@@ -151,7 +151,7 @@ function isUnrescued(call: RunningCall, error: unknown): boolean {
   return isContextOverflow(error);
 }
 
-/** Sends the current view through the hooks around the model request. The innermost layer. */
+/** Sends the current view through the hooks around the model request, and then to the model. */
 async function ask(
   call: RunningCall,
   scope: ReasonScope,
@@ -221,9 +221,9 @@ function authorship(content: readonly ContentBlock[], model: Model): JsonObject 
 }
 
 /**
- * Returns the conversation in the form that `model` may read. Answers of other models lose their thoughts and opaque items (whole, never
- * just a signature) and the metadata of their provider. Messages that are then empty are removed. Returns the same list if nothing must be
- * removed.
+ * Returns the conversation in the form that `model` can read. Answers of other models lose their thoughts, opaque items and provider
+ * metadata. Thoughts are removed whole, never only their signature. Messages that are then empty are removed. Returns the same list if
+ * there is nothing to remove.
  *
  * @param authors The models that may have written parts of the conversation.
  */

@@ -3,15 +3,15 @@ import { describeContent, errorText, isRefused } from '@x/core/internal';
 import { modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
 
-/** Maximum number of contents that a warning names. */
+/** Maximum number of items that a warning names. */
 const MOST_NAMED = 5;
 
 /** The position of a message in the conversation. */
 interface Place {
-  /** Whether no answer follows it, so that it is unknown if a provider accepts it. The last answer itself counts as new. */
+  /** Whether no answer follows it, so it is unknown whether the provider accepts it. The last answer itself counts as new. */
   readonly isNew: boolean;
   readonly isLastAnswer: boolean;
-  /** Whether a failed call left it behind. */
+  /** Whether it was added by an earlier call that failed. */
   readonly isLeft: boolean;
   /** Number of messages of earlier calls after it; negative for a message of this call. */
   readonly age: number;
@@ -43,20 +43,26 @@ const LEVELS: readonly Level[] = [
 ];
 
 /**
- * Levels for a request that is too large (compaction handles the rest) and for server failures: only messages that a failed call left
- * behind.
+ * Levels for a request that is too large (compaction handles the rest) and for server failures. They set aside only messages that a failed
+ * call added.
  */
 const LEVELS_OF_LEFT: readonly Level[] = [left, leftAndAnswer];
 /** Levels for a request with too many bytes, most of which are usually in files. */
 const LEVELS_OF_WEIGHT: readonly Level[] = [...LEVELS_OF_LEFT, partsOfNew, newest(0)];
 
-/** HTTP statuses of servers that fail on content or gateways that forbid it. They may also mean an outage, or an invalid key or address. */
+/**
+ * HTTP statuses that may mean rejected content: some servers fail on content, and some gateways forbid it. The same statuses may also mean
+ * an outage, or an invalid key or address.
+ */
 const UNCLEAR_STATUSES: readonly number[] = [403, 404, 406, 451, 500];
 
-/** The key in the metadata of what a model said before its answer was withheld. */
+/** Metadata key of the text that a model produced before its answer was withheld. */
 export const WITHHELD_MARK = 'withheld';
 
-/** Returns whether a provider withheld an answer, or its rest. It does so again while what it refused is in the conversation. */
+/**
+ * Returns whether the provider withheld an answer, or the rest of one. It would do so again while the rejected content is in the
+ * conversation.
+ */
 export function isWithheld(reason: FinishReason | undefined): boolean {
   return reason === 'content-filter' || reason === 'refusal';
 }
@@ -70,8 +76,8 @@ function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
 }
 
 /**
- * Sets aside content that may be the reason for a rejected request: first what is new since the last answer, then what a failed call left
- * behind. So a bad message costs at most its own turn. The log keeps every message whole.
+ * Sets aside content that may be the reason for a rejected request: first what is new since the last answer, then what a failed call added.
+ * So a rejected message affects at most its own turn. The log keeps every message unchanged.
  */
 export class RefusedContent {
   readonly #call: RunningCall;
@@ -90,7 +96,7 @@ export class RefusedContent {
     return this.#next(levelsFor(error, isLastModel), errorText(error));
   }
 
-  /** Sets aside what an earlier refused call left behind, because the answer was withheld. Returns whether an attempt is left. */
+  /** Sets aside what an earlier failed call added, because the answer was withheld. Returns whether an attempt is left. */
   setAsideLeft(reason: FinishReason): boolean {
     return this.#next(LEVELS_OF_LEFT, `the answer ended with ${reason}.`);
   }
@@ -157,7 +163,7 @@ export class RefusedContent {
     const named = [...contents.slice(0, MOST_NAMED), ...(contents.length > MOST_NAMED ? ['more'] : [])].join(
       ', ',
     );
-    const message = `${id} refused a request, and took it without ${named}, which is set aside: ${this.#reason}`;
+    const message = `${id} rejected a request, but accepted it without ${named}, which is set aside: ${this.#reason}`;
     this.#call.emit({ type: 'warning', source: id, message });
   }
 }

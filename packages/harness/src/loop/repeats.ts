@@ -37,7 +37,7 @@ function answerIn(state: AgentState): Message | undefined {
     : undefined;
 }
 
-/** Finds the receipt of a call. The session's head takes precedence over the log, which may be ahead of the session. */
+/** Finds the receipt of a call. The session's head takes precedence over the log, which may be newer than the session. */
 async function findReceipt(call: RunningCall, id: string): Promise<Receipt | undefined> {
   const { open, finished, mark } = callsOf(call.scope.state);
   const carried = finished.findLast(({ ids }) => ids.includes(id));

@@ -17,8 +17,8 @@ export class RequestView {
   /**
    * Returns the messages of a request.
    *
-   * @param conversation The conversation of the last request with what was added, unless `restart` was called since.
-   * @param reminders Messages behind the conversation, which only this request has.
+   * @param conversation The conversation of the last request with later messages appended, unless `restart` was called since.
+   * @param reminders Messages after the conversation, for this request only.
    * @param onReplaced Receives each line that took the place of a file.
    * @throws {InvalidInputError} if a hook has added an invalid message to one of the lists.
    */

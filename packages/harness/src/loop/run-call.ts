@@ -50,7 +50,7 @@ interface RunCallOptions {
  * so far is stored.
  */
 export async function runCall(call: RunningCall, options: RunCallOptions): Promise<Reply> {
-  // Long because it is the order of a call, from its first event to its last.
+  // Long because it lists all phases of a call in order, from the first event to the last.
   const { callId, state } = call.scope;
   const resumed = options.input.length === 0;
   if (resumed) call.ids = resumeReceipt(state, options.id);
@@ -168,7 +168,9 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
   return 'max_iterations';
 }
 
-/** Adds new messages to the conversation. Skips messages that it has already, because a sender without confirmation repeats them. */
+/**
+ * Adds new messages to the conversation. Skips messages that it has already, because a sender that got no confirmation sends them again.
+ */
 async function steer(call: RunningCall, messages: readonly Message[]): Promise<void> {
   const unsaid = await unsaidOf(call, messages);
   call.add(unsaid);
@@ -208,7 +210,7 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => errorResult(use, NOT_RUN[cut])));
   if (cut !== 'truncated') return cut;
-  // The model is informed that its calls are too long. If it repeats this, the call ends, because it would use up all steps.
+  // The model reads that its calls were cut off. If this happens too often in a row, the call ends, because it would use up all steps.
   if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
   const isAsked =
@@ -238,7 +240,7 @@ function warnUncalled(call: RunningCall): void {
   const { toolChoice = 'auto' } = call.control;
   if (toolChoice === 'auto' || toolChoice === 'none' || call.options.output !== undefined) return;
   const asked = typeof toolChoice === 'object' ? `the tool ${toolChoice.tool}` : 'a tool';
-  const message = `${call.scope.model.id} ended its answer without a call of ${asked}, which toolChoice asks for.`;
+  const message = `${call.scope.model.id} ended its answer without calling ${asked}, which toolChoice requires.`;
   call.emit({ type: 'warning', source: 'toolChoice', message });
 }
 
@@ -261,7 +263,7 @@ function askHuman(call: RunningCall): StopReason {
   return 'permission_required';
 }
 
-/** Repairs the conversation before anything is added: an earlier process may have died between call and result. */
+/** Repairs the conversation before anything is added, because an earlier process may have died between a call and its result. */
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();
@@ -363,6 +365,6 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
 
 function why(isNew: boolean, isEmpty: boolean): string {
   if (isNew) return 'does not exist yet, so there is nothing to resume. Send a message.';
-  if (isEmpty) return 'holds nothing that can be sent to a model. Send a message.';
+  if (isEmpty) return 'has no messages that can be sent to a model. Send a message.';
   return 'has no call to resume. Send a new message.';
 }

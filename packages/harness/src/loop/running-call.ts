@@ -56,7 +56,7 @@ import { spareReceipts } from './receipts.js';
 import { RequestView } from './request-view.js';
 import type { Steering } from './steering.js';
 
-/** The key in a message's metadata that names the model that wrote it. */
+/** Metadata key of a message: the id of the model that wrote it. */
 export const AUTHOR = 'modelId';
 
 const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
@@ -65,7 +65,7 @@ const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
   'context.restored',
 ];
 
-/** The key in an answer's metadata that counts its removed surplus calls. */
+/** Metadata key of an answer: the number of tool calls that were removed because they exceeded `limits.answerCalls`. */
 export const DROPPED = 'droppedCalls';
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -75,7 +75,7 @@ export interface RunningCallOptions {
   readonly tools: ToolList;
   readonly session: Session;
   readonly turn: SessionTurn;
-  /** Messages since the last save. The call adds to the list; the session reads it to merge. */
+  /** Messages since the last save. The call adds to the list, and the session reads it when it merges with another writer. */
   readonly unstored: Message[];
   readonly log: WorkspaceSessionLog;
   /** Limits the time of requests to the store and the log. */
@@ -95,7 +95,7 @@ export interface RunningCallOptions {
   readonly lateCosts: LateCosts;
   /** Messages that arrive while the call runs. */
   readonly steering: Steering;
-  /** The form that the answer must have, if one was requested. */
+  /** The requested output, if any. */
   readonly output?: RequestedOutput | undefined;
   /** Settings that differ for this call. */
   readonly control: CallControl;
@@ -144,9 +144,9 @@ export class RunningCall {
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request triggered. */
   lastRescue: { readonly status: CompactionStatus; readonly message: string } | undefined;
-  /** The model of steps that choose none. After a fallback it does not change back within the call. */
+  /** The model of steps that do not choose one. After a fallback, it stays the same for the rest of the call. */
   #model: Model;
-  /** The fallback models that are left. */
+  /** The fallback models that were not tried yet. */
   readonly #others: Model[];
   readonly #answerNames: readonly string[];
   readonly #audience: Audience;
@@ -236,9 +236,9 @@ export class RunningCall {
   }
 
   /**
-   * Runs a hook, or another user function, within the limit of hooks.
+   * Runs a hook or another function of the user within `limits.hookMs`.
    *
-   * @throws {TimeLimitError} if it takes too long; the signal's reason if it does not end soon after the signal.
+   * @throws {TimeLimitError} if the function takes too long. Throws the signal's reason if the function does not end soon after an abort.
    */
   waitFor<Value>(name: string, run: () => Value | PromiseLike<Value>): Value | PromiseLike<Value> {
     return hookResult({ name, signal: this.scope.signal, limits: this.settings.limits }, run);
@@ -266,7 +266,7 @@ export class RunningCall {
     return this.room();
   }
 
-  /** Waits while the reader of the events is too far behind. Returns `undefined` if it is not. */
+  /** Waits while the reader of the events is too far behind. Returns `undefined` if there is no need to wait. */
   room(): Promise<void> | undefined {
     const { events, abort } = this.options;
     const room = events.room(abort.signal);
@@ -361,15 +361,15 @@ export class RunningCall {
     const { state } = this.scope;
     const known = new Set(state.context);
     if (change(state) instanceof Promise) {
-      const message = 'must change the state at once: wait before it';
+      const message = 'must change the state synchronously; await other work before it';
       throw new InvalidInputError('updateState', [{ path: 'change', message }]);
     }
     this.#unlogged.push(...state.context.filter((message) => !known.has(message)));
   }
 
   /**
-   * Stores the session before and after calls that change something. Before such calls, also verifies that no other process has taken the
-   * turn. The calls that may have begun are stored too, for a process that takes over.
+   * Stores the session before and after tool calls that change something. Before such calls, also verifies that this process still holds
+   * the session. The stored session lists the calls that may have started, for a process that takes over.
    *
    * @param began Ids of the calls that are about to run; empty once they have their results.
    */

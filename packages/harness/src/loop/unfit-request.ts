@@ -19,7 +19,7 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
   const largest = largestOf(state.context, (message) => countMessage(call.options.parts.counter, message));
   const window = contextWindow === undefined ? '' : ` (${contextWindow} tokens)`;
   const weight = weightOf(state.context);
-  const heavy = weight === undefined ? '' : ` It weighs ${weight}.`;
+  const heavy = weight === undefined ? '' : ` Its size is ${weight}.`;
   const message =
     `The request does not fit the context window of ${model.id}${window}, and compaction could not make it fit ` +
     `(${lastRescue?.status}: ${lastRescue?.message}). ${contents(usage, largest)}${heavy} ${remedy(usage, largest)} The ` +
@@ -62,7 +62,7 @@ function remedy({ system, tools, reminders, total }: ContextUsage, largest: Larg
   }
   return largest.isResult
     ? `Let toolResultEviction() put large results into files, or the tool return less, ${alternative}`
-    : `Say it in smaller parts, or put the text into a file that the agent reads in parts, ${alternative}`;
+    : `Send it in smaller parts, or put the text into a file that the agent reads in parts, ${alternative}`;
 }
 
 function largestOf(messages: readonly Message[], count: (message: Message) => number): Largest | undefined {

@@ -111,7 +111,7 @@ const READER: McpTool = {
 const STDERR_CHARS = 2_000;
 /** Maximum number of pages of a template list, which a server may never end. */
 const MAX_TEMPLATE_PAGES = 50;
-/** Number of messages without an answer among them that ends a connection. */
+/** Maximum number of messages since the last answer to a request. Beyond it, the connection is closed. */
 const MAX_UNASKED = 20_000;
 /** Largest timeout of the SDK in milliseconds. The connection applies its own timeouts. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -157,7 +157,7 @@ export async function openClient(
     ...(headers === undefined ? {} : { requestInit: { headers } }),
     ...(authProvider === undefined ? {} : { authProvider }),
   };
-  // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
+  // The SDK's class does not match its own interface under exactOptionalPropertyTypes.
   const http = new HttpTransport(new URL(url), options) as Transport;
   try {
     return await connected(server, { transport: http }, listener, signal);
@@ -217,7 +217,8 @@ async function connected(
     });
   }
   client.onclose = listener.closed;
-  // Without a listener, an error between calls would end the process. Lines that are not messages are errors too.
+  // Without a listener, an error between calls would end the process. Lines that are not valid messages are reported here too, so they are
+  // counted.
   client.onerror = count;
   signal.throwIfAborted();
   // The signal of a request does not cover an event stream that never names its endpoint.

@@ -117,7 +117,8 @@ function checkKind(name: string, { command, url, client, authProvider, elicit }:
   const given = [command, url, client].filter((kind) => kind !== undefined);
   if (given.length !== 1) refuse('', 'needs exactly one of command, url and client');
   if (authProvider !== undefined && url === undefined) refuse('.authProvider', 'needs a url');
-  if (elicit !== undefined && client !== undefined) refuse('.elicit', 'is for the client itself to handle');
+  if (elicit !== undefined && client !== undefined)
+    refuse('.elicit', 'must be configured on the client itself');
 }
 
 function isClient(value: unknown): boolean {

@@ -14,10 +14,11 @@ export type McpServerErrorCode =
  * An MCP server failed: it is unreachable, requires authorization, disconnected, timed out, or reported that a tool
  * failed.
  *
- * @code mcp_unavailable The server cannot be reached. Do: Check its address or command, and what it printed.
- * @code mcp_unauthorized A user has to sign in first. Do: Open the address that the authProvider received, then pass the code on.
- * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Look before you repeat the call.
- * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Look before you repeat the call, or raise the limit.
+ * @code mcp_unavailable The server cannot be reached. Do: Check its address or command, and its standard error.
+ * @code mcp_unauthorized A user must sign in first. Do: Open the address that the authProvider received, then pass on the code.
+ * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Check whether it did before you repeat the call.
+ * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Check whether it did before you repeat the
+ * call, or raise the limit.
  * @code mcp_tool_failed The server answered that the tool failed. Do: Read the message, which the model reads as well.
  */
 export class McpServerError extends XError {

@@ -69,7 +69,10 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const { settings, redact } = parseMcpConfig(config, environment);
   const warnings: string[] = [];
   const outdated = new Set<Server>();
-  /** Servers that announced a change of their list. A server may do so whenever it is asked, so that it is asked once per step. */
+  /**
+   * Servers that announced a change of their tool list. A server may announce one after every request, so its list is read at most once per
+   * step.
+   */
   const changed = new Set<Server>();
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
@@ -136,7 +139,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     authorize: pins.authorize,
     async aroundTool(call, scope, next) {
       const result = await pins.aroundTool(call, scope, next);
-      // Let a list change that arrived together with the answer be processed first.
+      // A change of the tool list may have arrived together with the answer. Process it first.
       if (call.name.startsWith('mcp__')) await setImmediate();
       await listed();
       return result;
@@ -198,7 +201,7 @@ function offered(
   if (!isWhole || sorted.length > settings.maxTools) {
     warn(
       `MCP server "${server}" has more tools than the ${Math.min(sorted.length, settings.maxTools)} that are offered. ` +
-        'Choose some of its tools by "tools", or raise maxTools.',
+        'Select some of its tools with "tools", or raise maxTools.',
     );
   }
   let room = settings.maxSchemaChars;
@@ -208,7 +211,7 @@ function offered(
     if (fits) room -= length;
     else
       warn(
-        `Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: the schemas of one server may have ` +
+        `Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: the tool schemas of one server may have at most ` +
           `${settings.maxSchemaChars} characters. Choose some of its tools, or raise maxSchemaChars.`,
       );
     return fits;
@@ -221,7 +224,8 @@ function offered(
   return kept.flatMap((tool): readonly Tool[] => {
     const began = process.cpuUsage();
     try {
-      if (spentMs > MAX_CHECK_MS) throw new Error('the schemas before it took too long to be checked');
+      if (spentMs > MAX_CHECK_MS)
+        throw new Error('checking the schemas of the tools before it took too long');
       return [
         toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal, onUpdate }) => {
           const onProgress =

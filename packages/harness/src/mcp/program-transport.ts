@@ -12,7 +12,7 @@ import { bounded } from './bounded.js';
  */
 const GOODBYE_MS = 2_000;
 const LOOK_MS = 20;
-/** Maximum number of bytes that a server has not read when the next message is sent. */
+/** Maximum number of bytes that the server may leave unread. Beyond it, the next message closes the connection. */
 const MAX_UNREAD = 8 * 2 ** 20;
 
 /**

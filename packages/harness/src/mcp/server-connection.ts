@@ -171,7 +171,7 @@ export class ServerConnection {
           ? this.#unavailable(error)
           : this.#error(
               'mcp_lost',
-              `MCP server "${this.#options.name}" went away during the call. It is begun anew for the next call.`,
+              `MCP server "${this.#options.name}" disconnected during the call. The next call reconnects to it.`,
               error,
             );
       }
@@ -227,7 +227,7 @@ export class ServerConnection {
     if (wait > 0) {
       throw this.#error(
         'mcp_unavailable',
-        `MCP server "${name}" is down; it is tried again in ${Math.ceil(wait / 1_000)} s.`,
+        `MCP server "${name}" is unavailable. The next attempt is possible in ${Math.ceil(wait / 1_000)} s.`,
       );
     }
     let opened: OpenedClient | undefined;
@@ -273,8 +273,8 @@ export class ServerConnection {
     if (failureKind(cause) === 'unauthorized') {
       return this.#error(
         'mcp_unauthorized',
-        `MCP server "${name}" waits for a user to authorize the program. The authProvider was given the address to open; with ` +
-          'the code that comes back call auth(authProvider, { serverUrl, authorizationCode }) of ' +
+        `MCP server "${name}" waits for a user to authorize the program. The authProvider received the address to open. With ` +
+          'the code that the user gets, call auth(authProvider, { serverUrl, authorizationCode }) of ' +
           '@modelcontextprotocol/sdk/client/auth.js',
         cause,
       );

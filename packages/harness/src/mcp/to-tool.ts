@@ -99,7 +99,7 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
   const content = [result.content ?? []].flat();
   let left = limits.maxFileBytes;
   const more = content.length - MAX_PARTS;
-  const told = more > 0 ? [{ type: 'text', text: `[${more} parts more were left out.]` }] : [];
+  const told = more > 0 ? [{ type: 'text', text: `[${more} more parts were left out.]` }] : [];
   const blocks = [...content.slice(0, MAX_PARTS), ...told].flatMap((block) => {
     const converted = toBlocks(block, { ...limits, maxFileBytes: left });
     for (const each of converted) {
@@ -156,7 +156,8 @@ function file(
     const source = { type: 'base64', data } as const;
     return { type: 'file', mediaType, source, ...(filename === undefined ? {} : { filename }) };
   }
-  const why = bytes > maxFileBytes ? `${maxFileBytes} more are allowed` : 'they are not base64';
+  const why =
+    bytes > maxFileBytes ? `only ${maxFileBytes} more bytes are allowed` : 'they are not valid base64';
   const text = `[A file of type ${mediaType} with ${bytes} bytes was left out: ${why}.]`;
   return { type: 'text', text };
 }
@@ -172,7 +173,7 @@ function withinLimit(blocks: readonly ToolOutputBlock[], maxChars: number): read
     return text === '' && block.text !== '' ? [] : [{ ...block, text }];
   });
   if (omitted === 0) return blocks;
-  const note = `[${omitted} characters more were left out: a result may have ${maxChars}. Ask for less at a time.]`;
+  const note = `[${omitted} more characters were left out: a result may have at most ${maxChars}. Ask for less at a time.]`;
   return [...kept, { type: 'text', text: note }];
 }
 

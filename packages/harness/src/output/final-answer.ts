@@ -19,7 +19,7 @@ export async function settleAnswer(call: RunningCall, message: Message | undefin
 export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const name = call.answerTool?.name;
   const text =
-    'Not taken: this must be the only call of its turn. Read the results of the other calls first, then answer.';
+    'Not accepted: this must be the only call of its turn. Read the results of the other calls first, then answer.';
   const early = uses.filter((use) => use.name === name);
   call.add(early.map((use) => errorResult(use, text)));
 }

@@ -43,7 +43,7 @@ export class RequestedOutput {
       value: 'answer',
     });
     if (jsonSchema.type !== 'object') {
-      const message = 'must describe an object, as providers take nothing else: put it into a field of one';
+      const message = 'must describe an object, because providers accept nothing else: wrap it in one';
       throw new InvalidInputError('call options', [{ path: 'output', message }]);
     }
     const schema = closeObjects(jsonSchema);
@@ -122,7 +122,7 @@ function parseAnswer(text: string): JsonValue {
   try {
     return JSON.parse(unfenced(text.trim())) as JsonValue;
   } catch (cause) {
-    const message = `it is not JSON: ${errorText(cause)}`;
+    const message = `is not valid JSON: ${errorText(cause)}`;
     throw new InvalidInputError('answer', [{ path: '', message }], { cause });
   }
 }

@@ -25,8 +25,8 @@ const INSTRUMENTS = {
   toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', 'Tool calls of an agent call.', CALLS],
   toolDuration: ['gen_ai.execute_tool.duration', 's', 'Duration of a tool call.', SECONDS],
   compactionDuration: ['x.agent.compaction.duration', 's', 'Duration of a compaction.', SECONDS],
-  wait: ['x.agent.call.wait', 's', 'Wait of a call: for a place, or for its session’s turn.', AGENT_SECONDS],
-  storeDuration: ['x.agent.store.duration', 's', 'Duration of a request to store or log.', STORE_SECONDS],
+  wait: ['x.agent.call.wait', 's', 'Time that a call waits for a slot or for its session.', AGENT_SECONDS],
+  storeDuration: ['x.agent.store.duration', 's', 'Duration of a store or log request.', STORE_SECONDS],
   callTokens: ['x.agent.call.tokens', '{token}', 'Tokens of an agent call, by type.', TOKEN_COUNTS],
   callCost: [
     'x.agent.call.cost',
@@ -36,18 +36,18 @@ const INSTRUMENTS = {
   ],
   cacheShare: ['x.agent.cache.share', '1', 'Share of input tokens from the provider’s cache.', SHARES],
   compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
-  conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
-  retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
-  refused: ['x.agent.calls.refused', '{call}', 'Calls that ended before they had begun, by error.'],
-  takeovers: ['x.agent.turns.taken_over', '{turn}', 'Turns that were taken over from a dead process.'],
-  lostTurns: ['x.agent.turns.lost', '{turn}', 'Turns that another process took from a running call.'],
-  fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
+  conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that conflicted with another writer.'],
+  retries: ['x.agent.model.retries', '{retry}', 'Retries of model calls.'],
+  refused: ['x.agent.calls.refused', '{call}', 'Calls that were refused before they started, by error.'],
+  takeovers: ['x.agent.turns.taken_over', '{turn}', 'Sessions that were taken over from a dead process.'],
+  lostTurns: ['x.agent.turns.lost', '{turn}', 'Sessions that another process took over from a running call.'],
+  fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Switches to a fallback model.'],
 } as const;
 
 /** Up-down counters: names, units and descriptions. */
 const GAUGES = {
-  running: ['x.agent.calls.running', '{call}', 'Calls that have a place.'],
-  waiting: ['x.agent.calls.waiting', '{call}', 'Calls in line for a place, or for their session.'],
+  running: ['x.agent.calls.running', '{call}', 'Running calls.'],
+  waiting: ['x.agent.calls.waiting', '{call}', 'Calls that wait for a slot or for their session.'],
 } as const;
 
 type Row = readonly [name: string, unit: string, description: string, buckets?: readonly number[]];

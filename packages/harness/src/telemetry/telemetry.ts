@@ -80,12 +80,12 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
   return new Telemetry(parseWith(telemetryConfigSchema, config, 'telemetry configuration'));
 }
 
-/** A call from its arrival. */
+/** Data of a call from its arrival on. */
 interface Arrival {
   /** Arrival time in milliseconds since 1970, and by the monotonic clock. */
   readonly at: number;
   readonly steadyAt: number;
-  /** Span events from before the call had a span. */
+  /** Span events that were recorded before the span existed. */
   readonly notes: Parameters<Span['addEvent']>[];
   span?: Span;
 }
@@ -113,7 +113,7 @@ interface Work {
   readonly kind?: SpanKind;
   readonly attributes: Attributes;
   readonly duration: Histogram;
-  /** Attributes of the duration. The work may add more. */
+  /** Attributes of the measured duration. The work may add more. */
   readonly measured: Attributes;
 }
 
@@ -203,7 +203,7 @@ class Telemetry implements Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock> {
-    // Each name that a model invents would create another time series.
+    // Unknown tools are measured as `_OTHER`, because each name that a model invents would create a new time series.
     const name = scope.tool?.definition.name ?? '_OTHER';
     const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name };
     const attributes = {

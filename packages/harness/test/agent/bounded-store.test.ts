@@ -116,7 +116,7 @@ describe('a session store that answers what it may not', () => {
         const agent = agentOn(odd(store, method, given as never));
         await expect(act(agent)).rejects.toMatchObject({
           code: 'session_store_invalid',
-          message: expect.stringMatching(`^The session store's ${method} answered .+ It must answer `),
+          message: expect.stringMatching(`^The session store's ${method} returned .+ It must return `),
           outcome,
         });
       }

@@ -52,10 +52,10 @@ describe('build', () => {
   it('refuses two tools, or two capabilities, of one name', () => {
     const capability: Capability = { name: 'c', tools: [tool] };
     expect(issuesOf(() => base().tools(tool).use(capability).build())).toEqual([
-      'tools: "echo" is there twice',
+      'tools: "echo" is a duplicate',
     ]);
     expect(issuesOf(() => base().use({ name: 'c' }, { name: 'c' }).build())).toEqual([
-      'capabilities: "c" is there twice',
+      'capabilities: "c" is a duplicate',
     ]);
   });
 
@@ -143,7 +143,7 @@ describe('build', () => {
   it('refuses a store of one machine for a workspace of many', () => {
     const shared: Workspace = Object.create(new LocalWorkspace(scratch()), { reach: { value: 'cluster' } });
     const [issue] = issuesOf(() => base().workspace(shared).session(new InMemorySession()).build());
-    expect(issue).toMatch(/^session: stores for this process alone/);
+    expect(issue).toMatch(/^session: keeps sessions in this process only/);
   });
 
   it.each<

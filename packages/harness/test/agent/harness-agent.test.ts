@@ -186,8 +186,8 @@ describe('tools', () => {
     });
     const { text, isError } = await run(stuck, 'stuck', {}, 5);
     expect(text).toBe(
-      'stuck timed out after 5 ms (limits.toolMs; 0 for no limit). The call ran and may have taken effect: do not repeat it ' +
-        'before you have looked.',
+      'stuck timed out after 5 ms (limits.toolMs; 0 for no limit). The call ran and may have taken effect. Check ' +
+        'before you repeat it.',
     );
     expect(isError).toBe(true);
   });
@@ -554,6 +554,8 @@ it('refuses a change of the state that is made later', async () => {
   const late = async (state: AgentState) => {
     state.title = 'late';
   };
-  await expect(agent.updateState(context, late)).rejects.toThrow('change: must change the state at once');
+  await expect(agent.updateState(context, late)).rejects.toThrow(
+    'change: must change the state synchronously',
+  );
   expect(await agent.state(context)).toBeUndefined();
 });

@@ -209,7 +209,7 @@ describe('turns', () => {
     });
     expect(events.filter((type) => type === 'turn.uncertain')).toHaveLength(1);
     expect(events.at(-1)).toBe('call.failed');
-    expect(texts).toEqual([expect.stringContaining('the process lost its turn to another one')]);
+    expect(texts).toEqual([expect.stringContaining('the process lost the session to another process')]);
     // What was said began the session.
     expect(link.commits.map(({ append }) => append.map(({ role }) => role))).toEqual([['user']]);
     expect(await collect(agent.log(context).read() as never)).toEqual([]);

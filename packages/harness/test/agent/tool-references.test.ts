@@ -101,7 +101,7 @@ describe('a configuration that names a tool wrongly', () => {
         /^permissions: deny\[0\]: no tool is named "send_mial"; did you mean send_mail\?/,
       ),
       expect.stringMatching(
-        /^permissions: ask\[0\]: .+ fits "mcp__wkii__\*"; did you mean mcp__wiki__read\?/,
+        /^permissions: ask\[0\]: .+ matches "mcp__wkii__\*"; did you mean mcp__wiki__read\?/,
       ),
     ]);
     await agent.close();

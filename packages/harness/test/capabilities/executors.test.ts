@@ -121,7 +121,9 @@ describe('commands without a sandbox', () => {
       const events = await collect(agent.stream(text, RuntimeContext.of({ sessionId: 's' })));
       told.push(...events.filter(({ type }) => type === 'warning'));
     }
-    expect(told).toMatchObject([{ source: 'shell', message: expect.stringContaining('no sandbox here') }]);
+    expect(told).toMatchObject([
+      { source: 'shell', message: expect.stringContaining('machine has no sandbox') },
+    ]);
   });
 });
 
@@ -201,7 +203,7 @@ describe('an executor', () => {
     const path = process.env.PATH;
     process.env.PATH = scratch();
     try {
-      expect(() => shell({ sandbox: 'required' })).toThrow('there is no sandbox here');
+      expect(() => shell({ sandbox: 'required' })).toThrow('this machine has no sandbox');
     } finally {
       process.env.PATH = path;
     }

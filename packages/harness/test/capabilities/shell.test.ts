@@ -99,7 +99,7 @@ describe('execute', () => {
   ])('answers for a command that %s', async (_, command, status, timeoutMs) => {
     const [line = '', pid] = (await execute(command, { timeoutMs })).split('\n');
     expect(line).toBe(
-      `${status} (a process that it started goes on in the background; redirect its output to a file to read it)`,
+      `${status} (a process that it started still runs in the background; redirect its output to a file to read it)`,
     );
     process.kill(Number(pid), 'SIGKILL');
   });

@@ -159,7 +159,7 @@ describe('list_files, glob_files and grep_files', () => {
     // What is walked in its own place is not walked again by a link that comes later.
     const found = 'lib/b.ts\nlib/src/a.ts\nsrc/a.ts';
     const again =
-      '\n[not searched again, because a link leads to what is searched already: "lib/src/lib" → "lib", "loop" → ".", "src/lib" → "lib"]';
+      '\n[not searched again, because a link leads to a directory that is searched already: "lib/src/lib" → "lib", "loop" → ".", "src/lib" → "lib"]';
     expect(await run('glob_files', { pattern: '**/*.ts' })).toBe(found + again);
     expect(await run('grep_files', { pattern: 'x' })).toBe(found.replaceAll(/$/gm, ':1: x') + again);
     expect(await run('list_files', { recursive: true })).toContain('loop/\n');

@@ -56,7 +56,7 @@ describe('subagents in files', () => {
     const options = { taken: new Set(['explorer']), models: [] };
     const { subagents: found, problems } = await loadSubagents(workspace, 'subagents', options);
     expect(found.map(({ name }) => name)).toEqual(['Writer']);
-    expect(problems.join('\n')).toMatch(/"explorer" is the program's own.*\n.*named "Writer" too/);
+    expect(problems.join('\n')).toMatch(/"explorer" is reserved by the program.*\n.*also named "Writer"/);
   });
 
   it('in a folder that leads out of the workspace are reported, and none is read', async () => {
@@ -94,9 +94,9 @@ describe('subagents in files', () => {
     expect(warnings).toHaveLength(7);
     expect(warnings.join('\n')).toContain('subagents/no-description.md');
     expect(warnings.join('\n')).toContain('deney: unknown key; did you mean deny?');
-    expect(warnings.join('\n')).toContain('system_prompt: the text below');
+    expect(warnings.join('\n')).toContain('system_prompt: must be omitted, because the text below');
     expect(warnings.join('\n')).toContain('features: unknown key');
-    expect(warnings.join('\n')).toContain('"general-purpose" is the program');
+    expect(warnings.join('\n')).toContain('"general-purpose" is reserved');
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
     await agent.close();
   });
@@ -112,7 +112,7 @@ describe('subagents in files', () => {
     expect(loaded.subagents).toHaveLength(199);
     expect(loaded.problems).toEqual([
       expect.stringContaining('"subagents/a000.md" has more than 100000 bytes.'),
-      expect.stringMatching(/^subagents\/a200\.md: 200 files are read/),
+      expect.stringMatching(/^subagents\/a200\.md: skipped with all later files/),
     ]);
     expect(read).toHaveBeenCalledTimes(200);
   });

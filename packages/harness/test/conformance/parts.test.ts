@@ -71,7 +71,12 @@ describe('an agent built without a type checker', () => {
     const call = { type: 'tool_use', id: 'c', name: 'look', input: {} } as const;
     await expect(agent.call({ ...userMessage('Hi'), content: [call] }, context)).rejects.toMatchObject({
       code: 'invalid_input',
-      issues: [{ path: '[0].content[0]', message: expect.stringContaining('a user message cannot make') }],
+      issues: [
+        {
+          path: '[0].content[0]',
+          message: expect.stringContaining('a message with the role user cannot contain'),
+        },
+      ],
     });
     expect(await agent.state(context)).toBeUndefined();
     expect((await agent.call('Hi', context)).text).toBe('Hi');

@@ -25,7 +25,7 @@ describe('parseFrontMatter', () => {
     ['---\nname: a\n', 'no second ---'],
     ['---\n- a\n---\n', 'must be a mapping'],
     ['---\na: [\n---\n', 'is not valid YAML'],
-    ['---\nname: a\ntools: [b]\nname: c\n---\n', 'has a name twice: name, tools, name'],
+    ['---\nname: a\ntools: [b]\nname: c\n---\n', 'repeats a key: name, tools, name'],
     [`---\nname: a\nx: {${'a, '.repeat(3_000)}}\n---\n`, 'is longer than 8192 characters'],
     [`---\na: ${'{'.repeat(8_000)}\n---\n`, 'nests deeper than 32'],
     [`---\na: ${'[{ a: '.repeat(900)}\n---\n`, 'nests deeper than 32'],

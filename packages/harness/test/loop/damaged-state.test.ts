@@ -57,7 +57,7 @@ describe('a damaged session', () => {
     });
     await expect(agent.resume(context)).rejects.toMatchObject({
       code: 'nothing_to_resume',
-      message: expect.stringContaining('nothing that can be sent to a model'),
+      message: expect.stringContaining('no messages that can be sent to a model'),
     });
     expect(model.requests).toHaveLength(1);
     expect((await agent.call('and now?', context)).text).toBe('two');

@@ -54,7 +54,7 @@ describe('a request with many files', () => {
     const failure = await agent.call('Check each slide', context).catch((thrown: unknown) => thrown);
     expect(failure).toBeInstanceOf(kind);
     expect((failure as Error).message).toContain(error.message);
-    expect((failure as Error).message).toContain('weighs 6.0 MB, 6.0 MB of it in 10 files');
+    expect((failure as Error).message).toContain('size of the request is 6.0 MB, 6.0 MB of it in 10 files');
   });
 
   it('passes other failures on, and those of light requests', async () => {

@@ -95,7 +95,7 @@ describe.each(THROWN)('a listener that throws %s', (_, thrown) => {
 });
 
 describe('a tool that ran', () => {
-  const MAY_HAVE = 'The call ran and may have taken effect: do not repeat it before you have looked.';
+  const MAY_HAVE = 'The call ran and may have taken effect. Check before you repeat it.';
   const ends: Readonly<Record<string, (signal: AbortSignal) => unknown>> = {
     'and returned what cannot be kept': () => ({ paid: Promise.resolve(1) }),
     'until its time was up': () => new Promise(() => {}),

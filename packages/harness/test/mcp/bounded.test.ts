@@ -67,7 +67,7 @@ it.each([
   const capability = await connect({ x: await start() });
   const huge = (chars: number) => run(toolOf(capability, 'mcp__x__huge'), { chars });
   await expect(huge(5 * 2 ** 20)).rejects.toMatchObject({ server: 'x' });
-  expect(JSON.stringify(await huge(3 * 2 ** 20))).toContain('characters more were left out');
+  expect(JSON.stringify(await huge(3 * 2 ** 20))).toContain('more characters were left out');
 });
 
 /** A server that sends a line without end once a tool is called, and ignores its signals. */

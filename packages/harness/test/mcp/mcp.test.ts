@@ -88,7 +88,7 @@ describe('a server over stdio', () => {
     expect(resource).toEqual({ type: 'text', text: '[file:///a.txt]\ninside' });
     const [head, note] = await run(toolOf(capability, 'mcp__test__huge'), { chars: 5_000 });
     expect(textOf(head ? [head] : [])).toHaveLength(1_000);
-    expect(textOf(note ? [note] : [])).toContain('4000 characters more were left out');
+    expect(textOf(note ? [note] : [])).toContain('4000 more characters were left out');
   });
 
   it('has its failures told to the model, and its call stopped', async () => {
@@ -134,10 +134,10 @@ describe('a server over stdio', () => {
     const die = () => run(toolOf(capability, 'mcp__test__die'), {});
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
-    await expect(die()).rejects.toThrow('tried again in 1 s');
+    await expect(die()).rejects.toThrow('next attempt is possible in 1 s');
     now += 1_000;
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
-    await expect(die()).rejects.toThrow('tried again in 2 s');
+    await expect(die()).rejects.toThrow('next attempt is possible in 2 s');
     now += 2_000;
     expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'x' })).toHaveLength(1);
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });

@@ -181,7 +181,7 @@ describe('an answer by a tool', () => {
     expect(reply).toMatchObject({ output: BERN, steps: 2 });
     const second = model.requests[1]?.messages ?? [];
     expect(isPaired(second)).toBe(true);
-    expect(second.some((message) => textOf(message).includes('Not taken'))).toBe(true);
+    expect(second.some((message) => textOf(message).includes('Not accepted'))).toBe(true);
   });
 
   it('is streamed as the text that it becomes', async () => {

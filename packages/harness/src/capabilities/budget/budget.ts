@@ -162,7 +162,7 @@ export const budgetConfigSchema = z
     }
     const costs = config.maxCostPerCall !== undefined || config.maxCostPerSession !== undefined;
     if (costs && Object.keys(config.prices).length === 0) {
-      const message = 'is needed for a limit on cost: name each model and what a million of its tokens costs';
+      const message = 'is required for a cost limit: give each model its price per million tokens';
       context.addIssue({ code: 'custom', path: ['prices'], message });
     }
   });
@@ -214,7 +214,7 @@ export function budget(config: BudgetConfig): Capability {
     const price = priceOf(limits, event.modelId);
     if (price === undefined && isCostLimited(limits) && !unpriced.has(event.modelId)) {
       unpriced.add(event.modelId);
-      const message = `${event.modelId}, called by ${event.source}, has no price: its tokens count, its cost does not.`;
+      const message = `${event.modelId}, called by ${event.source}, has no price: its tokens are counted, but its cost is not.`;
       scope.emit({ type: 'warning', source: 'budget', message });
     }
     spending.add(scope, spendingFor(event.usage, price));
@@ -277,7 +277,6 @@ function priceOf({ prices }: Limits, modelId: string): Price | undefined {
 /** Rejects a model without a price if cost is limited, because its cost cannot be counted. */
 function refuseUnpriced(limits: Limits, modelId: string): void {
   if (!isCostLimited(limits) || priceOf(limits, modelId) !== undefined) return;
-  const message =
-    'is missing, so the cost of a call cannot be limited; add what a million of its tokens costs';
+  const message = 'is missing, so the cost of a call cannot be limited; add the price per million tokens';
   throw new InvalidInputError('budget configuration', [{ path: `prices.${modelId}`, message }]);
 }

@@ -185,7 +185,7 @@ async function findSkills(workspace: Workspace, folders: readonly string[]): Pro
     for await (const { path: folder, type } of legibleEntries(workspace, root, problems)) {
       if (type !== 'directory') continue;
       if (++read > MAX_SKILLS) {
-        problems.push(`${folder}: ${MAX_SKILLS} folders are read, and this one and those behind it are not`);
+        problems.push(`${folder}: skipped with all later folders: at most ${MAX_SKILLS} folders are read`);
         break;
       }
       try {

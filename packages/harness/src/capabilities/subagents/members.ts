@@ -81,9 +81,9 @@ export const subagentsConfigSchema = z.strictObject({
 export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
 export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
-/** Capabilities that no subagent inherits, because a parent's memory is its own. */
+/** Capabilities that no subagent inherits, because the parent's memory and history belong to the parent. */
 const WITHHELD = ['memory', 'session_history'];
-/** Tools that no subagent has, because plan mode is between the parent and its user. */
+/** Tools that no subagent has, because plan mode concerns only the parent and its user. */
 const OF_PARENT = ['plan_enter', 'plan_write', 'plan_exit'];
 
 /** The built-in subagent: the parent's tools and capabilities with a separate context window. */
@@ -183,7 +183,7 @@ function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersO
   const shared = parent.capabilities.filter(({ name }) => !without.includes(name));
   const brought = capabilities.flatMap((each) => each.tools ?? []);
   if (brought.some(({ definition }) => OF_PARENT.includes(definition.name))) {
-    const message = 'plan mode is not for subagents: they follow the plan mode of their parent';
+    const message = 'subagents cannot have their own plan mode; they follow the plan mode of their parent';
     throw new HarnessConfigError([{ path: `subagents.${subagent.name}.capabilities`, message }]);
   }
   // The subagent's own tools and capabilities replace inherited ones of the same name.
@@ -256,7 +256,7 @@ const INHERITANCE = 'subagent_inheritance';
 /** The parent of a subagent's call. Also its key in the runtime context. */
 export class Parent {
   readonly above: Parent | undefined;
-  /** Returns the parent states that judge a call, the current one first. From the others, only denials count. */
+  /** Returns the parent states whose permissions apply to a call, the current one first. From the others, only denials count. */
   readonly states: () => Promise<readonly AgentState[]>;
   /** Receives the usage of each model call. */
   readonly used: (modelId: string, usage: Usage) => void;
@@ -274,7 +274,7 @@ export class Parent {
  * parent, and passes the parent's plan mode on to the subagent.
  */
 function inheritance({ name, capabilities }: ComposedAgent): Capability {
-  /** Returns the scope of the parent's own call, once for each parent state that judges. */
+  /** Returns the scope of the parent's own call, once for each parent state whose permissions apply. */
   const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
     const parent = scope.runtime.get(Parent);
     const states = (await parent?.states()) ?? [];
@@ -288,7 +288,7 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       const state = AgentState.fromParts(head, scope.state.context);
       return { name, authorize: () => authorize(capabilities, call, { ...above, state }) };
     });
-    // The extensions of both sessions count: an earlier call of either may rule out this one.
+    // Use the extensions of both sessions, because an earlier call in either may rule out this one.
     return authorize(judges, call, scope);
   };
   return {
@@ -296,7 +296,7 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
     async authorize(call, scope) {
       const [present, ...before] = await inherited(scope);
       if (present === undefined) {
-        return { type: 'deny', reason: 'What the parent of this subagent may do is not known here.' };
+        return { type: 'deny', reason: "The permissions of this subagent's parent are not known here." };
       }
       for (const above of before) {
         const objection = await judge(call, scope, above);

@@ -33,7 +33,7 @@ export interface TaskOrder extends Pick<GivenTask, 'taskId' | 'subagent' | 'call
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
-/** Outcome of an order: `ended` is final, `again` asks for another process because this one stops. */
+/** Outcome of an order: `ended` is final; `again` means that this process stops, and another process must run the order. */
 export type TaskEnd = 'ended' | 'again';
 
 /** Runs an order in this process. Never rejects. */
@@ -65,7 +65,7 @@ export interface GivenTask {
   readonly callId: string;
   /** Time of the most recent submission. ISO 8601, UTC. */
   readonly createdAt: string;
-  /** Status before a process starts the task: `pending` if the task is in a queue. */
+  /** Status until a process starts the task: `pending` if the task is in a queue, otherwise `running`. */
   readonly begins: 'pending' | 'running';
   /** Milliseconds without a process working on the task before it counts as failed. */
   readonly pendingMs: number;
@@ -90,11 +90,11 @@ export interface SubagentTask extends GivenTask, TaskEnding {}
 
 /** Name of the extension in a subagent's state that stores how its task ended. */
 const ENDING = 'subagent_task';
-const UNCLAIMED = 'No process took it in time. Give it again if it is still needed.';
+const UNCLAIMED = 'No process started the task in time. Send it again if it is still needed.';
 
 export const LOST =
-  'The process that ran it shut down or died before it was done. What it had done by then is in its session: agent_spawn ' +
-  'with its id lets it go on.';
+  'The process that ran the task shut down or died before the task was done. The work so far is in its session. To ' +
+  'continue, call agent_spawn with its id.';
 
 /** Tests if a task is running, or will run without further action. */
 export function isOpen({ status }: TaskEnding): boolean {
@@ -319,7 +319,7 @@ export function taskReport(task: SubagentTask): string {
   const { taskId, status, result = '', error = '', waitsFor = [] } = task;
   const names = waitsFor.map(({ name }) => name).join(', ');
   const hint = isOpen(task)
-    ? 'It goes on in the background; you will be told when it ends. wait_async_results waits for it.'
+    ? 'It continues in the background, and you get a message when it ends. wait_async_results waits for it.'
     : `It waits for the user's approval of ${names}. wait_async_results asks the user.`;
   return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
 }
@@ -335,7 +335,7 @@ export function tasksReminder(tasks: readonly SubagentTask[]): string {
   });
   return [
     '<finished_tasks>',
-    'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
+    'These tasks of subagents have ended, or wait for approval. You get this message once; wait_async_results shows a result again.',
     escapeTags(reports.join('\n'), 'finished_tasks'),
     '</finished_tasks>',
   ].join('\n');

@@ -59,9 +59,7 @@ import {
 const MAX_LIST_CHARS = 20_000;
 /** Characters of each task's message that the parent's state keeps. */
 const TASK_CHARS = 300;
-/**
- * Milliseconds that this process has to start its own task, or to store the task's end, before the task counts as lost.
- */
+/** Milliseconds that this process has to start its own task, or to store how the task ended. Beyond it, the task counts as lost. */
 const HANDOVER_MS = 10_000;
 /** Longest wait in milliseconds that the model may request. */
 const MOST_MS = 600_000;
@@ -130,14 +128,17 @@ class Team implements Capability {
     this.#tools = teamTools(this);
   }
 
-  /** Returns the tools. A getter marks the list as growing, so a rule may name tools that only subagents have. */
+  /**
+   * The tools of `subagents()`. This is a getter, because `ToolReferences` expects such a list to grow: a rule may name tools that only
+   * subagents have.
+   */
   get tools(): readonly Tool[] {
     return this.#tools;
   }
 
   install(agent: ComposedAgent): void {
     if (this.#installed !== undefined) {
-      const message = 'one subagents() serves one agent; make another for the second';
+      const message = 'subagents() is already part of another agent; create one for each agent';
       throw new HarnessConfigError([{ path: 'capabilities', message }]);
     }
     const { declared, settings, depth } = this.#options;
@@ -150,7 +151,7 @@ class Team implements Capability {
     settings.runner?.attach(agent.name, (order) => this.#execute(order));
   }
 
-  /** Runs a call of the agent. While the call runs, its state judges the subagents' calls. */
+  /** Runs a call of the agent. While the call runs, the permissions in its state apply to the subagents' calls. */
   async aroundCall(scope: CallScope, next: () => Promise<void>): Promise<void> {
     const call = await this.#open(scope);
     const owner = call.owner.toString();
@@ -172,7 +173,7 @@ class Team implements Capability {
 
   async remind(scope: CallScope): Promise<readonly Message[]> {
     const call = await this.#open(scope);
-    // Report each end once: the commit that stores the model's answer also marks the end as reported.
+    // Report each ended task once: the commit that stores the model's answer also marks the task as reported.
     call.showing = (await this.news(call)).filter((task) => !isOpen(task) && task.status !== task.told);
     if (call.showing.length === 0) return [];
     const text = { type: 'text', text: tasksReminder(call.showing), origin: 'server' } as const;
@@ -223,14 +224,14 @@ class Team implements Capability {
       const news = await this.news(call);
       const running = news.filter(isOpen);
       if (running.some((task) => task.taskId === taskId)) {
-        throw new Error(`${taskId} still works. Wait for it, or cancel it, then send again.`);
+        throw new Error(`${taskId} is still running. Wait for it or cancel it, then send the message again.`);
       }
       if (running.length >= this.settings.maxRunning) {
         throw new Error(
           `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
         );
       }
-      // A message in place of a decision denies the calls that wait in the subagent's session.
+      // A new message instead of a decision denies the pending calls in the subagent's session.
       const waiting = news.find((task) => task.taskId === taskId && task.status === 'waiting');
       if (waiting !== undefined) await this.tasks.cancel(owner, waiting);
       this.#parts.members.agentOf(subagent);
@@ -241,7 +242,7 @@ class Team implements Capability {
   }
 
   /**
-   * Resumes the subagents whose calls a human decided on. Resolves to their tasks.
+   * Resumes the subagents whose pending calls a human decided on. Resolves to their tasks.
    *
    * @throws {Error} if none of these calls is pending any more.
    */
@@ -267,7 +268,7 @@ class Team implements Capability {
     return this.tasks.look(owner, unknown);
   }
 
-  /** Marks these ends as reported to the model. The step that stores the model's answer also stores the mark. */
+  /** Marks these tasks as reported to the model. The step that stores the model's answer also stores the mark. */
   told({ scope: { state } }: TeamCall, ended: readonly SubagentTask[]): void {
     if (ended.length === 0) return;
     const news = new Map(ended.map(({ callId, status }) => [callId, { told: status }]));
@@ -318,7 +319,7 @@ class Team implements Capability {
     if (runner === undefined) void this.#execute(order);
     else {
       await runner.submit(order).catch(async (error: unknown) => {
-        const ending = { status: 'failed', error: `It could not be begun: ${errorText(error)}` } as const;
+        const ending = { status: 'failed', error: `It did not start: ${errorText(error)}` } as const;
         await writeEnding(tasks.store, taskKey(owner, order), callId, ending);
         throw error;
       });
@@ -421,9 +422,8 @@ class Team implements Capability {
   }
 
   /**
-   * Returns the states of the parent that judge a subagent's call, the current one first: the state of the running
-   * call, or else the stored state. Between calls, the last state known in this process also counts, because its deny
-   * rules may not be stored yet.
+   * Returns the states of the parent whose permissions apply to a subagent's call, the current one first: the state of the running call, or
+   * else the stored state. Between calls, the last state known in this process also counts, because its deny rules may not be stored yet.
    */
   async #statesOf(owner: SessionKey): Promise<readonly AgentState[]> {
     const { scope, isRunning } = this.#calls.get(owner.toString()) ?? {};
@@ -450,7 +450,7 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
   if (stopReason === 'permission_required') return { status: 'waiting', waitsFor: pendingCalls };
   if (stopReason === 'interrupted') return { status: 'cancelled', result };
   if (stopReason === 'shutdown') return undefined;
-  const error = `It was stopped after ${steps} steps: ${stopReason}. agent_spawn with its id lets it go on.`;
+  const error = `It was stopped after ${steps} steps: ${stopReason}. To continue, call agent_spawn with its id.`;
   return { status: 'failed', result, error };
 }
 
@@ -543,7 +543,7 @@ function teamTools(team: Team): readonly Tool[] {
         const found = await team.tasks.look(call.owner, [given]);
         if (found.some(isOpen)) return `${id} runs in another process, which was asked to stop it.`;
         team.told(call, found);
-        return `${wasRunning ? '' : 'It had ended before.\n'}${found.map(taskReport).join('\n')}`;
+        return `${wasRunning ? '' : 'It had already ended.\n'}${found.map(taskReport).join('\n')}`;
       },
     }),
   ];

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { compileGlob, compilePattern, type Pattern } from './patterns.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
-/** Yields the paths that match a glob, ignoring the part of each path before `startOf`. */
+/** Yields the paths that match a glob. Only the part of a path from `startOf` on is compared. */
 async function* fitting(
   paths: AsyncIterable<string>,
   glob: Pattern,
@@ -106,7 +106,7 @@ function passedOverLines({ passedOver, linked, cut }: Search): readonly string[]
       'not searched, because it cannot be read',
       passedOver.map((path) => JSON.stringify(path)),
     ),
-    ...line('not searched again, because a link leads to what is searched already', linked),
+    ...line('not searched again, because a link leads to a directory that is searched already', linked),
     ...line('searched only at the start of long lines', cut),
   ];
 }

@@ -186,7 +186,7 @@ describe('a budget', () => {
       { maxTokensPerCall: 0 },
       'maxTokensPerCall: must be greater than 0; leave it out for no limit',
     ],
-    ['a cost without prices', { maxCostPerCall: 1 }, 'prices: is needed'],
+    ['a cost without prices', { maxCostPerCall: 1 }, 'prices: is required'],
     ['an unknown key', { maxTokens: 1 }, 'maxTokens: unknown key'],
   ])('refuses %s', (_, config, message) => {
     expect(() => budget(config as BudgetConfig)).toThrow(message);

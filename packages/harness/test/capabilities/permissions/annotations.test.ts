@@ -162,6 +162,6 @@ describe('what a tool says of itself', () => {
     });
     const builder = HarnessAgent.builder().model(new ScriptedModel([])).workspace(scratch()).tools(tool);
     expect(() => builder.build()).toThrow(HarnessConfigError);
-    expect(() => builder.build()).toThrow('tools: "odd" is readOnly and destructive');
+    expect(() => builder.build()).toThrow('tools: "odd" is both readOnly and destructive');
   });
 });

@@ -85,7 +85,7 @@ describe('permissions', () => {
         agent.resume(context, {
           decisions: await decided(agent, context, { [path]: { type: 'approve', always: true } }),
         }),
-      ).rejects.toThrow('only be approved once at a time');
+      ).rejects.toThrow('only be approved one at a time');
     },
   );
 
@@ -123,7 +123,7 @@ describe('permissions', () => {
       .build();
     const events = await collect(agent.stream('Go', context));
     expect(ran).toEqual([]);
-    expect(resultsIn(model)[1]).toContain('the check failed');
+    expect(resultsIn(model)[1]).toContain('the permission check failed');
     // The model's words reach clients; what went wrong is for operators.
     expect(resultsIn(model)[1]).not.toContain('policy server');
     expect(events.find(({ type }) => type === 'warning')).toMatchObject({

@@ -404,7 +404,7 @@ it.each<[string, (linked: Stats) => void, (linked: Stats) => void]>([
     await setTimeout(50);
     const { results } = await run({ deny: ['read(secrets/**)'] }, [read]);
     busy.mockRestore();
-    expect(results['0']).toMatch(/Denied by the rule|could not be found out/);
+    expect(results['0']).toMatch(/Denied by the rule|the permission check failed/);
   },
 );
 

@@ -178,7 +178,7 @@ describe('skills', () => {
     read.mockRestore();
     expect(paths.filter((path) => path.endsWith('SKILL.md'))).toHaveLength(201);
     expect(events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
-      'many/a200: 200 folders are read, and this one and those behind it are not',
+      'many/a200: skipped with all later folders: at most 200 folders are read',
     ]);
     expect(model.requests[0]?.system).toContain('a199');
     expect(model.requests[0]?.system).not.toContain('a200');

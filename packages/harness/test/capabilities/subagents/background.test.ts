@@ -177,7 +177,7 @@ describe('a task in the background', () => {
     const agent = lead(model, new ScriptedModel([work.reply]), root).build();
     await agent.call('go', context);
     expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
-      'goes on in the background',
+      'continues in the background',
     );
     expect(resultsOf(model.requests[2]?.messages ?? [], 'wait_async_results')[0]).toContain('LATE');
     await agent.close();
@@ -260,7 +260,7 @@ describe('interruption and shutdown', () => {
     await first.close({ drainMs: 0 });
     const [record] = await tasksIn(root);
     expect(record).toMatchObject({ status: 'failed' });
-    expect(record?.error).toContain('agent_spawn with its id lets it go on');
+    expect(record?.error).toContain('call agent_spawn with its id');
 
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'agent_spawn', input: { agent: record?.taskId ?? '', task: 'Go on' } }] },
@@ -332,7 +332,7 @@ describe('interruption and shutdown', () => {
     );
     clock.pass(11_000);
     await agent.call('c', context);
-    expect(announced(model.requests[4]?.messages ?? [])).toContain('No process took it in time');
+    expect(announced(model.requests[4]?.messages ?? [])).toContain('No process started the task in time');
     expect(resultsOf(model.requests[5]?.messages ?? [], 'agent_spawn').at(-1)).toContain('pending');
     await agent.close();
   });

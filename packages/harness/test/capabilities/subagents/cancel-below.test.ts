@@ -70,7 +70,7 @@ describe('cancelling a task', () => {
   it('stops what a subagent that had ended has left running', async () => {
     const { agent, lead, statuses } = threeLevels({ middleGoesOn: false });
     await agent.call('go', context);
-    expect(resultsOf(lead.requests[2]?.messages ?? [], 'task_cancel')[0]).toContain('had ended before');
+    expect(resultsOf(lead.requests[2]?.messages ?? [], 'task_cancel')[0]).toContain('had already ended');
     expect(await statuses()).toEqual(['completed', 'cancelled']);
     await agent.close();
   });

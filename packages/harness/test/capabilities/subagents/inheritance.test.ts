@@ -91,7 +91,7 @@ describe('a subagent', () => {
   it('has no plan mode of its own, which would compete with that of its parent', () => {
     const { definition } = worker([], { capabilities: [planMode()] });
     expect(() => parentWith(new ScriptedModel([]), subagents([definition])).build()).toThrow(
-      'subagents.worker.capabilities: plan mode is not for subagents',
+      'subagents.worker.capabilities: subagents cannot have their own plan mode',
     );
   });
 

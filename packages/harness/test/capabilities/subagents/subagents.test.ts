@@ -218,7 +218,9 @@ describe('what a subagent is made of', () => {
   it('is refused in two agents at once', () => {
     const shared = subagents();
     parentWith(new ScriptedModel([]), shared).build();
-    expect(() => parentWith(new ScriptedModel([]), shared).build()).toThrow('serves one agent');
+    expect(() => parentWith(new ScriptedModel([]), shared).build()).toThrow(
+      'is already part of another agent',
+    );
   });
 
   it('closes with its parent what is its own, and what is shared only once', async () => {

@@ -361,8 +361,8 @@ describe('a new message while calls wait', () => {
     expect(reply.stopReason).toBe('completed');
     expect(effects).toEqual(['look 1']);
     const { b, c, d } = resultsIn(model);
-    expect([b, d]).toEqual([expect.stringContaining('the user has said something else'), b]);
-    expect(c).toBe('error: Not run: the user went on before its turn came.');
+    expect([b, d]).toEqual([expect.stringContaining('the user sent a new message'), b]);
+    expect(c).toBe('error: Not run: the user continued before this call started.');
     const messages = model.requests[0]?.messages ?? [];
     expect(isPaired(messages)).toBe(true);
     expect(textOf(messages.at(-1) ?? [])).toBe('Forget it');
@@ -374,7 +374,7 @@ describe('a new message while calls wait', () => {
     const { agent, model } = node({ ...shared, script: [{ text: 'Fine.' }] });
     await agent.call('Only the first', context, { decisions: await by(agent, { b: approve }) });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
-    expect(resultsIn(model).d).toContain('the user has said something else');
+    expect(resultsIn(model).d).toContain('the user sent a new message');
     const messages = model.requests[0]?.messages ?? [];
     expect(isPaired(messages)).toBe(true);
     expect(textOf(messages.at(-1) ?? [])).toBe('Only the first');
