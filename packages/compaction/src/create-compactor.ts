@@ -19,16 +19,16 @@ import { runCompaction } from './run/compaction-run.js';
 import { observerFor, stagesOf } from './run/ladder.js';
 import { NarrativeDesk } from './summary/narrative-desk.js';
 
-/** Most conversations whose narratives are remembered until their next compaction. */
+/** Maximum number of conversations whose background narrative is kept until their next compaction. */
 const MAX_DESKS = 64;
 
 /**
- * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model is called, and
- * the record of what happened is the summary. `contextWindow` is the window of the model that reads the conversation. Default: the window
+ * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it, no model is called, and
+ * the summary is a record that rules make. `contextWindow` is the window of the model that reads the conversation. Default: the window
  * of `model`, else 128 000 tokens.
  *
- * `compact` and `plan` throw an `InvalidInputError` for invalid messages or options. Any other failure is an outcome, including duplicate
- * message ids.
+ * `compact` and `plan` throw an `InvalidInputError` for invalid messages or options. They report any other failure, including duplicate
+ * message ids, in the outcome's `status`.
  *
  * @example
  * const compactor = createCompactor({ model, contextWindow: 200_000 });

@@ -19,7 +19,7 @@ import { proofOf } from './run/pins.js';
 import { isNumbered, numbersOf } from './summary/numbers.js';
 import { isOfSummary, readSummaries } from './summary/summary-message.js';
 
-/** What a receipt is about: a compaction and the list before it, or a session. */
+/** The subject of a receipt: a compaction and the list before it, or a session. */
 type ReceiptSource =
   | { readonly before: readonly Message[]; readonly outcome: CompactionOutcome }
   | { readonly state: AgentState; readonly log: SessionLog };
@@ -30,10 +30,10 @@ const MOST = 10;
 const LENGTH = 200;
 
 /**
- * Lists what a model no longer sees, the most important first: open requests, unfixed errors, decisions, files that calls worked on. Each
- * item has its number in the log, and says what is left of it. Secrets are redacted.
+ * Lists the items that a model no longer sees, the most important first: open requests, unfixed errors, decisions, files that calls worked
+ * on. Each item has its number in the log and says where it is still quoted. Secrets are redacted.
  *
- * @throws what reading the log throws.
+ * @throws any error of reading the log.
  */
 export function whatIsGone(source: ReceiptSource): Promise<Receipt> {
   return receiptFor(source, redactSecrets);
@@ -101,8 +101,8 @@ const RECORDED_AS: Readonly<Record<GoneItem['kind'], readonly EntryKind[]>> = {
 };
 
 /**
- * Returns the kind and number of each entry of the record in a view, such as "did 12". A model does not see the
- * record in front of its provider's own compaction.
+ * Returns the kind and number of each entry of the record in a view, such as "did 12". Skips a record in front of a provider's own
+ * compaction, because the model does not see that record.
  */
 function recordedIn(view: readonly Message[]): ReadonlySet<string> {
   const { record } = readSummaries(view.filter((one) => isOfSummary(one) && nativeIndex(one) === -1));

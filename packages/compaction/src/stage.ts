@@ -13,52 +13,52 @@ export interface View {
   readonly tokens: number;
 }
 
-/** The size that the request must come down to, in tokens of the whole request unless named otherwise. */
+/** The size that a reduction aims for. Tokens are those of the whole request. */
 export interface ReductionTarget {
   readonly reason: CompactionReason;
   /** The window of the model that will read the result. */
   readonly contextWindow: number;
-  /** The size at which a reduction is due. Shares of what is kept and of the record refer to it. */
+  /** The size at which a reduction is due (the trigger point). `keep.share` and `summary.record` are shares of it. */
   readonly dueTokens: number;
-  /** The size not to exceed: the window less room for the answer. Results that no model has seen stay up to it. */
+  /** The maximum size of a request: the window less room for the answer. Up to it, results that no model has seen are kept. */
   readonly mostTokens: number;
-  /** The aim of a stage that condenses the older part as a whole, so that reductions are rare. */
+  /** The target of a stage that condenses the older part as a whole. It is low, so that reductions are rare. */
   readonly targetTokens: number;
-  /** The aim of a cheap stage, below the trigger and at least the target. The cascade stops there. */
+  /** The target of a cheap stage: between `targetTokens` and `dueTokens`. The cascade stops once the request is this small. */
   readonly enoughTokens: number;
-  /** Bytes of a request at which a reduction is due; `Infinity` if they do not matter. */
+  /** Bytes of a request at which a reduction is due; `Infinity` for no limit. */
   readonly dueBytes: number;
-  /** Number of messages at which a reduction is due; `Infinity` if it does not matter. */
+  /** Number of messages at which a reduction is due; `Infinity` for no limit. */
   readonly dueMessages: number;
-  /** Messages to aim for; `Infinity` when their number does not matter. */
+  /** Number of messages to aim for; `Infinity` for no limit. */
   readonly targetMessages: number;
-  /** `true` when a user or an overflow asked for it: worth doing even when it saves little. */
+  /** `true` if a user or an overflow requested the reduction. It is then done even if it saves little. */
   readonly forced: boolean;
-  /** `true` when no main trigger was reached. Only stages with a trigger of their own run, for a large saving. */
+  /** `true` if no main trigger was reached. Then only stages with `isDueEarly` run, and only for a large saving. */
   readonly early: boolean;
 }
 
-/** What a stage works with, apart from the view. */
+/** The input of a stage, apart from the view. */
 export interface StageContext {
-  /** The one measure to count with. */
+  /** Counts tokens. All counts of one reduction use it. */
   readonly meter: Meter;
-  /** The model that writes summaries; `undefined` when there is none. */
+  /** The model that writes summaries; `undefined` if there is none. */
   readonly summarizer?: Model | undefined;
-  /** The model that will read the result, where known: for its own compaction endpoint. */
+  /** The model that will read the result, if known. `native` uses its provider's compaction endpoint. */
   readonly model?: Model | undefined;
-  /** `true` when the summarizer also gets the conversation, with this system prompt and these tools. Its cache holds the beginning. */
+  /** `true` if the summarizer is the agent's own model. Its prompt cache has this system prompt, these tools and the conversation. */
   readonly live?: boolean | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolDefinition[] | undefined;
-  /** The caller's wishes for a summary: facts to keep. */
+  /** The caller's instructions for the summary, such as facts to keep. */
   readonly instructions?: string | undefined;
-  /** The id of the last message that a summary replaces. Default: as `keep` says. */
+  /** The id of the last message that a summary replaces. Default: `keep` determines it. */
   readonly upTo?: string | undefined;
-  /** Text to put word for word behind a summary. */
+  /** Text to append unchanged to a summary. */
   readonly appendix?: string | undefined;
-  /** The place where messages can be read in full. */
+  /** The location of the log that has every message in full. */
   readonly logLocation?: string | undefined;
-  /** Text that tells the model how to recall a message by its number; `undefined` if it cannot. */
+  /** Text that tells the model how to recall a message by its number; `undefined` if the model cannot recall messages. */
   readonly recall?: string | undefined;
   /** Redacts secrets in texts made from messages; `undefined` if redaction is off. */
   readonly redact?: Redact | undefined;
@@ -67,11 +67,11 @@ export interface StageContext {
   readonly work: ModelWork;
   /** The conversation before cheaper stages ran. */
   readonly conversation: readonly Message[];
-  /** `true` shortly before a reduction is due: stages that wait for models only begin what they will need. */
+  /** `true` shortly before a reduction is due: stages that wait for models only start their model calls. */
   readonly isAhead?: boolean | undefined;
   /** `true` in a dry run: no model may be called. */
   readonly dryRun: boolean;
-  /** Finds the message from before this compaction, which cheaper stages may have altered since. */
+  /** Returns a message as it was before this compaction. Cheaper stages may have altered it since. */
   original(message: Message): Message;
 }
 
@@ -81,23 +81,23 @@ export interface Fate {
   readonly fate: MessageFate;
 }
 
-/** The answer of a stage. */
+/** The result of a stage. */
 export interface Reduction {
-  /** The new list; the view's own list when nothing changed. */
+  /** The new list; the view's own list if nothing changed. */
   readonly messages: readonly Message[];
-  /** One entry for each message that was removed or altered. A list that leaves one out is not used. */
+  /** One entry for each message that was removed or altered. If an entry is missing, the cascade rejects the reduction. */
   readonly fates: readonly Fate[];
-  /** `true` when the older part was condensed as a whole. A trigger on the number of messages is then satisfied. */
+  /** `true` if the older part was condensed as a whole. A trigger on the number of messages is then satisfied. */
   readonly condensed?: boolean;
   /** The reason why nothing changed, or a remark. */
   readonly note?: string;
-  /** Why the stage failed. The list must be the view's own. */
+  /** Why the stage failed. `messages` must then be the view's own list. */
   readonly failure?: string;
   /** The cost of model calls. */
   readonly usage?: Usage;
-  /** The number of model calls, where `usage` is that of more than one. */
+  /** The number of model calls, if `usage` is the sum of more than one. */
   readonly modelCalls?: number;
-  /** `true` when the cost was reported to `StageContext.work` as it was spent. */
+  /** `true` if `usage` was already reported to `StageContext.work` while the calls ran. */
   readonly isReported?: boolean;
 }
 
@@ -110,24 +110,24 @@ export interface Stage {
   readonly name: string;
   /** `free` makes no model call. A dry run skips other stages, unless `worksInDryRun` is set. */
   readonly cost: 'free' | 'llm';
-  /** `true` for a stage that respects `StageContext.dryRun`, so that it may run in a dry run whatever its cost. */
+  /** `true` if the stage respects `StageContext.dryRun`. It then also runs in a dry run, whatever its cost. */
   readonly worksInDryRun?: boolean;
   /** Tests if the stage should run before a main trigger is reached. Default: never. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /**
-   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only if the earlier stages do not
-   * suffice. Returns whether anything was begun.
+   * Starts the model calls that `reduce` will wait for. It is called shortly before a reduction is due, and only if the earlier stages
+   * cannot make enough room. Returns whether it started anything.
    */
   prepare?(view: View, budget: ReductionTarget, context: StageContext): boolean;
   /**
    * Makes the view smaller.
    *
-   * @throws any error: the step is recorded as failed, and the cascade continues with the old list.
+   * @throws any error. The step is then recorded as failed, and the cascade continues with the old list.
    */
   reduce(view: View, budget: ReductionTarget, context: StageContext): Promise<Reduction>;
 }
 
-/** Tests if the request exceeds what may be sent: then no saving is too small. */
+/** Tests if the request exceeds its maximum size. Then no saving is too small. */
 export function mustShrink(view: View, budget: ReductionTarget): boolean {
   return view.tokens > budget.mostTokens;
 }
@@ -137,7 +137,7 @@ export function isHeavy({ messages }: Pick<View, 'messages'>, { dueBytes }: Redu
   return dueBytes < Number.POSITIVE_INFINITY && messageBytes(messages) >= dueBytes;
 }
 
-/** Tests if only the number of messages makes a reduction due, so that it must save messages. */
+/** Tests if only the number of messages makes a reduction due. The reduction must then save messages. */
 export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
@@ -147,7 +147,7 @@ export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };
 }
 
-/** Tests for a message other than system messages. Providers refuse a conversation of these alone. */
+/** Tests if a conversation has a message that is not a system message. Providers reject a conversation of system messages alone. */
 export function saysAnything(messages: readonly Message[]): boolean {
   return messages.some((message) => message.role !== 'system');
 }

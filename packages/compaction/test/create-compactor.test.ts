@@ -61,7 +61,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.message).toMatch(/system prompt and tools alone need \d+ of 1000 tokens.*Shorten them/);
+    expect(outcome.message).toMatch(/system prompt and tools need \d+ of 1000 tokens.*Shorten them/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -70,7 +70,7 @@ describe('createCompactor', () => {
     const outcome = await createCompactor({ contextWindow: 4_000 }).compact(messages);
     expect(outcome.status).toBe('ineffective');
     expect(outcome.message).toMatch(
-      /still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/,
+      /still has 10\d+ tokens, but the window only 4000\. .* messages that must stay 10\d+\. Shorten/,
     );
     expect(outcome.messages).toBe(messages);
   });
@@ -97,7 +97,7 @@ describe('createCompactor', () => {
       expect(outcome.messages.includes(full[2] as Message)).toBe(true);
     }
     expect(() => createCompactor({ summary: { record: 0 } })).toThrow(
-      'summary.record: is 0 although there is no model',
+      'summary.record: is 0 and there is no model',
     );
   });
 
@@ -126,7 +126,7 @@ describe('createCompactor', () => {
       'messages[1].content',
     );
     const broken = { ...userMessage('x'), content: [{ type: 'text' }] };
-    await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: is missing or no text');
+    await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: must be a string');
     const result = (output: unknown) => toolResultMessage({ id: 'c', name: 'list' }, output as string);
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;

@@ -30,7 +30,7 @@ describe('files of Aura', () => {
     expect(agent.capabilities).toContain('compaction');
     expect(warnings).toContain('there is no model named "FastCompactor" (known: none)');
     expect(warnings).toContain(`${join(directory, 'prompts')}/FastCompactor.md`);
-    expect(warnings).toContain('the default summarizer takes over');
+    expect(warnings).toContain('the default summarizer is used instead');
   });
 
   it.each(['agent: Compaction', 'prompt: Compaction'])(

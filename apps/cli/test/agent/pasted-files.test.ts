@@ -37,8 +37,8 @@ capabilities:
 describe('mistakes', () => {
   it.each([
     ['threshold: 80', 'threshold: unknown key here; threshold belongs to another group or preset'],
-    ['model: Compaction', 'it is neither PROVIDER:MODEL nor a file'],
-    ['summary: { prompt: brief }', 'it would stand in'],
+    ['model: Compaction', 'It is not PROVIDER:MODEL, and there is no file'],
+    ['summary: { prompt: brief }', 'To define it, create'],
   ])('of an agent’s file name the file: %s', async (line, message) => {
     const preset = line.startsWith('threshold') ? 'preset: agentscope, ' : '';
     const config = `model: anthropic:claude-sonnet-4-5\nfeatures: { compaction: { ${preset}${line} } }`;

@@ -225,11 +225,11 @@ describe('Everruns from YAML alone', () => {
   });
 
   it.each([
-    ['max_recent_messages: 50', 'max_recent_messages: tokens alone decide here; write null'],
     [
-      'keep_first_messages: 2',
-      'keep_first_messages: no message but the first request stays for its place; write 0',
+      'max_recent_messages: 50',
+      'max_recent_messages: must be null, because tokens limit how many messages stay',
     ],
+    ['keep_first_messages: 2', 'keep_first_messages: must be 0, because only the first request always stays'],
   ])('refuses %s of infinity_context, and says what differs', async (words, message) => {
     const files = `capabilities: [{ ref: infinity_context, config: { ${words} } }]`;
     await expect(run({ files, talk: [] })).rejects.toThrow(message);

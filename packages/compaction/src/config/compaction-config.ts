@@ -14,13 +14,13 @@ import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agen
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
 import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
 
-/** The error if neither a model nor a record would write a summary. */
+/** The error if a summary would have neither a narrative nor a record. */
 export const NOTHING_WRITTEN: Issue = {
   path: 'summary.record',
-  message: 'is 0 although there is no model: nothing would be written',
+  message: 'is 0 and there is no model, so every summary would be empty. Set a model, or a record above 0',
 };
 
-/** Additional keys of every preset: the time limits mean the same as in the group `summary`. */
+/** Additional keys of every preset. The time limits mean the same as in the group `summary`. */
 const waitShape = {
   background: summaryShape.background,
   waitMs: summaryShape.waitMs,
@@ -81,13 +81,14 @@ function resolved(written: Written): ResolvedCompactionConfig {
   });
 }
 
-/** Takes the keys of a value that a shape has. */
+/** Returns only those keys of a value that the shape has. */
 function pick(value: object, shape: object): object {
   return Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(shape, key)));
 }
 
 /**
- * Rejects a configuration that would be due again at once, could never run, or contradicts itself. Errors use the keys that the user wrote.
+ * Rejects settings that would make a compaction due again at once, could never take effect, or contradict each other. Errors use the keys
+ * that the user wrote.
  */
 export function refuseContradictions(written: Written, context: z.core.$RefinementCtx): void {
   // An invalid configuration is not checked for contradictions.
@@ -101,7 +102,8 @@ export function refuseContradictions(written: Written, context: z.core.$Refineme
 }
 
 /**
- * Finds settings that would be due again at once, could never run, or contradict each other. Keys that were not written contradict nothing.
+ * Finds settings that would make a compaction due again at once, could never take effect, or contradict each other. Only checks keys that
+ * the user wrote.
  *
  * @param named Returns the name of a key as the user writes it.
  */
@@ -144,7 +146,7 @@ function contradictionsIn(
 /** Rejects names of models and prompts, which only a file can contain, because code has no table for them. */
 function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-  const named = 'is a name, for files alone;';
+  const named = 'is a name, which only a configuration file can have;';
   if (written.preset === 'everruns' && typeof written.summarization.model === 'string') {
     refuse(['summarization', 'model'], `${named} give a Model as model`);
   }
@@ -154,7 +156,7 @@ function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
 }
 
 /**
- * Finds a trigger above the model's window, so that the window decides instead.
+ * Finds a trigger above the model's window. Compaction is then due at the window's limit instead.
  *
  * @returns A warning, or `undefined`.
  */
@@ -166,8 +168,8 @@ export function triggerAbove(written: object, contextWindow: number | undefined)
   if (typeof tokens !== 'number' || contextWindow === undefined || tokens <= contextWindow) return undefined;
   const most = mostTokensOf(contextWindow);
   return (
-    `${key} ${tokens} is above the context window ${contextWindow}: the conversation is reduced from ${most} tokens on. ` +
-    `Write a smaller ${key}, or name the window of the model if it is larger.`
+    `${key} ${tokens} is above the context window ${contextWindow}, so compaction is due at ${most} tokens instead. ` +
+    `Set a smaller ${key}, or set contextWindow if the model's window is larger.`
   );
 }
 
@@ -177,7 +179,7 @@ function codeSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
 
 type KeysOf<Union> = Union extends unknown ? keyof Union : never;
 
-/** Each form of a union, without the keys that only other forms have. A plain union would accept them. */
+/** A union whose members forbid the keys that only other members have. A plain union would accept those keys. */
 type Apart<Union, Keys extends PropertyKey = KeysOf<Union>> = Union extends unknown
   ? Union & { readonly [Key in Exclude<Keys, keyof Union>]?: never }
   : never;
@@ -208,8 +210,8 @@ export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
 }
 
 /**
- * The schema of a compactor's options. Rejects unknown keys and combinations that cannot work, with the path and the reason. 0 means 0, or
- * turns a trigger off.
+ * The schema of a compactor's options. Rejects unknown keys and combinations that cannot work, with the path and the reason. For a
+ * trigger, 0 means off.
  */
 export const compactionConfigSchema = configSchema({});
 

@@ -22,15 +22,15 @@ export interface ParsedCompactionConfig {
   readonly options: WithoutNames<FileOutput>;
   /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
   readonly prompt?: string | undefined;
-  /** The name of a dedicated summarizer, or of several in their order; `null`: no model summarizes. */
+  /** The name of a dedicated summarizer, or several names: each is the fallback of the one before. `null`: no model summarizes. */
   readonly model?: string | readonly string[] | null | undefined;
   /** The summarizer that Aura's `agent` names, if neither `prompt` nor `model` is set. */
   readonly agent?: string | undefined;
 }
 
 /**
- * Reads the configuration of compaction from a parsed JSON or YAML file. Keys are in snake_case, alone, under
- * `compaction`, or as `{ ref: 'compaction', config }`. Every default is filled in, and 0 means 0.
+ * Reads the configuration of compaction from a parsed JSON or YAML file. Keys are in snake_case, at the top level, under
+ * `compaction`, or as `{ ref: 'compaction', config }`. Fills in every default.
  *
  * @param subject Names the file in errors.
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.
@@ -42,7 +42,7 @@ export function parseCompactionConfig(
   return namesOf(parseFileConfig(compactionFileSchema, configOf(value, subject) ?? {}, subject));
 }
 
-/** Separates the names, which only a table can resolve, from the options of a file. */
+/** Separates the names of prompts and models from the other options of a file. `resolveSummarizer` resolves the names. */
 function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
   const data = written as WithoutNames<FileOutput>;
   if (data.preset === 'agentscope') return { options: data, model };

@@ -5,7 +5,7 @@ import { evictionConfigSchema, toolResultEviction } from '../eviction/tool-resul
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
-/** Tables of prompts and summarizers by name, and the values for keys that an agent's file leaves out. */
+/** Tables of prompts and summarizers by name, and default values for keys that an agent's file omits. */
 export interface CompactionFactoryOptions
   extends SummarizerSources,
     Omit<CompactionConfigSources, 'frontMatter' | 'onWarning'> {
@@ -14,10 +14,10 @@ export interface CompactionFactoryOptions
 }
 
 /**
- * Makes factories, by the names that files use, to register where capabilities are looked up. By default, the agent's own model summarizes.
- * An agent's file is merged key by key with `file` and `defaults`.
+ * Makes capability factories under the names that agent files use. Register them in your table of capabilities. By default, the agent's
+ * own model summarizes. An agent's file is merged key by key with `file` and `defaults`.
  *
- * @throws {InvalidInputError} naming the file and its bad keys when `file` is wrong.
+ * @throws {InvalidInputError} naming the file and its invalid keys if `file` is invalid.
  */
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }) {
   const { file, fileName, defaults, onWarning, hooks } = sources;

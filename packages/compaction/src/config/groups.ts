@@ -12,7 +12,7 @@ import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/opt
 export const sharedShape = {
   /** Tokens that the model reads. Default: the model's own, else 128 000, with a warning in an agent. */
   contextWindow: z.optional(z.int().check(z.minimum(1))),
-  /** Secrets to replace in summaries by `[redacted:kind]`: common ones (`true`), yours too (`patterns`), or none (`false`). */
+  /** Which secrets summaries replace by `[redacted:kind]`: common ones (`true`), also yours (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
 };
 
@@ -30,7 +30,7 @@ export const groupedShape = {
   keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
   summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** How much a compaction must save to count; `false`: fewer messages are enough. */
+  /** The minimum that a compaction must save; `false`: it is enough if there are fewer messages. */
   saving: z.prefault(savingSchema, {}),
 };
 
@@ -44,7 +44,7 @@ export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
     /**
-     * The name of a dedicated summarizer, or several, each of which takes over from the one before; `null` for no model. Default: the
+     * The name of a dedicated summarizer, or several names: each is the fallback of the one before. `null` for no model. Default: the
      * agent's own.
      */
     model: z.nullish(
@@ -84,7 +84,7 @@ export const completeSchema = z.strictObject({
 /** The configuration with every default filled in and every preset mapped onto groups and stages. */
 export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
 
-/** The settings of a preset in groups. Omitted ones have their defaults. */
+/** The settings of a preset, mapped onto groups. Omitted settings have their defaults. */
 export type PresetSettings = Pick<
   z.input<typeof completeSchema>,
   'model' | 'trigger' | 'keep' | 'summary' | 'stages'

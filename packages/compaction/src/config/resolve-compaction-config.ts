@@ -10,7 +10,7 @@ export interface CompactionConfigSources {
   readonly file?: unknown;
   /** The name of that file in errors. Default `compaction.yaml`. */
   readonly fileName?: string | undefined;
-  /** The program's own values for keys that no file has. */
+  /** The program's own values for keys that neither the front matter nor the file sets. */
   readonly defaults?: unknown;
   /** Receives a warning if a source is ignored because a closer one names another preset. */
   readonly onWarning?: ((message: string) => void) | undefined;
@@ -31,9 +31,9 @@ const ALTERNATIVES = [
 const SIZES = ['share', 'tokens', 'messages'];
 
 /**
- * Merges the configuration of one agent. For each key, its front matter wins over `compaction.yaml`, then the program's defaults, then the
- * built-in defaults. Groups are merged key by key too; 0 and `false` count as set. If the nearest layer with a preset names another one
- * than a layer below, that layer is ignored.
+ * Merges the configuration of one agent. For each key, the agent's front matter wins over `compaction.yaml`, then the program's defaults,
+ * then the built-in defaults. Groups are merged key by key too; 0 and `false` count as set. If a layer has another preset than a
+ * layer with precedence, it is ignored.
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case, with its file.
  */
@@ -58,7 +58,7 @@ export function resolveCompactionConfig({
     parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, subjects[index]);
     if (isOther && Object.keys(layer).length > 0) {
       const named = layer.preset === undefined ? 'no preset' : `preset ${layer.preset}`;
-      const message = `counts for nothing here: its keys are those of ${named}, and the agent's own file has those of preset ${preset}`;
+      const message = `is ignored: its keys are those of ${named}, but the agent's own file has keys of preset ${preset}`;
       notify('onWarning', onWarning, `${subjects[index]} ${message}`);
     }
     return isOther ? {} : layer;
@@ -70,7 +70,7 @@ export function resolveCompactionConfig({
   }
 }
 
-/** Adds the file name to errors about keys that are only in the file for all agents. */
+/** Adds the file name to errors about keys that only the file for all agents has. */
 function placed(error: unknown, own: Layer, file: Layer, fileName: string): unknown {
   if (!InvalidInputError.isInstance(error)) return error;
   const issues = error.issues.map(({ path, message }) => {

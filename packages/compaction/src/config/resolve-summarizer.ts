@@ -15,20 +15,20 @@ export interface SummarizerAgent {
 export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
-  /** Finds a model for a name that is not in `agents`; `undefined` if there is none. `preset` says whose naming scheme applies. */
+  /** Returns the model for a name that is not in `agents`, or `undefined`. `preset` determines the naming scheme. */
   readonly models?: ((name: string, preset: string | undefined) => Model | undefined) | undefined;
-  /** The folder whose files `NAME.md` fill the tables. Used in error messages. */
+  /** The folder of the files `NAME.md` that define prompts and agents. Only error messages use it. */
   readonly folder?: string | undefined;
   /**
-   * Receives a warning if Aura's `agent` names no summarizer, so that the default is used, or if a file is ignored. Without it, such a name
-   * is an error.
+   * Receives a warning if Aura's `agent` is not the name of a summarizer and the default is used instead, or if a file is ignored. Without
+   * `onWarning`, such a name is an error.
    */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** The summarizer when the file names none; `'own'` is the agent's own model. Default: none. */
   readonly defaultModel?: Model | 'own' | undefined;
 }
 
-/** The summarizer that was found. Without `model` it is the agent's own model; `null` means no model. */
+/** The resolved summarizer. Without `model`, the agent's own model summarizes; `null` means no model. */
 export interface ResolvedSummarizer {
   readonly model?: Model | null;
   /** Replaces the instructions to the model. */
@@ -37,7 +37,8 @@ export interface ResolvedSummarizer {
 
 /**
  * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the file names, else
- * the default. If there is none, the record is the summary. Aura's `Compaction` means the default, unless a file has that name.
+ * the default. If there is no default, summaries consist of the record alone. Aura's `Compaction` means the default, unless a file has
+ * that name.
  *
  * @throws {InvalidInputError} if no prompt or model has that name.
  */
@@ -51,7 +52,7 @@ export function resolveSummarizer(
   const isShipped = (name: string) => preset === 'aura' && name === AURA_DEFAULT;
   const summarizer = (name: string, key: string): SummarizerAgent | undefined => {
     if (Object.hasOwn(agents, name)) return agents[name];
-    // Everruns has two keys for a model, and which one was set is unknown here.
+    // Everruns has two keys for a model. This function does not know which one was set.
     const found = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
     return found && { model: found };
   };
@@ -73,7 +74,7 @@ export function resolveSummarizer(
     if (isShipped(agent)) return fallback;
     if (onWarning === undefined) named(agents, agent, 'model', folder);
     const problem = missing(agents, agent, 'model', folder);
-    notify('onWarning', onWarning, `agent: ${problem}; the default summarizer takes over`);
+    notify('onWarning', onWarning, `agent: ${problem}; the default summarizer is used instead`);
     return fallback;
   }
   // A prompt is for the agent's own model. This includes the built-in prompt.
@@ -85,8 +86,8 @@ function promptOf(prompt: string | undefined): Pick<ResolvedSummarizer, 'prompt'
 }
 
 /**
- * Combines several summarizers: each takes over if the one before fails, unless the call was aborted or the request did not fit. The window
- * is the smallest of all.
+ * Combines several summarizers. If one fails, the next one is called, unless the call was aborted or the request did not fit. The context
+ * window is the smallest of all.
  *
  * @example
  * ```ts
@@ -111,7 +112,7 @@ export function fallbackModel(first: Model, ...others: readonly Model[]): Model 
   };
 }
 
-/** Runs a function, and adds the configuration key to its errors. */
+/** Runs a function and adds the configuration key to its errors. */
 function under<Value>(key: string, make: () => Value): Value {
   try {
     return make();
@@ -135,13 +136,13 @@ function named<Value>(
   ]);
 }
 
-/** Describes that a name is unknown, and where it was looked for. */
+/** Builds the error for an unknown name, with the places where it was searched. */
 function missing(values: object, name: string, kind: string, folder: string | undefined): string {
   const known = Object.keys(values).sort().join(', ') || 'none';
   const words = `there is no ${kind} named "${name}" (known: ${known})`;
   if (folder === undefined) return words;
   const file = `${folder}/${name}.md`;
   return kind === 'prompt'
-    ? `${words}; it would stand in ${file}`
-    : `${words}: it is neither PROVIDER:MODEL nor a file ${file} with a \`model\` in its front matter`;
+    ? `${words}. To define it, create ${file}`
+    : `${words}. It is not PROVIDER:MODEL, and there is no file ${file} with a \`model\` in its front matter`;
 }

@@ -8,9 +8,9 @@ export const shareSchema = z
   .number()
   .check(z.minimum(0), z.maximum(1, 'must be a share between 0 and 1: write 0.85 for 85 %'));
 
-/** A text without the white space around it, which must not be empty. */
+/** A text that is not empty after trimming. */
 export const wordsSchema = z.string().check(z.trim(), z.minLength(1));
-/** A text that may be white space. */
+/** A text that is not empty. White space counts. */
 export const textSchema = z.string().check(z.minLength(1));
 export const namesSchema = z.array(textSchema);
 export const positiveSchema = z.int().check(z.minimum(1));

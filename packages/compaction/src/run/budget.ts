@@ -21,8 +21,8 @@ export const triggerSchema = z.pipe(
       /** A number of messages. */
       messages: z.optional(countSchema),
       /**
-       * Bytes of texts and encoded files, in addition to any other trigger: older files become references, which `recall` opens; 0 for
-       * never.
+       * Bytes of texts and encoded files, in addition to any other trigger. Above them, older files are replaced by references, which
+       * `recall` opens; 0 for never.
        */
       bytes: z._default(countSchema, HEAVY_BYTES),
     },
@@ -39,7 +39,7 @@ export const triggerSchema = z.pipe(
   }),
 );
 
-/** What a reduction aims for. */
+/** The size that a reduction aims for. */
 export const targetSchema = z.union([
   z
     .number()
@@ -56,7 +56,7 @@ export const FALLBACK_CONTEXT_WINDOW = 128_000;
 /** The share of a window that is left for the model's answer. */
 const ANSWER_SHARE = 0.1;
 
-/** Computes what a request must not exceed: the window less the room for the answer. */
+/** Computes the maximum tokens of a request: the window less the room for the answer. */
 export function mostTokensOf(contextWindow: number): number {
   return Math.floor(contextWindow * (1 - ANSWER_SHARE));
 }
@@ -69,7 +69,7 @@ interface Sizes {
   readonly summary: Pick<SummarizeOptions, 'record'>;
 }
 
-/** Default share of the trigger point that a reduction leaves: about half of the window. */
+/** Default target, as a share of the trigger point: a reduction leaves about half of the window. */
 const TARGET_SHARE = 0.5;
 /** Share of the trigger point at which a reduction is complete, so that the next one is not due at once. */
 const ENOUGH_SHARE = 0.9;
@@ -82,7 +82,7 @@ function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow
 /** The window of the model that reads the conversation. */
 export interface ContextWindow {
   readonly tokens: number;
-  /** `false` if the window is assumed. Then only a trigger makes a reduction due. */
+  /** `false` if the window is an assumption. Then only a trigger makes a reduction due. */
   readonly isKnown: boolean;
 }
 
@@ -92,7 +92,7 @@ export function contextWindowOf(...named: readonly (number | undefined)[]): Cont
   return { tokens: tokens ?? FALLBACK_CONTEXT_WINDOW, isKnown: tokens !== undefined };
 }
 
-/** Tests if a proactive reduction is due: a trigger is reached, or the request exceeds what may be sent. */
+/** Tests if a proactive reduction is due: a trigger is reached, or the request exceeds its maximum size. */
 export function isDue(
   { trigger }: Pick<Sizes, 'trigger'>,
   { tokens: window, isKnown }: ContextWindow,
@@ -106,9 +106,9 @@ export function isDue(
 }
 
 /**
- * Computes the aim of a reduction for this reason.
+ * Computes the sizes that a reduction for this reason aims for.
  *
- * @param isMeasured The provider reported the size of the request and of its window, so the count is right.
+ * @param isMeasured The provider reported the sizes of the request and of the window, so the token count is reliable.
  */
 export function budgetFor(
   config: Sizes,
@@ -145,19 +145,20 @@ export function budgetFor(
 }
 
 /**
- * Default share of the trigger point for the record. In a small window it is larger, up to `USEFUL_RECORD` tokens or `MOST_RECORD_SHARE`.
+ * Default share of the trigger point for the record. If that is less than `USEFUL_RECORD` tokens, the record gets more, up to
+ * `USEFUL_RECORD` tokens or `MOST_RECORD_SHARE`.
  */
 const RECORD_SHARE = 0.25;
 const MOST_RECORD_SHARE = 0.5;
 const USEFUL_RECORD = 2_600;
 
-/** Returns the most tokens of a record. */
+/** Returns the maximum tokens of a record. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {
   if (share !== undefined) return dueTokens * share;
   return Math.max(dueTokens * RECORD_SHARE, Math.min(USEFUL_RECORD, dueTokens * MOST_RECORD_SHARE));
 }
 
-/** Returns the tokens to aim for. The default makes room for what `keep` names, but never exceeds what is enough. */
+/** Returns the target in tokens. The default includes the sizes in `keep`, but is never above `ENOUGH_SHARE`. */
 function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const most = Math.floor(dueTokens * ENOUGH_SHARE);
   if (typeof target === 'object') return Math.min(target.tokens, most);
@@ -165,14 +166,14 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const kept = Math.max(keep.tokens ?? 0, dueTokens * (keep.share ?? 0));
   const record = recordTokens(summary.record, dueTokens);
   const wanted = kept > 0 ? kept + record : 0;
-  // The larger record of a small window takes no room from what stays verbatim.
+  // In a small window the record is larger. The target grows with it, so that as much stays verbatim.
   const more = summary.record === undefined ? record - dueTokens * RECORD_SHARE : 0;
   return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE + more, wanted)));
 }
 
 /**
- * Tests if a view meets its budget, so that the cascade can stop. A manual reduction continues until the older part was condensed. Once
- * condensed, it is not condensed again while it is below the trigger. After an overflow the number of messages does not matter.
+ * Tests if a view meets its budget, so that the cascade can stop. A manual reduction continues until a stage has condensed the older part.
+ * After that, a view below the trigger is enough. After an overflow, the number of messages is ignored.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
   if (

@@ -30,7 +30,7 @@ export async function runCascade(
   budget: ReductionTarget,
   context: StageContext,
 ) {
-  /** If a message has two fates, the later one counts. */
+  /** The manifest entry of each message. If two stages changed a message, the later entry wins. */
   const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
@@ -70,12 +70,12 @@ export async function runCascade(
       if (!stage.prepare || stage.prepare(view, budget, context)) break;
     } else await run(stage, budget);
   }
-  // If the request is still too large, stages that wait for a larger saving run anyway.
+  // If the request is still too large, also run the stages that skip small savings.
   for (const stage of stages) {
     if (budget.forced || budget.early || !mustShrink(view, budget)) break;
     if (stage.cost === 'free' || stage.worksInDryRun) await run(stage, { ...budget, forced: true }, true);
   }
-  // Messages that stages both added and removed have no entry.
+  // Only messages of the original list get entries. A stage may have removed a message that another stage added.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
   return { view, steps, manifest, failures, usage, modelCalls };
 }
@@ -102,7 +102,7 @@ async function attempt(
     return { ...unchanged(view, ''), failure: errorLine(error) };
   }
   if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates)) {
-    return { ...unchanged(view, ''), failure: 'it answered no reduction, which has messages and fates' };
+    return { ...unchanged(view, ''), failure: 'it did not return an object with messages and fates' };
   }
   if (reduction.failure || reduction.messages === view.messages)
     return { ...reduction, messages: view.messages };
@@ -111,7 +111,7 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  // A repair is needed at any cost, and a summary checks its own saving.
+  // A repair may add tokens, and a summary checks its own saving.
   if (tokens > view.tokens && stage !== repairPairs && !reduction.condensed) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }

@@ -5,11 +5,11 @@ import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversat
 import { type Reduction, saysAnything } from '../stage.js';
 
 /**
- * Returns why a reduction must not be used, or `undefined` if it is valid: every call keeps its result, every change has a fate, nothing
- * pinned is removed, something is left, and what stays keeps its order. A result that no model has seen is never removed, and not changed
- * while the request fits.
+ * Returns why a reduction is invalid, or `undefined` if it is valid. In a valid reduction every call keeps its result, every change has a
+ * fate, no pinned message is removed, at least one message is left, and the remaining messages keep their order. A result that no model
+ * has seen is never removed, and is not changed while the request fits.
  *
- * @param fitted Whether the request had room in the window.
+ * @param fitted Whether the request before the reduction fitted the window.
  */
 export function problemWith(
   before: readonly Message[],

@@ -18,16 +18,16 @@ const optionsSchema = z.strictObject({
   pins: z.optional(z.array(z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) }))),
   upTo: z.optional(z.string()),
   logLocation: z.optional(z.string()),
-  recall: z.optional(z.string('is a text that tells the model about the tool, such as RECALL_HINT')),
+  recall: z.optional(z.string('must be a text that tells the model about the tool, such as RECALL_HINT')),
 });
 
 const REMEDY =
-  'Make messages with userMessage and its kin, or read them with messageSchema. openaiMessages() and anthropicMessages() of ' +
-  '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
+  'Create messages with userMessage and similar functions, or parse them with messageSchema. openaiMessages() and anthropicMessages() of ' +
+  '@x/compaction/messages convert messages of the APIs. @x/ai-sdk, @x/openai-agents and @x/langchain convert those of other libraries.';
 
 /**
- * Rejects invalid messages and options, such as messages of another library. A message that passed is not checked again, because a
- * conversation is compacted repeatedly.
+ * Rejects invalid messages and options, such as messages of another library. Each message is checked once, because a conversation is
+ * compacted repeatedly.
  *
  * @throws {InvalidInputError} naming the first bad message, and every bad option.
  */
@@ -49,21 +49,21 @@ export function checkRequest(messages: readonly Message[], options: CompactOptio
 const checked = new WeakSet<object>();
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Refuses a value; its path is given. */
+/** Throws if a value is invalid. The error names its path. */
 type Check = (value: unknown, path: string) => void;
 
 const isRecord = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 const isText = (value: unknown) => typeof value === 'string';
 
-const text: Check = (value, path) => isText(value) || refuse(path, 'is missing or no text');
-const record: Check = (value, path) => isRecord(value) || refuse(path, 'is missing or no object');
+const text: Check = (value, path) => isText(value) || refuse(path, 'must be a string');
+const record: Check = (value, path) => isRecord(value) || refuse(path, 'must be an object');
 
 const json: Check = (value, path) => {
   if (value === undefined) refuse(path, 'is missing');
   try {
     JSON.stringify(value);
   } catch (error) {
-    // A value that is nested too deeply for `JSON.stringify` is not invalid.
+    // A value that is nested too deeply for `JSON.stringify` throws a `RangeError`, but is valid.
     if (error instanceof TypeError) refuse(path, `is not valid JSON: ${error.message.split('\n', 1)[0]}`);
   }
 };
@@ -73,7 +73,7 @@ const output: Check = (value, path) => {
   for (const [place, part] of value.entries()) checkBlock(part, `${path}[${place}]`, OUTPUTS);
 };
 
-/** The required fields of each type of block, so that no stage meets a block that it cannot read. */
+/** The required fields of each type of block. They are checked so that stages can rely on them. */
 type Blocks = Readonly<Record<string, Readonly<Record<string, Check>>>>;
 
 const OUTPUTS: Blocks = { text: { text }, file: { mediaType: text, source: record } };
@@ -88,7 +88,7 @@ const BLOCKS: Blocks = {
 
 function checkBlock(block: unknown, path: string, known: Blocks): void {
   const { type, ...fields } = Object(block) as Fields;
-  if (!isText(type)) refuse(`${path}.type`, 'is missing or no text');
+  if (!isText(type)) refuse(`${path}.type`, 'must be a string');
   const checks = Object.hasOwn(known, type as string) ? known[type as string] : undefined;
   if (!checks) refuse(`${path}.type`, `"${type}" is not one of ${Object.keys(known).join(', ')}`);
   for (const [key, check] of Object.entries(checks)) check(fields[key], `${path}.${key}`);
@@ -98,7 +98,7 @@ function refuse(path: string, message: string): never {
   throw new InvalidInputError('conversation', [{ path, message }], { remedy: REMEDY });
 }
 
-/** Finds the first duplicate id; a manifest could not tell the two messages apart. */
+/** Finds the first duplicate id. A manifest identifies messages by id, so ids must be unique. */
 export function sharedId(messages: readonly Message[]): string | undefined {
   const seen = new Set<string>();
   return messages.find(({ id }) => seen.size === seen.add(id).size)?.id;

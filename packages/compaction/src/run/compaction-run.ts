@@ -30,29 +30,29 @@ interface RunInput {
   readonly meter: Meter;
   readonly messages: readonly Message[];
   readonly options: CompactOptions & { readonly reminders?: readonly Message[] };
-  /** Writes summaries. */
+  /** The model that writes summaries. */
   readonly summarizer: Model | undefined;
-  /** Reads the result. */
+  /** The model that reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
-  /** The window, if the caller knows more than options, configuration and model say. */
+  /** The context window, if the caller has a better value than options, configuration and model. */
   readonly window?: ContextWindow | undefined;
-  /** `true` if the provider reported the size of the request that it refused. */
+  /** `true` if the provider reported the size of the request that it rejected. */
   readonly isMeasured?: boolean | undefined;
   /** Runs the model calls and receives their usage and warnings. */
   readonly work: Omit<ModelWork, 'patience'>;
-  /** `true` to reduce nothing, and only begin what the next reduction will wait for. */
+  /** `true`: only start the model calls that the next reduction will wait for; change nothing. */
   readonly isAhead?: boolean | undefined;
-  /** The summarizer is the model that the conversation is sent to. */
+  /** `true` if the summarizer is the agent's own model. */
   readonly live?: boolean | undefined;
-  /** Receives every message of a conversation that need not be reduced yet. */
+  /** Called with every message if no reduction is due, so that stages can prepare their work. */
   readonly observe?: ((message: Message) => void) | undefined;
 }
 
-/** A conversation smaller than both, in tokens and as a share of the window, is too small to matter. */
+/** If a conversation is below both limits (tokens, share of the window), a manual compaction leaves it unchanged. */
 const TRIFLE = { tokens: 200, share: 0.01 };
 
-/** Reduces a conversation once. Never throws: a failure is an outcome with the original list. */
+/** Reduces a conversation once. Never throws: after a failure, it returns an outcome with the original list. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
   try {
     return await reduceOnce(input);
@@ -62,7 +62,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 }
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
-  // Long because each check may end the run, and needs what those before it found.
+  // Long: a sequence of early returns that share variables.
   const { config, stages: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model, isAhead } = given;
@@ -76,7 +76,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
   const said = messages.filter((message) => !isPinBoard(message));
   const tokens = fixedTokens + meter.messages(said);
-  // A frozen copy: a user's stage could change the list.
+  // Frozen, because a custom stage could mutate it.
   const view: View = { messages: Object.freeze(said), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens, isMeasured);
 
@@ -117,14 +117,14 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   ) {
     return report(
       'ineffective',
-      `the conversation has only ${Math.round(conversation)} tokens: too few to matter`,
+      `the conversation has only ${Math.round(conversation)} tokens, so compacting it is not worthwhile`,
     );
   }
 
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
     const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...stages];
-    // If only the bytes are too many, it is enough to remove files.
+    // If only the byte limit is exceeded, removing files is enough.
     const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
     const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
     const originals = new Map(messages.map((message) => [message.id, message]));
@@ -180,7 +180,7 @@ function reporter(
   };
 }
 
-/** Lists the fates of messages. A removed message that is pinned counts as pinned, and earlier pin boards as merged. */
+/** Lists the fates of messages. A removed message whose text is pinned has the fate `pinned`; earlier pin boards have `merged`. */
 function manifestOf(
   { manifest }: CascadeResult,
   before: readonly Message[],
@@ -214,9 +214,9 @@ function judge(
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
-    if (leavesOut) return report('applied', 'pins that have no room any more were left out', result);
+    if (leavesOut) return report('applied', 'removed pins that no longer fit', result);
     const notes = steps.flatMap((step) => (step.note ? `${step.stage}: ${step.note}` : []));
-    return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
+    return report('ineffective', `no stage could shrink the conversation (${notes.join('; ')})`, result);
   }
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
   const conversation = (of: View) => of.tokens - of.fixedTokens;
@@ -229,26 +229,29 @@ function judge(
     (isByMessages(before, budget) &&
       savesMessages(before.messages.length, view.messages.length, config.saving));
   if (!isNeeded && !isEnough) {
-    return report('ineffective', 'the reduction would save too little', result);
+    return report('ineffective', 'the compaction would save less than the minimum `saving`', result);
   }
   const how = worked.map((step) => (step.note ? `${step.stage} (${step.note})` : step.stage));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
-  const done = how.length > 0 ? `reduced by ${how.join(', ')}` : 'calls and results were paired again';
+  const done =
+    how.length > 0
+      ? `reduced by ${how.join(', ')}`
+      : 'repaired tool calls without results or results without calls';
   return report('applied', `${done}${trouble}`, result);
 }
 
 function tooLargeFrame(fixed: number, { contextWindow }: ReductionTarget): string {
   return (
-    `system prompt and tools alone need ${Math.round(fixed)} of ${contextWindow} tokens; no compaction of the conversation can help. ` +
-    'Shorten them or use a larger window.'
+    `the system prompt and tools need ${Math.round(fixed)} of ${contextWindow} tokens, so compacting the conversation cannot help. ` +
+    'Shorten them or use a model with a larger window.'
   );
 }
 
 function irreducible({ tokens, fixedTokens }: View, { contextWindow }: ReductionTarget): string {
   return (
-    `still ${Math.round(tokens)} of ${contextWindow} tokens after every stage: ${Math.round(fixedTokens)} of system prompt, tools and ` +
-    `reminders, ${Math.round(tokens - fixedTokens)} of messages that must stay: shorten what is new, put it into files ` +
-    '(tool_result_eviction does), or use a larger window'
+    `after every stage, the request still has ${Math.round(tokens)} tokens, but the window only ${contextWindow}. The system prompt, ` +
+    `tools and reminders have ${Math.round(fixedTokens)}, messages that must stay ${Math.round(tokens - fixedTokens)}. ` +
+    'Shorten the newest messages, move large tool results into files (tool_result_eviction), or use a larger window'
   );
 }
 

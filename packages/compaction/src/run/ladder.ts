@@ -11,7 +11,7 @@ import { trimSynthetic } from '../stages/trim-synthetic.js';
 import { truncateArgs } from '../stages/truncate-args.js';
 import type { SummarizeOptions } from '../summary/options.js';
 
-/** The groups of a configuration that stages share. */
+/** The groups of a configuration that several stages use. */
 interface StageSettings extends Pick<SummarizeOptions, 'keep' | 'saving'> {
   readonly summary: Omit<SummarizeOptions, 'keep' | 'saving'>;
 }
@@ -35,13 +35,13 @@ export const stageNames = Object.keys(STAGES) as [StageName, ...StageName[]];
 /** The default stages: make room for unseen results, let the provider compact if it can, else summarize, and drop the oldest last. */
 const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize', 'drop_oldest'];
 
-/** The settings of a ladder: its stages, and the groups that these share. */
+/** The settings of a ladder: its stages, and the groups that several of them use. */
 interface LadderSettings extends StageSettings {
   readonly stages?: readonly (StageName | Stage)[] | undefined;
   readonly redact: Parameters<typeof redactorFor>[0];
 }
 
-/** Makes the ladder of a configuration, in the order in which they run. */
+/** Returns the stages of a configuration, in the order in which they run. */
 export function stagesOf(config: LadderSettings): readonly Stage[] {
   const { stages = DEFAULT_STAGES } = config;
   const ladder = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
@@ -64,8 +64,8 @@ function recordAlone(config: LadderSettings): Stage {
 }
 
 /**
- * Makes the function to call with every message before a compaction is due. It prepares the excerpts of a message, so that a compaction
- * need not prepare them all at once. A second call costs nothing. Returns `undefined` if no record is written.
+ * Returns a function to call with every message before a compaction is due. It prepares and caches the excerpts of the message, so that a
+ * compaction need not prepare them all at once. Returns `undefined` if no record is written.
  */
 export function observerFor(config: LadderSettings): ((message: Message) => void) | undefined {
   const writes = stagesOf(config).some(({ name }) => name === 'summarize');

@@ -55,7 +55,7 @@ describe('resolveCompactionConfig', () => {
   const resolve = (own: object, file: object, defaults = {}) =>
     resolveCompactionConfig({ frontMatter: { features: { compaction: own } }, file, defaults });
 
-  it('tells of a layer that counts for nothing', () => {
+  it('warns of an ignored layer', () => {
     const told: string[] = [];
     const { options } = resolveCompactionConfig({
       frontMatter: { features: { compaction: { strategy: 'auto' } } },
@@ -64,7 +64,7 @@ describe('resolveCompactionConfig', () => {
     });
     expect(options).toMatchObject({ preset: 'everruns' });
     expect(told).toEqual([
-      "compaction.yaml counts for nothing here: its keys are those of preset aura, and the agent's own file has those of preset everruns",
+      "compaction.yaml is ignored: its keys are those of preset aura, but the agent's own file has keys of preset everruns",
     ]);
   });
 

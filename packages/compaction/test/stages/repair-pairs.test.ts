@@ -82,7 +82,10 @@ describe('repairPairs', () => {
     ];
     const nothing: Stage = { name: 'nothing', cost: 'free', reduce: async (view) => unchanged(view, '') };
     const outcome = await createCompactor({ stages: [nothing] }).compact(messages);
-    expect(outcome).toMatchObject({ status: 'applied', message: 'calls and results were paired again' });
+    expect(outcome).toMatchObject({
+      status: 'applied',
+      message: 'repaired tool calls without results or results without calls',
+    });
     expect(outcome.messages.flatMap((message) => toolUsesOf(message)).map(({ id }) => id)).toEqual([
       'call_0',
       'call_0_2',

@@ -3,23 +3,23 @@ import { truncateArgs } from '../../stages/truncate-args.js';
 import type { PresetSettings } from '../groups.js';
 import { countSchema, wordsSchema } from '../values.js';
 
-/** Messages that AgentScope keeps, and tokens at which it reduces. */
+/** AgentScope's defaults: the number of messages that it keeps, and the tokens at which it reduces. */
 const KEPT = 20;
 const DUE_TOKENS = 80_000;
 
-/** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
+/** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 turns a trigger off. */
 export const agentscopeShape = {
   /** Due at this many messages. */
   triggerMessages: z._default(countSchema, 50),
-  /** Due at this many tokens. Default 80 000, or the window where that is smaller. */
+  /** Due at this many tokens. Default 80 000, or the window if that is smaller. */
   triggerTokens: z.optional(countSchema),
-  /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
+  /** Newest messages that stay unchanged. Default 20, or fewer if `triggerMessages` is 20 or less. */
   keepMessages: z.optional(countSchema),
-  /** When not 0: tokens that a summary leaves as they are, instead of `keepMessages`. */
+  /** If not 0: newest tokens that stay unchanged, instead of `keepMessages`. */
   keepTokens: z._default(countSchema, 0),
   /** Replaces the instructions to the model; `{messages}` inserts the conversation. */
   summaryPrompt: z.nullish(wordsSchema),
-  /** Cuts long string arguments of old tool calls; left out or `null`, none are cut. */
+  /** Cuts long string arguments of old tool calls. Default: none are cut; `null` means the same. */
   truncateArgs: z._default(
     z.union([
       z.literal(false),
@@ -37,7 +37,7 @@ export const agentscopeShape = {
   ),
 };
 
-/** Names AgentScope's keys for what the grouped configuration calls otherwise. */
+/** By key of the grouped configuration: AgentScope's name for it. */
 export const agentscopeNames: Readonly<Record<string, string>> = {
   'keep.messages': 'keepMessages',
   'keep.tokens': 'keepTokens',

@@ -15,42 +15,42 @@ const TRIM_THRESHOLD = 50;
 
 /** Keys of Aura's `compaction` feature, with its defaults. */
 export const auraShape = {
-  /** Due at this percentage of the context window; 0 switches it off. */
+  /** Due at this percentage of the context window; 0 turns it off. */
   threshold: z._default(percentSchema, 80),
-  /** When not 0: due at this many tokens, instead of the percentage. */
+  /** If not 0: due at this many tokens, instead of the percentage. */
   maxTokens: z._default(countSchema, 0),
   /** Percentage of the window at which repeated injected messages are removed. Default 50, if that is below `threshold`. */
   trimThreshold: z.optional(percentSchema),
-  /** When not 0: tokens at which they are removed, instead of the percentage. */
+  /** If not 0: repeated injected messages are removed at this many tokens, instead of `trimThreshold`. */
   trimMaxTokens: z._default(countSchema, 0),
-  /** Messages that a summary leaves as they are. */
+  /** Newest messages that stay unchanged. */
   keepLastMessages: z._default(countSchema, 10),
   /** In files: the name of a prompt with which the agent's own model summarizes. */
   prompt: z.nullish(z.string()),
   /** In files: the name of a dedicated summarizer; `prompt` takes precedence. */
   agent: z.nullish(z.string()),
-  /** Replaces the instructions to the model, in words. */
+  /** Replaces the instructions to the model. */
   summaryPrompt: z.optional(wordsSchema),
-  /** Summarize in this many parts, each summary feeding the next. */
+  /** Summarizes in this many parts. Each part's summary is input to the next. */
   chunks: z._default(z.int().check(z.minimum(1)), 1),
-  /** UTF-16 units of each tool result that the model sees. */
+  /** Maximum UTF-16 units of each tool result that the summarizer reads. */
   toolResultMaxLength: z._default(countSchema, 200),
-  /** The lengths to fall back to when the model overflows, or its summary is too long. */
+  /** Shorter lengths of tool results to try if the request to the summarizer is too large, or if its summary is too long. */
   truncationRetries: z._default(z.array(countSchema), [150, 100, 50, 0]),
   /** Shortens large arguments of old tool calls. */
   prune: z.prefault(
     z.strictObject({
       mode: z._default(z.enum(['off', 'iteration', 'compaction']), 'off'),
-      /** The newest percentage of the window that stays as it is. */
+      /** Percentage of the window: the newest messages up to this size stay unchanged. */
       protectPercent: z._default(percentSchema, 30),
-      /** Arguments of one call above this many tokens are shortened. */
+      /** If the arguments of one call have more tokens, they are shortened. */
       argThreshold: z._default(countSchema, 200),
     }),
     {},
   ),
 };
 
-/** Names Aura's keys for what the grouped configuration calls otherwise. */
+/** By key of the grouped configuration: Aura's name for it. */
 export const auraNames: Readonly<Record<string, string>> = {
   'keep.messages': 'keepLastMessages',
   'trigger.share': 'threshold',

@@ -4,42 +4,40 @@ import { maskOutputs } from '../../stages/mask-outputs.js';
 import type { PresetSettings } from '../groups.js';
 import { countSchema, wordsSchema } from '../values.js';
 
-/** Messages that Everruns' summary leaves as they are. */
+/** Number of newest messages that Everruns keeps unchanged when it summarizes. */
 const KEPT = 10;
 
-/** Tool outputs that Everruns' masking leaves as they are. */
+/** Number of newest tool outputs that Everruns keeps unchanged when it masks. */
 const KEPT_OUTPUTS = 5;
 
-/** Tools whose outputs Everruns never masks, because a skill's instructions stay valid. The second is this project's name. */
+/** Tools whose outputs Everruns never masks, because a skill's instructions stay valid. `load_skill` is this project's tool name. */
 const NEVER_MASKED = ['activate_skill', 'load_skill'];
 
 /** Keys of Everruns' `infinity_context` capability, with its defaults. */
 export const infinityContextSchema = z.strictObject({
   /** Tokens at which the conversation is reduced, if the share of the window is not reached before. */
   contextBudgetTokens: z._default(z.int().check(z.minimum(1)), 100_000),
-  /** The newest messages, which stay as they are. */
+  /** Number of newest messages that stay unchanged. */
   minRecentMessages: z._default(countSchema, KEPT),
-  /** Taken as `null`, its default: tokens alone decide here. */
-  maxRecentMessages: z.optional(z.null('tokens alone decide here; write null')),
-  /** Taken as 0, its default: the first request stays in any case. */
-  keepFirstMessages: z.optional(
-    z.literal(0, 'no message but the first request stays for its place; write 0'),
-  ),
+  /** Must be `null`, its default, because tokens limit how many messages stay. */
+  maxRecentMessages: z.optional(z.null('must be null, because tokens limit how many messages stay')),
+  /** Must be 0, its default, because only the first request always stays. */
+  keepFirstMessages: z.optional(z.literal(0, 'must be 0, because only the first request always stays')),
 });
 
 /** Keys of Everruns' `compaction` capability, with its defaults. */
 export const everrunsShape = {
   /**
-   * `auto` masks, has the provider compact, summarizes, drops; the others name the one stage that is wanted.
-   * `infinity_context` is that capability without `compaction`: the oldest messages leave for the log.
+   * `auto` runs all stages: masking, the provider's compaction, a summary, dropping. The other values select one of them.
+   * `infinity_context` corresponds to that capability without `compaction`: the oldest messages stay only in the log.
    */
   strategy: z._default(
     z.enum(['auto', 'native', 'observation_masking', 'summarization', 'infinity_context']),
     'auto',
   ),
-  /** Another trigger, and how much it leaves. */
+  /** Another trigger, and how many messages it keeps. */
   infinityContext: z.optional(infinityContextSchema),
-  /** `false`: only after the provider has refused a request. */
+  /** `false`: compacts only after the provider has rejected a request as too large. */
   proactive: z._default(z.boolean(), true),
   /** Due at this share of the context window. */
   budgetPercent: z._default(
@@ -48,7 +46,7 @@ export const everrunsShape = {
   ),
   observationMasking: z.prefault(
     z.strictObject({
-      /** The newest tool outputs, which stay whole. Default 5, unless `memoryTiers` says it in messages. */
+      /** Number of newest tool outputs that stay unchanged. Default 5, unless `memoryTiers` sets a number of messages. */
       keepRecentToolOutputs: z.optional(countSchema),
       summaryFormat: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
     }),
@@ -60,12 +58,12 @@ export const everrunsShape = {
       model: z.nullish(z.string().check(z.minLength(1))),
       /** Kinds of facts that must survive. */
       preserve: z.nullish(z.array(z.string().check(z.minLength(1)))),
-      /** More to keep, in words. */
+      /** Further instructions to the summarizer, such as facts to keep. */
       instructions: z.nullish(z.string()),
     }),
     {},
   ),
-  /** Replaces the instructions to the model, in words. */
+  /** Replaces the instructions to the model. */
   summaryPrompt: z.optional(wordsSchema),
   /** Hot messages stay verbatim, tool outputs of warm ones are masked, and a summary replaces the rest. */
   memoryTiers: z.nullish(
@@ -73,7 +71,7 @@ export const everrunsShape = {
   ),
 };
 
-/** Names Everruns' keys for what the grouped configuration calls otherwise. */
+/** By key of the grouped configuration: Everruns' name for it. */
 export const everrunsNames: Readonly<Record<string, string>> = {
   'keep.messages': 'memoryTiers',
   'trigger.share': 'budgetPercent',
@@ -108,9 +106,9 @@ export function fromEverruns(
   });
   const stages = {
     auto: [masking, 'native', 'summarize', 'drop_oldest'],
-    // If the provider does not condense, the ladder adds the record.
+    // The ladder adds a record for parts that the provider could not condense.
     native: ['native', 'drop_oldest'],
-    // Masking cannot always make room: the record of what happened costs no call, dropping would lose it.
+    // Masking cannot always make room. A record comes next: it costs no model call, and dropping would lose more.
     observation_masking: [masking, 'summarize', 'drop_oldest'],
     summarization: [...(tiers ? [masking] : []), 'summarize', 'drop_oldest'],
     infinity_context: [dropOldest({ newest })],
