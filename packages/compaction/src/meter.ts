@@ -10,12 +10,12 @@ export interface RequestFrame {
 }
 
 /**
- * The one measure of a compaction: a counter, times the ratio of reported to counted tokens. Results are not rounded, so
- * that parts add up to wholes.
+ * Counts the tokens of a compaction: the counter's result times the ratio of reported to counted tokens. Results are not rounded, so that
+ * the tokens of parts add up to those of the whole.
  */
 export class Meter {
   readonly counter: TokenCounter;
-  /** Reported tokens for each counted one; 1 until a provider reported any. */
+  /** The ratio of reported to counted tokens; 1 before the first report. */
   readonly ratio: number;
 
   constructor(counter: TokenCounter, ratio = 1) {

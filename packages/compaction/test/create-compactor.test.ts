@@ -237,7 +237,7 @@ describe('createCompactor', () => {
     expect(model.requests).toEqual([]);
 
     const without = await createCompactor({ model: modelOf(() => GOOD_SUMMARY) }).compact(messages);
-    expect(without.steps.find(({ stage }) => stage === 'native')?.note).toContain('is not switched on');
+    expect(without.steps.find(({ stage }) => stage === 'native')?.note).toContain('is not turned on');
     expect(without.steps.at(-1)?.stage).toBe('summarize');
   });
 

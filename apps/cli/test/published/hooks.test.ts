@@ -51,7 +51,7 @@ describe('hooks from YAML alone', () => {
     const { compacted } = await run({ files: before(`echo '{"skip": true}'`), ...due });
     expect([compacted?.status, compacted?.message]).toEqual([
       'skipped',
-      'the beforeCompaction hook skipped it',
+      'the beforeCompaction hook skipped the compaction',
     ]);
   });
 

@@ -6,13 +6,13 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 
 /** The facts known when a compaction is about to begin. */
 export interface BeforeCompaction {
-  /** `true` after an overflow, and when a user asked for it. */
+  /** `true` after an overflow, or if a user requested the compaction. */
   readonly forced: boolean;
   readonly tokensUsed: number;
   /** Share of the window in use, in percent. */
   readonly contextPercent: number;
   readonly messageCount: number;
-  /** Messages that a summary must leave as they are; `undefined` if `keep.messages` is not set. */
+  /** Number of newest messages that stay unchanged; `undefined` if `keep.messages` is not set. */
   readonly keepLast: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface BeforeCompaction {
 export interface BeforeCompactionAnswer {
   /** `true` to skip this compaction. After an overflow, the provider's error is then thrown. */
   readonly skip?: boolean | undefined;
-  /** More for the summary to keep. */
+  /** Further instructions for the summary, such as facts to keep. */
   readonly instructions?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface AfterCompaction {
   readonly success: boolean;
   readonly messagesBefore: number;
   readonly messagesAfter: number;
-  /** UTF-16 units of the summary; 0 when there is none. */
+  /** UTF-16 units of the summary; 0 if there is none. */
   readonly summaryLength: number;
   readonly outcome: CompactionOutcome;
 }
@@ -40,7 +40,7 @@ type BeforeCompactionHook =
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined>)
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<void>);
 
-/** Keys of an agent's compaction that files can hold too. */
+/** Keys of the `compaction` capability that files can contain too. */
 export const agentShape = {
   /** Writes all messages to the log before a compaction. */
   offloadBeforeCompact: z._default(z.boolean(), true),
@@ -48,7 +48,7 @@ export const agentShape = {
   flushBeforeCompact: z._default(z.boolean(), true),
   /** Offers the tool `recall`, and adds matching passages to new messages of the user. */
   recall: z._default(z.boolean(), true),
-  /** Offers the tool `compact`: the model chooses the moment. */
+  /** Offers the tool `compact`, with which the model itself requests a compaction. */
   compactTool: z._default(z.boolean(), false),
 };
 
@@ -58,10 +58,10 @@ const codeShape = {
   afterCompaction: z.optional(callable<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>()),
 };
 
-/** The configuration of the `compaction` capability: that of a compactor, and what an agent adds. */
+/** The configuration of the `compaction` capability: the options of a compactor and those that only an agent has. */
 export const capabilityConfigSchema = configSchema(codeShape);
 
-/** Options of `compaction`: those of a compactor, and what an agent adds. */
+/** Options of `compaction`: those of a compactor and those that only an agent has. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
 
 /** Options of `compaction` in groups, without a preset. */

@@ -1,7 +1,7 @@
 import { type AgentState, type Message, textOf } from '@x/core';
 import { renderTodos } from '@x/core/internal';
 
-/** Renders the todo list and where the plan is, for the end of every summary. Leaves out a list that a reminder of each request shows. */
+/** Renders the todo list and the state of the plan for the end of every summary. Skips a todo list that a reminder already shows. */
 export function carriedState(state: AgentState, reminders: readonly Message[] = []): string | undefined {
   const sections: string[] = [];
   const todos = renderTodos(state.tasksContext.todos);

@@ -31,13 +31,13 @@ import { calibrationOf, changeNotes, heldUntil, isWriting, pinsIn } from './stor
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 import { type Emit, WindowKnowledge } from './window-knowledge.js';
 
-/** Share of a trigger at which messages are read ahead. Most conversations end before it. */
+/** Share of a trigger from which messages are prepared ahead of a compaction. Most conversations end before it. */
 const NEAR = 0.5;
-/** Share of the trigger point below which no narrative is begun ahead of time, however fast the conversation grows. */
+/** Share of the trigger point below which no narrative is started ahead of time, however fast the conversation grows. */
 const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
-  'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
+  'The instructions had no effect, because no model writes the summary. Set `model` to a model that follows them.';
 
 /** Appends a message to a conversation, before requests that no model has answered. */
 function addBehind(state: AgentState, message: Message): void {
@@ -46,22 +46,22 @@ function addBehind(state: AgentState, message: Message): void {
 }
 
 interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
-  /** `true` if the provider reported the size of the request that it refused, and its window. */
+  /** `true` if the provider reported the size of the request that it rejected, and its window. */
   readonly isMeasured?: boolean | undefined;
-  /** `true` to reduce nothing, and only begin what the next reduction will wait for. */
+  /** `true`: only start the model calls that the next reduction will wait for; change nothing. */
   readonly isAhead?: boolean | undefined;
   /** An outcome that is already computed, and its input. Used unless a hook skips the compaction or adds instructions. */
   readonly ready?: { readonly before: readonly Message[]; readonly outcome: CompactionOutcome } | undefined;
 }
 
-/** Carries out the compactions of one capability, session by session. */
+/** Runs the compactions of one capability for all its sessions. */
 export class CompactionRunner {
   readonly windows: WindowKnowledge;
   readonly #config: ResolvedCapabilityConfig;
   readonly stages: readonly Stage[];
   readonly #observe: ((message: Message) => void) | undefined;
   readonly #memories = new SessionMemories();
-  /** Returns what is remembered of a state between its steps. */
+  /** Returns the tracker of a loaded state, which keeps measurements between steps. */
   readonly tracker = once((_: AgentState) => new SessionTracker(this.#config.counter ?? estimateCounter));
 
   constructor(config: ResolvedCapabilityConfig) {
@@ -71,7 +71,7 @@ export class CompactionRunner {
     this.windows = new WindowKnowledge(config.contextWindow);
   }
 
-  /** Counts the next request, uncalibrated. */
+  /** Counts the tokens of the next request, uncalibrated. */
   measure(scope: ReasonScope): number {
     const tracker = this.tracker(scope.state);
     const { system, tools, reminders, total } = tracker.meter.measure({
@@ -82,7 +82,7 @@ export class CompactionRunner {
     return total;
   }
 
-  /** Estimates the free tokens of the window between requests; 0 if `more` tokens would make a reduction due. */
+  /** Estimates the free tokens of the window; 0 if `more` tokens would make a reduction due. */
   free(scope: CallScope, more: number): number {
     const { state, model } = scope;
     const tracker = this.tracker(state);
@@ -97,8 +97,8 @@ export class CompactionRunner {
   }
 
   /**
-   * Reduces before a model call if a trigger is reached, unless this very conversation could not be reduced before. Returns the count of
-   * the request, uncalibrated.
+   * Reduces before a model call if a trigger is reached. Skips a conversation that could not be reduced before and has hardly grown since.
+   * Returns the count of the request, uncalibrated.
    */
   async reduceIfDue(scope: ReasonScope): Promise<number> {
     const tracker = this.tracker(scope.state);
@@ -112,7 +112,7 @@ export class CompactionRunner {
     return version === tracker.version ? counted : this.measure(scope);
   }
 
-  /** Counts uncounted messages in pieces, because a loaded conversation may be long. */
+  /** Counts the uncounted messages in several steps, because a loaded conversation may be long. */
   #countAhead({ state, signal }: ReasonScope): Promise<void> {
     return inPieces(countWork(this.#config.counter ?? estimateCounter, state.context), signal);
   }
@@ -157,21 +157,21 @@ export class CompactionRunner {
     const message = narrativeMessage(narrative);
     const tokens = Math.round(this.meter(scope).message(message));
     const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
-    // Without room, it waits for the next compaction, which merges it into the summary.
+    // If there is no room, the next compaction merges the narrative into its summary.
     if (isDue(this.#config, this.windows.of(scope), whole, state.context.length + 1)) return;
     addBehind(state, message);
     desk.clear(found.writing);
     scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
   }
 
-  /** Reduces after an overflow. Returns whether the conversation is smaller now, so that the call is worth a retry. */
+  /** Reduces after an overflow. Returns whether the conversation is smaller now; only then is a retry useful. */
   async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
     const isMeasured = this.windows.learnFromOverflow(scope, this.measure(scope), error);
     const outcome = await this.run(scope, 'request_too_large', { isMeasured });
     return outcome.status === 'applied';
   }
 
-  /** Runs one compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
+  /** Runs one compaction with its events: writes the log, calls the hooks, reduces, replaces the conversation, saves a checkpoint. */
   async run(
     scope: ReasonScope,
     reason: CompactionReason,
@@ -185,7 +185,7 @@ export class CompactionRunner {
     const tokens = Math.round(this.measure(scope) * calibrationOf(state, scope.model));
     const refuse = (status: 'skipped' | 'failed', why: string) =>
       unchangedOutcome(status, why, before, tokens);
-    if (tracker.busy) return refuse('skipped', 'another compaction of this session is under way');
+    if (tracker.busy) return refuse('skipped', 'another compaction of this session is running');
 
     tracker.busy = true;
     this.warnOfNative(scope.model, scope.emit);
@@ -262,10 +262,10 @@ export class CompactionRunner {
       messageCount: before.length,
       keepLast: this.#config.keep.messages,
     });
-    if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped it');
+    if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped the compaction');
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
-    // A precomputed outcome does not follow the hook's instructions.
+    // Discard a precomputed outcome, because it does not follow the hook's instructions.
     const ready = answer.instructions ? undefined : options.ready?.outcome;
     const outcome = ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
     if (outcome.status !== 'applied') return outcome;
@@ -280,7 +280,7 @@ export class CompactionRunner {
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'another writer changed the conversation in the meantime');
-    // The next reduction ends a hold.
+    // An applied reduction ends the hold that an undo set.
     const forget = changeNotes(scope.state, {
       undo: withRecord(scope.state, undo),
       heldUntil: undefined,
@@ -306,7 +306,7 @@ export class CompactionRunner {
     this.#memories.of(scope).rewritten();
   }
 
-  /** Begins ahead of time what the next compaction will wait for, unless this or another process has begun it. */
+  /** Starts the model calls of the next compaction ahead of time, unless this or another process has started them. */
   async #prepare(scope: ReasonScope, memory: SessionMemory): Promise<void> {
     const { state } = scope;
     const { desk } = memory;
@@ -356,7 +356,7 @@ export class CompactionRunner {
       },
       summarizer: this.#summarizer(model),
       live: this.#config.model === undefined,
-      // "No model" means that none is called, unless the stages name the provider's own compaction.
+      // If there is no summarizer, no model is called, unless `stages` lists the provider's own compaction.
       model: this.#summarizer(model) || this.#config.stages ? model : undefined,
       dryRun: false,
       window: this.windows.of(scope),

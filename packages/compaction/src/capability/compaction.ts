@@ -23,10 +23,10 @@ import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import type { SessionTracker } from './session-memory.js';
 
 /**
- * Keeps an agent's conversation inside its budget. It reduces before a model call when a trigger is reached, after a
- * provider's overflow error (once, then the same call again), and on demand. Messages are logged before anything is
- * reduced, and every failure leaves the conversation as it was. Without `model` the agent's own model writes the
- * summaries. With `model: null` none does, and the record of what happened is the summary.
+ * Keeps an agent's conversation inside its budget. It reduces before a model call if a trigger is reached, after a provider's overflow
+ * error (then the call is retried once), and on demand. Messages are logged before they are reduced, and a failure leaves the conversation
+ * unchanged. Without `model`, the agent's own model writes the summaries. With `model: null`, no model is called, and the summary is a
+ * record that rules make.
  *
  * @example
  * const agent = HarnessAgent.builder()
@@ -41,7 +41,7 @@ export function compaction(config: CompactionCapabilityConfig): Capability;
 // Keep this overload last: TypeScript reports errors against the last one.
 export function compaction(config?: WithoutPreset<CompactionCapabilityConfig>): Capability;
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
-  // Long because it is the table of the hooks, and what they share.
+  // Long: the table of all hooks, and the state that they share.
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
@@ -56,7 +56,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     recall?.forget();
   }
 
-  /** Calls the model, and corrects our count by the usage that it reports. */
+  /** Calls the model and calibrates our token count with the usage that it reports. */
   async function measured(
     scope: ReasonScope,
     next: () => Promise<ModelResponse>,
@@ -77,8 +77,8 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       const reminder = await recall.remind(scope, runner.meter(scope), free);
       return reminder ? [reminder] : [];
     } catch (error) {
-      // The request is sent without the reminder, as if nothing fitted.
-      const message = `nothing was recalled for this request: ${errorLine(error)}`;
+      // The request is then sent without a reminder.
+      const message = `recall failed, so this request has no reminder: ${errorLine(error)}`;
       scope.emit({ type: 'warning', source: 'compaction', message });
       return [];
     }
@@ -110,7 +110,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
           throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
-        // If the reduction did not help, the provider's own error says more than we could.
+        // If the reduction did not help, throw the provider's own error, which says the most.
         if (!reduced) throw error;
         return await measured(scope, next, runner.measure(scope));
       }
@@ -126,10 +126,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   };
 }
 
-/** Share of the compaction trigger from which a model may request a compaction. Below it, much would be lost for little. */
+/** Share of the compaction trigger from which a model may request a compaction. Below it, the loss outweighs the saving. */
 const WORTH_ASKING = 0.5;
 
-/** Lets a model choose the moment of a compaction, which runs before the model's next step. */
+/** Makes the tool with which a model requests a compaction. The compaction runs before the model's next step. */
 function compactTool(trackerOf: (state: AgentState) => SessionTracker) {
   return defineTool({
     name: 'compact',

@@ -11,7 +11,7 @@ import { beforeLatestRequest, pinBoard, pinRole, pinsOf, roomForPins, withPins }
 import { changeNotes, pinsIn } from './stored-state.js';
 import { swapContext } from './undo.js';
 
-/** Share of the room for pins that requested pins may use, so that a smaller model or a longer system prompt loses none. */
+/** Share of the room for pins that requested pins may use. The rest is a reserve for smaller models and longer system prompts. */
 const HELD_SHARE = 0.5;
 
 /**
@@ -38,7 +38,7 @@ export async function addPin(
   const tokens = Math.round(meter.message(pinBoard([pin, ...pins])));
   const most = Math.floor(roomForPins(contextWindow, meter.frame(scope)) * HELD_SHARE);
   if (tokens > most) {
-    const message = `all pins together would have ${tokens} tokens, but this window has room for ${most}: unpin others, or pin a shorter text`;
+    const message = `all pins would have ${tokens} tokens together, but the window allows ${most}. Unpin others, or pin a shorter text`;
     throw refusal('', message);
   }
   change(scope, [pin, ...pins]);
@@ -48,7 +48,7 @@ export async function addPin(
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
   if (message) return { messageId, role: pinRole(message), text: textOf(message) };
-  const problem = `${JSON.stringify(messageId)} is not a message of this session: agent.state() lists their ids`;
+  const problem = `${JSON.stringify(messageId)} is not the id of a message in this session. agent.state() lists all ids`;
   throw refusal('messageId', problem);
 }
 

@@ -8,7 +8,7 @@ type Config = Pick<ResolvedCapabilityConfig, 'stages' | 'preset' | 'model'>;
 /** Returns a warning if a configuration asks for a native compaction that the model does not offer, with the stages that act without it. */
 export function nativeIsMissing(config: Config, stages: readonly Stage[], model: Model): string | undefined {
   const at = stages.findIndex(({ name }) => name === 'native');
-  // Presets list native as their second stage only if the user asked for it.
+  // In a preset, native is the second stage only if the user asked for it.
   const isAskedFor = config.stages !== undefined && (config.preset === undefined ? at !== -1 : at === 1);
   if (model.compact || !isAskedFor) return undefined;
   const others = stages.flatMap(({ name }) => (name === 'native' ? [] : name));
@@ -16,7 +16,7 @@ export function nativeIsMissing(config: Config, stages: readonly Stage[], model:
   return `The stage native does nothing: ${nativeIsOff(model.id)} ${rest}.`;
 }
 
-/** Returns a warning if a model offers a native compaction that no stage uses, and how to switch it on. */
+/** Returns a warning if a model offers a native compaction that no stage uses, and how to use it. */
 export function nativeIsUnused(config: Config, stages: readonly Stage[], model: Model): string | undefined {
   if (!model.compact || stages.some(({ name }) => name === 'native')) return undefined;
   let remedy = `Preset ${config.preset} has no such stage: leave the preset out to use the default stages`;

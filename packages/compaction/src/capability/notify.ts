@@ -58,7 +58,7 @@ export async function flushRemoved(
   await guarded(scope, 'beforeReduction', () => scope.beforeReduction?.(removed));
 }
 
-/** A hook that throws is reported and has no other effect. */
+/** Calls a hook. If the hook throws, emits a warning and continues without its result. */
 async function guarded<Value>(
   scope: ReasonScope,
   name: string,

@@ -8,13 +8,13 @@ import { readsByName } from '../conversation/tool-calls.js';
 const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
 
 /**
- * Rejects a call whose arguments contain a placeholder instead of the text that it replaced: models imitate what they see, and would write
- * it into a file. Allows calls that only read, and words that a user or a tool has said. Allows everything in a conversation without
- * placeholders.
+ * Rejects a call whose arguments contain a placeholder of this package. Models copy placeholders that they see, and would write them into a
+ * file. Allows read-only calls, and placeholders that a user or a tool wrote in full. If the conversation has no placeholders, allows
+ * everything.
  */
 export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[]): Objection | undefined {
   if (readsByName(call.name)) return undefined;
-  // The text in place of cut arguments is configured by the user.
+  // The user configures the text that replaces cut arguments, so it is read from the conversation.
   const truncations = new Set(context.map((message) => marksOf(message).truncated));
   const found = stubIn(
     call.input,
@@ -51,7 +51,7 @@ function isReduced(message: Message): boolean {
   );
 }
 
-/** Tests if a user or a tool has said these words in full. */
+/** Tests if a user or a tool wrote exactly this text. */
 function isSource(message: Message, words: string): boolean {
   return message.role !== 'assistant' && textOf(message).includes(words);
 }

@@ -2,13 +2,13 @@ import type { CallScope, Message, TokenCounter } from '@x/core';
 import { ContextMeter, systemClock, type UserScope } from '@x/core/internal';
 import { NarrativeDesk, type Writing } from '../summary/narrative-desk.js';
 
-/** Messages that a step reads ahead. More than a step adds, so that reading catches up. */
+/** Number of messages that are prepared in one step. It is more than a step adds, so that preparation catches up. */
 const READ_AT_ONCE = 16;
-/** Steps before a compaction is due at which its narrative is begun, until the duration of one is known. */
+/** How many steps before a compaction its narrative is started, until the duration of a narrative is known. */
 const FIRST_LEAD = 2;
-/** Share of an earlier, larger growth that is still expected at the next step. */
+/** Decay of the growth estimate: after a large growth, at least this share of it is expected at the next step. */
 const MEMORY_OF_GROWTH = 0.7;
-/** Steps after which a call is expected to continue, so that this process can use what it begins. */
+/** Number of steps after which a call counts as long. A long call will probably continue and use a narrative that it started. */
 const LONG_CALL = 8;
 
 /** A conversation that a run left unchanged. */
@@ -16,16 +16,16 @@ interface Settled {
   readonly length: number;
   readonly lastId: string | undefined;
   readonly untilTokens: number;
-  /** `true` if a hook decided so. */
+  /** `true` if a hook skipped the compaction. */
   readonly isWanted: boolean;
 }
 
-/** Share by which the request must grow after a run without effect before the next one. */
+/** After a compaction without effect, the request must grow by this share before the next attempt. */
 export const RETRY_GROWTH = 0.05;
 
 /**
- * What a capability remembers of one session between calls, by message id, because each call loads new objects. Lost with the process, and
- * cheap to rebuild.
+ * The memory of one session between calls. It refers to messages by id, because each call loads new objects. It is lost when the process
+ * ends, and cheap to rebuild.
  */
 export class SessionMemory {
   readonly desk = new NarrativeDesk();
@@ -38,10 +38,10 @@ export class SessionMemory {
   #growth = { tokens: 0, messages: 0 };
   #lead = FIRST_LEAD;
   #begun: { readonly writing: Writing; readonly step: number } | undefined;
-  /** The conversation for which nothing could be done. */
+  /** The conversation that the last compaction left unchanged. */
   #settled: Settled | undefined;
   #checkedAt = 0;
-  /** Messages that were read ahead. */
+  /** Number of messages that were prepared. */
   #read = 0;
 
   /** Counts a step of a call. */
@@ -58,17 +58,17 @@ export class SessionMemory {
     this.#begun = undefined;
   }
 
-  /** Records what was begun in this step. */
+  /** Records the narrative that was started in this step. */
   begun({ writing }: { readonly writing: Writing }): void {
     this.#begun = { writing, step: this.#steps };
   }
 
-  /** Tests if this process may expect to see the session again: it came back before, or its call is a long one. */
+  /** Tests if this process will probably see the session again: it has returned before, or its call is long. */
   get isReturning(): boolean {
     return this.#calls > 1 || this.#stepsOfCall >= LONG_CALL;
   }
 
-  /** Measures how fast the conversation grows. Returns its expected size when work that begins now will be done. */
+  /** Measures how fast the conversation grows. Returns its expected size at the time when a narrative that is started now will be done. */
   grow(tokens: number, messages: number): { readonly tokens: number; readonly messages: number } {
     const last = this.#size ?? { tokens, messages };
     const expected = (grown: number, before: number) => Math.max(grown, before * MEMORY_OF_GROWTH, 0);
@@ -84,9 +84,9 @@ export class SessionMemory {
   }
 
   /**
-   * Remembers that this conversation was left as it is.
+   * Records that this conversation was left unchanged.
    *
-   * @param isWanted A hook said so.
+   * @param isWanted A hook skipped the compaction.
    */
   settle(context: readonly Message[], tokens: number, isWanted: boolean): void {
     const lastId = context.at(-1)?.id;
@@ -96,7 +96,7 @@ export class SessionMemory {
   /**
    * Tests if the conversation has grown too little since it could not be reduced.
    *
-   * @param isUrgent The request exceeds the window, so that any growth is worth a try.
+   * @param isUrgent The request exceeds the window, so any growth justifies another attempt.
    */
   isStillFutile(context: readonly Message[], tokens: number, isUrgent: boolean): boolean {
     const settled = this.#settled;
@@ -106,8 +106,8 @@ export class SessionMemory {
   }
 
   /**
-   * Tests if the request has grown by a tenth since early reductions were last looked for. A check costs the length of the history, so
-   * growing distances keep the cost for each message constant.
+   * Tests if the request has grown by a tenth since the last check for early reductions. A check reads the whole history. Because the
+   * distance between checks grows with the history, the cost per message stays constant.
    */
   earlyCheckDue(tokens: number): boolean {
     if (tokens < this.#checkedAt * 1.1) return false;
@@ -115,14 +115,14 @@ export class SessionMemory {
     return true;
   }
 
-  /** Reads some messages ahead of a compaction, which would otherwise read them all at once. */
+  /** Prepares some messages ahead of a compaction, which would otherwise prepare all at once. */
   readAhead(context: readonly Message[], observe: ((message: Message) => void) | undefined): void {
     const next = context.slice(this.#read, this.#read + READ_AT_ONCE);
     for (const message of next) observe?.(message);
     this.#read += next.length;
   }
 
-  /** Resets what was known of the conversation before it was rewritten. */
+  /** Resets the memory after the conversation was rewritten. */
   rewritten(): void {
     this.#read = 0;
     this.#settled = undefined;
@@ -130,19 +130,19 @@ export class SessionMemory {
   }
 }
 
-/** What a capability remembers of one loaded state between steps, so that a step costs only what it adds. */
+/** The measurements of one loaded state, kept between steps so that each step only measures what it adds. */
 export class SessionTracker {
   /** Counts as the counter does, uncalibrated. */
   readonly meter: ContextMeter;
-  /** A compaction is under way. */
+  /** `true` while a compaction is running. */
   busy = false;
-  /** `true` if a request was refused for an unknown reason, and none has succeeded since. */
+  /** `true` if the provider rejected a request for an unknown reason, and no request has succeeded since. */
   isDoubted = false;
-  /** A compaction that the model has asked for. */
+  /** The compaction that the model requested. */
   asked: { readonly instructions: string | undefined } | undefined;
   /** The size of the last request, as a share of the size at which a compaction is due. */
   fill = 1;
-  /** Reports in a row of more tokens than a provider should count. */
+  /** Number of reports in a row with implausibly many tokens. */
   highReports = 0;
   /** Grows with every reduction. Measurements of another version are invalid. */
   version = 0;
@@ -154,7 +154,7 @@ export class SessionTracker {
   }
 }
 
-/** Most sessions that are remembered. The least recently used are forgotten first. */
+/** Maximum number of sessions in memory. The least recently used are removed first. */
 const MAX_SESSIONS = 1_000;
 /** Milliseconds after its last step at which a session is forgotten. */
 const IDLE_MS = 30 * 60_000;

@@ -1,7 +1,7 @@
 import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
 import { isObject } from '@x/core/internal';
 
-/** The key under which this package keeps its notes in a state's extensions. */
+/** This package's key in a state's `extensions`. */
 const EXTENSION = 'compaction';
 
 /** The notes of this package in a state. */
@@ -27,14 +27,14 @@ export function changeNotes(
   return () => void changeNotes(state, previous);
 }
 
-/** A report is believed within this factor of our own count. */
+/** A report is plausible if it differs from our own count by at most this factor. */
 const FACTOR = 3;
-/** The share by which one report moves the ratio. */
+/** Weight of one report in the smoothed ratio. */
 const RATE = 0.3;
 
 /**
- * Returns the tokens that the provider reports for each that we count, for this model. Stored in the state, so that a resumed session
- * counts right from its first step. 1 until there was a report.
+ * Returns the ratio of the tokens that the provider reports to those that we count, for this model. It is stored in the state, so that a
+ * resumed session counts correctly from its first step. 1 before the first report.
  */
 export function calibrationOf(state: AgentState, model: Model): number {
   const ratio = numberIn(state, 'calibration', model);
@@ -47,9 +47,9 @@ export function isPlausible(ratio: number): boolean {
 }
 
 /**
- * Applies a provider's report, unless it is implausible. Reports are smoothed, so that one odd report changes little.
+ * Updates the ratio with a provider's report, unless it is implausible. Reports are smoothed, so that a single wrong report changes little.
  *
- * @param rate The share by which it moves the ratio. 1 for what was measured.
+ * @param rate Weight of the report. 1 replaces the ratio, for exact measurements.
  */
 export function calibrate(
   state: AgentState,
@@ -62,11 +62,11 @@ export function calibrate(
   if (!isPlausible(sample)) return;
   const known = numberIn(state, 'calibration', model);
   const next = known === undefined ? sample : known + rate * (sample - known);
-  // Two digits: the state is stored when it changes, and it need not change for less.
+  // Rounded to two digits, so that tiny changes do not cause another save of the state.
   note(state, 'calibration', model, Math.round(next * 100) / 100);
 }
 
-/** Returns the window that the provider reported when it refused a request, in its own tokens. */
+/** Returns the window that the provider reported when it rejected a request, in the provider's tokens. */
 export function toldWindow(state: AgentState, model: Model): number | undefined {
   return numberIn(state, 'windows', model);
 }
@@ -95,8 +95,8 @@ function notesOf(state: AgentState, key: ModelNote): JsonObject {
 }
 
 /**
- * The tokens that the request must have before the next reduction, so that an undone one is not repeated at once. Noted in the state,
- * because an undo and the next call may run in different processes. The next reduction clears the note.
+ * Returns the tokens that the request must reach before the next reduction. An undo sets them, so that the undone reduction is not repeated
+ * at once. They are stored in the state, because an undo and the next call may run in different processes. The next reduction clears them.
  */
 export function heldUntil(state: AgentState): number {
   const tokens = notesIn(state).heldUntil;
@@ -104,7 +104,7 @@ export function heldUntil(state: AgentState): number {
 }
 
 /**
- * Tests if a narrative was begun that no compaction has followed yet: the note `writing` keeps other processes from starting it. A
+ * Tests if a process has started the narrative of the next compaction. The note `writing` keeps other processes from starting it too. A
  * compaction clears the note.
  */
 export function isWriting(state: AgentState): boolean {

@@ -4,42 +4,43 @@ import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn, pinsIn } from './stored-state.js';
 
-/** Most UTF-16 units of all records together, because they are stored with the state, which is stored often. */
+/** Maximum UTF-16 units of all records together. They are part of the state, which is saved often. */
 const LONGEST = 200_000;
-/** Most compactions that can be undone, one after the other. */
+/** Maximum number of compactions that can be undone, one after the other. */
 const DEEPEST = 10;
 
-/** The source of messages that stayed. */
+/** The source number of messages that stayed in the conversation. */
 const STAYED = -1;
 
-/** Places of messages of the list before a compaction. */
+/** Where the messages of the list before a compaction are found. */
 type Entry =
   /**
-   * `[source, start, count]`: messages that stayed, in the list that the compaction made, if the source is `STAYED`. Otherwise messages in
-   * the log, under ids that the summary with this index covers.
+   * `[source, start, count]`. If the source is `STAYED`: messages in the list after the compaction. Otherwise the source is the index of a
+   * summary in that list: messages in the log, by the ids that the summary covers.
    */
   | { readonly run: [source: number, start: number, count: number] }
-  /** In the log, under this id. */
+  /** A message in the log, by its id. */
   | { readonly logged: string }
-  /** A copy, because the message was changed after it was logged. */
+  /** A copy of a message that was changed after it was logged. */
   | { readonly copy: Message };
 
 /** A record that restores the list from before a compaction. */
 interface UndoRecord {
-  /** The list as it was, piece by piece. */
+  /** The entries of the list before the compaction, in order. */
   readonly before: readonly Entry[];
   /** The number of messages that the compaction left. `digest` identifies them. */
   readonly length: number;
   readonly digest: string;
-  /** `true` if messages were only changed, unasked. Undone together with the summary before it. */
+  /** `true` for an automatic reduction that only changed messages. It is undone together with the summary before it. */
   readonly minor: boolean;
 }
 
 /**
- * Makes the record that leads from the list after a compaction back to the list before. It is small: messages that stayed are referenced by
- * index, and logged messages by id or by the summary that covers them. It contains a copy of any message that changed after it was logged.
+ * Makes the record that restores the list before a compaction from the list after it. The record is small: messages that stayed are
+ * referenced by index, and logged messages by id or by the summary that covers them. It contains a copy of each message that changed after
+ * it was logged.
  *
- * @param minor Whether messages were only changed, unasked.
+ * @param minor Whether the reduction was automatic and only changed messages.
  * @returns `undefined` if the copies would be too large to save with the state.
  */
 export async function undoRecordOf(
@@ -79,9 +80,9 @@ export async function undoRecordOf(
 }
 
 /**
- * Returns the list from before the compaction that left `after`, or `undefined` if the log lacks a message.
+ * Returns the list before the compaction whose result was `after`, or `undefined` if the log lacks a message.
  *
- * @throws what reading the log throws.
+ * @throws any error of reading the log.
  */
 async function listBefore(
   record: UndoRecord,
@@ -101,7 +102,8 @@ function recordsIn(state: AgentState): readonly UndoRecord[] {
 }
 
 /**
- * Adds a record to those of a state. The oldest are removed if there are too many. Without the newest, none can be undone.
+ * Adds a record to those of a state. If there are too many, removes the oldest. If the newest record is missing, no compaction can be
+ * undone, so all records are removed.
  *
  * @param record The result of {@link undoRecordOf}.
  */
@@ -112,7 +114,7 @@ export function withRecord(state: AgentState, record: UndoRecord | undefined): J
   return records as unknown as JsonValue;
 }
 
-/** Adds one message of a source, to the last entry if it is the next message of the same source. */
+/** Adds one message of a source. Extends the last entry if the message follows it in the same source. */
 function addRun(entries: Entry[], source: number, index: number): void {
   const last = entries.at(-1);
   if (last && 'run' in last && last.run[0] === source && last.run[1] + last.run[2] === index) last.run[2]++;
@@ -132,7 +134,7 @@ function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message 
 /** Nesting depth up to which values are compared key by key. */
 const COMPARED_DEPTH = 100;
 
-/** Tests if two values are equal, whatever the order of keys, which some databases change. Compares long texts as they are. */
+/** Tests if two values are equal. Ignores the order of keys, because some databases change it. */
 export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
   if (logged === message) return true;
   if (!isNode(logged) || !isNode(message) || Array.isArray(logged) !== Array.isArray(message)) return false;
@@ -145,7 +147,7 @@ function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Removes pin boards: pins survive an undo, and their board is made again. */
+/** Removes pin boards. Pins survive an undo, and a new board is made for them. */
 function withoutBoards(messages: readonly Message[]): readonly Message[] {
   return messages.filter((message) => !isPinBoard(message));
 }
@@ -161,13 +163,13 @@ export interface UndoScope {
 }
 
 /**
- * Restores the exact list from before the last summary, followed by the messages added since. Also undoes unasked changes made after that
- * summary. Another call undoes the summary before, up to ten of them. Works after a restart, as long as the log has the messages.
+ * Restores the exact list before the last summary, followed by the messages added since. Also undoes automatic changes made after that
+ * summary. Each further call undoes one more summary, up to ten. Works after a restart if the log has the messages.
  *
- * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
- * rewritten since by a hook or a tool, or when the log lacks a message.
- * @throws {InvalidInputError} without a state or a log.
- * @throws what reading the log throws; nothing is changed then.
+ * @returns Whether the compaction was undone. Returns `false` and changes nothing if there is nothing to undo, if a hook or a tool has
+ * rewritten the conversation since, or if the log lacks a message.
+ * @throws {InvalidInputError} if the state or the log is missing.
+ * @throws any error of reading the log. Nothing is changed then.
  */
 export async function undoCompaction({ state, log }: UndoScope): Promise<boolean> {
   if (state === undefined || log === undefined) {
@@ -194,11 +196,11 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
   return true;
 }
 
-/** Most messages that are looked up one by one. More are found by reading the log. */
+/** Maximum number of messages that are looked up one by one. If there are more, the log is read from the start. */
 const FEW = 16;
-/** Messages that are read before other work gets the thread. */
+/** Number of messages read between two yields to the event loop. */
 const MESSAGES_A_TURN = 500;
-/** Messages of the log that are read at most, for each message to find. */
+/** Maximum number of log messages to read for each message to find. */
 const OTHERS_FOR_EACH = 32;
 
 /**

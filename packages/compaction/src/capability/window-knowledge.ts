@@ -5,17 +5,17 @@ import { type ContextWindow, contextWindowOf } from '../run/budget.js';
 import type { SessionTracker } from './session-memory.js';
 import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from './stored-state.js';
 
-/** A refusal for an unknown reason may be an overflow if the request fills at least this share of the window. */
+/** An error of unknown meaning may be an overflow if the request fills at least this share of the window. */
 const DOUBTFUL_SHARE = 0.7;
-/** Tokens that a provider may add to a request. Within this difference, a report proves nothing about our count. */
+/** Tokens that a provider may add to a request. A smaller difference does not show that our count is wrong. */
 const OWN_PROMPT = 10_000;
-/** Warns if a provider reports more than this many tokens for each that we count, STEADY times in a row. */
+/** A warning is emitted if the ratio of reported to counted tokens is above `HIGH_RATIO` for `STEADY` reports in a row. */
 const HIGH_RATIO = 1.6;
 const STEADY = 5;
 
 export type Emit = ReasonScope['emit'];
 
-/** Knows a model's window, and how the provider's count differs from ours. Learns from refusals and usage. */
+/** Keeps a model's window and the ratio of the provider's token count to ours. Learns both from overflow errors and usage reports. */
 export class WindowKnowledge {
   readonly #configured: number | undefined;
   readonly #warned = new Set<string>();
@@ -30,7 +30,7 @@ export class WindowKnowledge {
     this.#warned.add(key);
   }
 
-  /** Returns the smallest window of those configured, named by the model, and learned from a refusal. */
+  /** Returns the smallest known window: configured, reported by the model, or learned from an overflow error. */
   of(scope: CallScope): ContextWindow {
     const { state, model, emit } = scope;
     const known = [this.#configured ?? model.contextWindow, toldWindow(state, model)].filter(
@@ -47,10 +47,10 @@ export class WindowKnowledge {
   }
 
   /**
-   * Learns the window, and the error of our count, from an overflow.
+   * Learns the window and the ratio of the counts from an overflow error.
    *
-   * @param counted Our uncalibrated count of the refused request, in tokens.
-   * @returns Whether the refusal named the size of the request.
+   * @param counted Our uncalibrated count of the rejected request, in tokens.
+   * @returns Whether the error contained the size of the request.
    */
   learnFromOverflow(scope: CallScope, counted: number, error: unknown): boolean {
     if (!isContextOverflow(error)) return false;
@@ -58,7 +58,7 @@ export class WindowKnowledge {
     const tokens = counted * calibrationOf(state, model);
     const { inputTokens = 0, contextWindow } = overflowFigures(error);
     const named = this.#configured ?? model.contextWindow;
-    // A refusal without a number proves at least that the window is smaller than the request.
+    // An overflow error without a number shows at least that the window is smaller than the request.
     const told = contextWindow ?? (named === undefined ? tokens : undefined);
     if (told !== undefined && told < (named ?? Number.POSITIVE_INFINITY)) learnWindow(state, model, told);
     const { tokens: window } = this.of(scope);
@@ -69,8 +69,7 @@ export class WindowKnowledge {
   }
 
   /**
-   * Tests if a provider may have refused a request for its size, in words that are not known. Returns true at most once until a request
-   * succeeds again.
+   * Tests if an unknown error may mean that the request was too large. Returns `true` at most once until a request succeeds again.
    */
   mayBeTooLarge(scope: CallScope, tracker: SessionTracker, counted: number, error: unknown): boolean {
     const { state, model, emit } = scope;
@@ -79,13 +78,13 @@ export class WindowKnowledge {
     if (tracker.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
     tracker.isDoubted = true;
     const message =
-      `${model.id} refused a request that fills ${Math.round(used * 100)} % of its window: ${errorLine(error)}. ` +
-      'These words are not known as those of an overflow. The conversation is reduced, and the request sent once more.';
+      `${model.id} rejected a request that fills ${Math.round(used * 100)} % of its window: ${errorLine(error)}. ` +
+      'This may mean that the request is too large, so the conversation is reduced and the request is sent once more.';
     emit({ type: 'warning', source: 'compaction', message });
     return true;
   }
 
-  /** Corrects our count by the usage that a provider reports. Warns if a report is not plausible. */
+  /** Calibrates our count with the usage that a provider reports. Warns if a report is implausible. */
   learnUsage(scope: CallScope, tracker: SessionTracker, reported: number, counted: number): void {
     const { state, model, emit } = scope;
     tracker.isDoubted = false;
@@ -103,8 +102,8 @@ export class WindowKnowledge {
     tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
     if (tracker.highReports < STEADY) return;
     const message =
-      `${model.id} reports ${ratio.toFixed(1)} tokens for each that is counted here, again and again, so reductions begin ` +
-      'early. Are cached tokens counted twice? Otherwise give the counter of that model as `counter`.';
+      `${model.id} repeatedly reports ${ratio.toFixed(1)} times the tokens that are counted here, so reductions begin early. ` +
+      'If cached tokens are counted twice, fix the adapter. Otherwise set `counter` to a token counter for this model.';
     this.warnOnce(emit, `ratio ${model.id}`, message);
   }
 }

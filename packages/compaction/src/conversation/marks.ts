@@ -46,20 +46,20 @@ interface WaysBack {
   readonly logLocation?: string | undefined;
 }
 
-/** Returns the sentence that says how to read removed messages. The log is named only where the model has no tool to recall them. */
+/** Returns the sentence that says how to read removed messages. Names the log only if the model has no recall tool. */
 export function wayBack({ recall, logLocation }: WaysBack): string | undefined {
   return recall ?? (logLocation && `Full messages: ${logLocation}.`);
 }
 
 /**
- * Makes the note for messages that were removed with nothing else in their place: their number, why, and where they are.
- * Counts what earlier notes among them stand for, so that notes add up over chains.
+ * Makes the note that replaces removed messages if no summary does: how many, why, and where they can be read. The count includes the
+ * messages that earlier notes among them stand for.
  */
 export function droppedNote(dropped: Iterable<Message>, why: string, context: WaysBack): Message {
   let count = 0;
   for (const message of dropped) count += droppedBefore(message) + (isInserted(message) ? 0 : 1);
   const text = `[${[`${count} earlier messages were removed ${why}.`, wayBack(context)].filter(Boolean).join(' ')}]`;
-  // The model may have acted on what is gone, whoever wrote it.
+  // The server's origin, because the removed messages may be from anyone.
   return userMessage([{ type: 'text', text, origin: 'server' }], {
     kind: 'synthetic',
     metadata: { '@x/compaction': { dropped: count } },

@@ -25,7 +25,7 @@ export const redactSchema = z.union([
     /** Patterns applied before the built-in ones. A group named `secret` restricts the replaced text. */
     patterns: z.array(
       z.strictObject({
-        kind: z.string().check(z.regex(/^[\w-]+$/, 'is a word: letters, digits, - and _')),
+        kind: z.string().check(z.regex(/^[\w-]+$/, 'must be a word of letters, digits, - and _')),
         pattern,
       }),
     ),

@@ -19,7 +19,7 @@ const ALIKE = 3;
 /** Minimum share of punctuation in a line that counts as code or data. */
 const SIGNS = 0.15;
 
-/** Sentences before quotations of code, logs and pages; the ends of a text and what holds a number or a name a little before others. */
+/** Weights of units: typed sentences rank above pasted code, logs and pages. `edge` and `exact` (numbers, names) are small bonuses. */
 const WORTH = { gap: -1, pasted: 0, heading: 3, prose: 4, edge: 2, exact: 1 };
 
 const SENTENCE_END = /(?<=[.!?…]|\[…\])\s|(?<=[。！？])/u;
@@ -54,7 +54,7 @@ export function distilled(text: string, length: number, isTerse = false): string
     chosen.add(index);
   }
   const pasted = [...chosen].filter((index) => (units[index] as Unit).worth === WORTH.pasted);
-  // If the text is shortened again, a few pasted lines would not be recognized.
+  // Drop the pasted lines if only a few are left. They would not be recognized as pasted if the text is shortened again.
   const isLittle = isTerse || pasted.length < 2 * ALIKE;
   if (isLittle && pasted.length < chosen.size) for (const index of pasted) chosen.delete(index);
   let short = '';

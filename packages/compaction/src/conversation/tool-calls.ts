@@ -15,7 +15,7 @@ const PATH_KEYS = [
   'paths',
   'files',
 ];
-/** Of a call without a command line, which has a folder to run in, and is about what it runs. */
+/** Keys of a folder that a call is about. Ignored if the call has a command line, because it only runs in that folder. */
 const FOLDER_KEYS = ['directory'];
 
 const RANGE_KEYS = [

@@ -31,10 +31,10 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
 }
 
 /**
- * Makes a block of a text's size, head and tail, and of a pointer to its file for `read_file`.
+ * Makes a block with a text's size, its head and tail, and the path of its file for `read_file`.
  *
  * @param what Begins the sentence: `The result of execute`.
- * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
+ * @param previewChars UTF-16 units of the head and of the tail. For short texts, an eighth of the text.
  * @param result The result that the block replaces.
  */
 export async function previewBlock(
@@ -55,7 +55,7 @@ export async function previewBlock(
 
 const EVICTED = 'evictedTo' satisfies StubMark;
 
-/** A text that says where the full text of a tool result was written, with notes of the place and of how the call ended. */
+/** Makes a text that names the file with the full text of a tool result. Its metadata has the path and how the call ended. */
 export function evictedBlock(text: string, path: string | undefined, result?: ToolResultBlock): TextBlock {
   const marks = path === undefined ? {} : { [EVICTED]: path };
   return markedText(text, marks, result && endOf(result));

@@ -17,7 +17,7 @@ import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
 import { cutMessage, fairShare, fileOf, tokensOf } from '../stages/cut-unseen.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
 
-/** Limits and places for large texts that are written to the workspace. */
+/** Options for large texts that are written to the workspace. */
 export const evictionConfigSchema = z
   .strictObject({
     /**
@@ -25,7 +25,7 @@ export const evictionConfigSchema = z
      * window.
      */
     maxResultChars: z.optional(countSchema),
-    /** UTF-16 units of text above which a user's message is evicted, and below that one that does not fit the window; 0: none is. */
+    /** UTF-16 units above which a user's message is evicted. Shorter messages are evicted only if they do not fit the window. 0: never. */
     maxUserChars: z._default(countSchema, 200_000),
     /** UTF-16 units of the head, and of the tail, that stay in the conversation. */
     previewChars: z._default(countSchema, 2_000),
@@ -35,11 +35,11 @@ export const evictionConfigSchema = z
       .min(1)
       .refine(
         (path) => !path.split(/[\\/]/).includes('..') && !path.includes('\0'),
-        'must lie in the workspace',
+        'must be in the workspace',
       )
       .refine(
         (path) => !/(?:^|[\\/])(?:tenants|users|agents)(?:[\\/]|$)|^[\\/]*files(?:[\\/]|$)/.test(path),
-        'must not contain a folder named tenants, users or agents, or begin with files: these names say whose a file is',
+        'must not contain a folder named tenants, users or agents, or begin with files, because these names mark the owner of a file',
       )
       .default('/large_tool_results'),
     /** Tools whose results are never evicted. A name may end in `*`. Results of `paged` tools are never evicted. */
@@ -63,15 +63,15 @@ const RESULT_SHARE = 0.25;
 const meter = new Meter(estimateCounter);
 
 const UNREADABLE =
-  'Evicted results point to a file, but the agent has no tool that reads files in parts, so the model sees only their beginning and end. ' +
-  'Add workspaceTools() of @x/harness, or a read_file of your own with `paged: true`.';
+  'Evicted results point to a file, but the agent has no tool that reads parts of files, so the model sees only their beginning and end. ' +
+  'Add workspaceTools() of @x/harness, or your own read_file tool with `paged: true`.';
 
 /**
- * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted. Its size, its
- * head, its tail and a pointer for `read_file` stay in the conversation. Before a model call it does the same to the
- * largest new results and messages of the user that do not fit the window together, and to a very long message of the user. The log
- * keeps all of them whole. Files and other blocks stay, and so do the results of `paged` tools. When the write fails the text
- * stays whole. The capability stands before `compaction()`.
+ * Writes the text of a large tool result to the workspace when the tool returns, before tokens are counted. The conversation keeps its
+ * size, head and tail, and the path for `read_file`. Before a model call, the capability also evicts very long user messages, and the
+ * largest new results and user messages if they do not fit the window together. The log keeps all of them in full. Files, other blocks and
+ * the results of `paged` tools are not evicted. If the write fails, the text stays in the conversation. Add this capability before
+ * `compaction()`.
  *
  * @example
  * const agent = HarnessAgent.builder()
@@ -80,7 +80,7 @@ const UNREADABLE =
  *   .use(workspaceTools(), toolResultEviction({ maxResultChars: 40_000 }), compaction())
  *   .build();
  *
- * @throws {InvalidInputError} naming every bad key.
+ * @throws {InvalidInputError} naming every invalid key.
  */
 export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const settings = parseWith(evictionConfigSchema, config, 'toolResultEviction configuration');
@@ -135,7 +135,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
 function isTooLong(text: string, maxResultChars: number | undefined, scope: ToolScope): boolean {
   if (maxResultChars !== undefined) return maxResultChars > 0 && text.length > maxResultChars;
   const most = windowOf(scope) * RESULT_SHARE;
-  // No text has more than two tokens for each unit: a short one need not be counted, and a long one not to its end.
+  // No text has more than two tokens per UTF-16 unit, so short texts need no count. Long texts are counted up to the limit.
   return text.length * 2 > most && countUpTo(estimateCounter, text, most) > most;
 }
 
@@ -144,16 +144,16 @@ function windowOf({ model }: Pick<ToolScope, 'model'>): number {
 }
 
 function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string, error: unknown): void {
-  const message = `${what} (${text.length} characters) stays whole: ${errorLine(error)}`;
+  const message = `${what} (${text.length} characters) could not be evicted and stays in the conversation: ${errorLine(error)}`;
   scope.emit({ type: 'warning', source: NAME, message });
 }
 
 /**
- * Evicts messages of the user that are too long, and the largest of the texts that the model has not seen, where they do not fit
- * the window together. Log and workspace have them whole by then; what cannot be logged or written stays whole.
+ * Evicts user messages that are too long. If the texts that the model has not seen do not fit the window together, evicts the largest of
+ * them. Each text is first written to the log and the workspace in full. If that fails, the text stays in the conversation.
  *
- * @param settled Messages that need no second look for their length; grows.
- * @returns `true` when a text was evicted.
+ * @param settled Messages whose length was already checked. The function adds to it.
+ * @returns `true` if a text was evicted.
  */
 async function evictNew(
   scope: ReasonScope,
@@ -182,7 +182,7 @@ async function evictNew(
   return evicted;
 }
 
-/** Finds how many tokens each new text may have, so that all of them fit the window; `undefined` where they do as they are. */
+/** Finds how many tokens each new text may have, so that all of them fit the window; `undefined` if they fit unchanged. */
 async function capOfNew(
   scope: ReasonScope,
   context: readonly Message[],
@@ -191,7 +191,7 @@ async function capOfNew(
   const added = context.slice(fresh);
   await inPieces(countWork(estimateCounter, context), scope.signal);
   const window = windowOf(scope);
-  // Most steps add little: the whole conversation is counted only where it could matter.
+  // Most steps add little, so the whole conversation is counted only if the new texts are large.
   if (meter.messages(added) < window * RESULT_SHARE) return undefined;
   const frame = meter.frame(scope);
   const rules = context.slice(0, fresh).filter(({ role }) => role === 'system');
@@ -244,7 +244,7 @@ async function evictedResults(
   );
 }
 
-/** Makes a message of the user with a preview instead of its text. */
+/** Makes a copy of a user message with a preview instead of its text. */
 async function evictedRequest(
   scope: ReasonScope,
   settings: ResolvedEvictionConfig,
@@ -263,7 +263,7 @@ async function evictedRequest(
   }
 }
 
-/** Puts one message in the place of another, unless a hook has rewritten the conversation meanwhile. */
+/** Replaces a message in the conversation, unless a hook has rewritten the conversation in the meantime. */
 function replace({ state }: ReasonScope, message: Message, by: Message): boolean {
   const context = state.contextMutable();
   const index = context.lastIndexOf(message);

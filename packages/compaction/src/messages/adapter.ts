@@ -10,31 +10,32 @@ import {
 } from '@x/core/messages';
 import { isSummaryText } from '../summary/summary-message.js';
 
-/** The time of every message. Providers store no times, and a constant makes repeated reads equal. */
+/** The time of every message. Providers store no times, and with a constant, repeated reads give equal messages. */
 const CREATED_AT = new Date(0).toISOString();
 
 /**
- * Reads a provider's messages, and writes them back. One adapter serves one conversation: it remembers which message it
- * read from which object. An object that got other content or calls, or more of them, is read again.
+ * Converts a provider's messages to messages of this package and back. Use one adapter per conversation, because it remembers the source
+ * object of each message. An object whose content or calls have changed is read again.
  */
 export interface MessageAdapter<Source extends object> {
   /**
-   * Reads a list, or what was added to it since. The same object gives the same message. Ids follow from content and order,
-   * so that another process reads the same ones. A list that begins with all that was read, or with what was written last,
-   * keeps their ids where its objects are parsed again. Any other list is one of new messages with new ids.
+   * Converts a list. The same object always gives the same message. Ids depend only on content and order, so another process gets the same
+   * ids. If the list begins with the list that was read or written last, its messages keep their ids, even if the objects were parsed
+   * again. The messages of any other list get new ids.
    *
-   * @throws {InvalidInputError} naming the first bad message and every bad field of it.
+   * @throws {InvalidInputError} naming the first invalid message and each of its invalid fields.
    */
   read(sources: readonly Source[]): Message[];
   /**
-   * Writes messages. An unaltered message is written as the object that it was read from. An altered one keeps all other fields.
+   * Converts messages back. An unaltered message becomes the object that it was read from. An altered message keeps the object's other
+   * fields.
    *
-   * @throws {InvalidInputError} If the provider does not support a block.
+   * @throws {InvalidInputError} if the provider does not support a block.
    */
   write(messages: readonly Message[]): Source[];
 }
 
-/** An object of a list that was read or written, with the state and the digest that it had then, and its messages. */
+/** A source object that was read or written, with its state and digest at that time, and its messages. */
 interface Reading {
   readonly source: ProviderMessage;
   readonly state: readonly unknown[];
@@ -48,7 +49,7 @@ interface Reading {
 /** The fields that hold the content of a message. All other fields are kept if the message is altered. */
 const SAID: readonly string[] = ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning_content'];
 
-/** The fields of an object by identity and length, which tell that it was given other words or more of them. */
+/** Returns the content fields of an object and their lengths. If they differ from those of an earlier read, the object has changed. */
 function stateOf(source: ProviderMessage): readonly unknown[] {
   return SAID.flatMap((field) => {
     const value = source[field];
@@ -56,11 +57,11 @@ function stateOf(source: ProviderMessage): readonly unknown[] {
   });
 }
 
-/** The words for a message in the form that `useChat` of the AI SDK keeps. */
+/** The error for a message in the format of the AI SDK's `useChat`. */
 const UI_MESSAGE =
-  'is of a UIMessage of the AI SDK: make it a ModelMessage with its convertToModelMessages, which @x/ai-sdk compacts';
+  'belongs to a UIMessage of the AI SDK. Convert it with convertToModelMessages, and compact the result with @x/ai-sdk';
 /** The error for a message that no adapter read. */
-const NOT_READ = 'must be a list of blocks: write takes the messages that read or a compactor gave';
+const NOT_READ = 'must be a list of blocks. Pass the messages that read() or a compactor returned';
 
 function refuseInput(subject: string, path: string, message: string): never {
   throw new InvalidInputError(subject, [{ path, message }]);
@@ -70,7 +71,7 @@ function checkList(list: unknown, method: string): void {
   if (!Array.isArray(list)) refuseInput(`argument of ${method}`, '', 'must be a list of messages');
 }
 
-/** Maximum number of remembered readings of lists that do not continue one another. */
+/** Maximum number of remembered readings from lists that do not continue an earlier list. */
 const MOST_READINGS = 100_000;
 
 /** The adapter of a dialect. */
@@ -80,7 +81,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
   readonly #byMessage = new WeakMap<Message, Reading>();
   readonly #toolNames = new Map<string, string>();
   readonly #given = new Map<string, number>();
-  // A list parsed again begins with one of these, and its objects have the ids of their places. Any other list counts on.
+  // If a list begins with one of these, even parsed again, its objects keep the ids of their positions. Other lists get new ids.
   #read: readonly Reading[] = [];
   #written: readonly Reading[] = [];
 
@@ -107,7 +108,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
     );
     const isFirst = this.#read.length + this.#written.length === 0;
-    // Text that is added later is from a user, even if it looks like a summary.
+    // Text that is added to a known list is from a user, even if it looks like a summary.
     const found = before === undefined ? this.#summaryIn(sources) : -1;
     const summary = isFirst || this.#isToldAgain(hashes.slice(found + 1)) ? found : -1;
     const readings = sources.map((source, at) => {
@@ -160,7 +161,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       }
     }
     this.#written = readings;
-    // The few that are made again are of the type's own kinds.
+    // Objects that the adapter created have the form of the provider's type.
     return readings.map(({ source }) => source) as object[] as Source[];
   }
 
@@ -178,9 +179,9 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
   }
 
   /**
-   * Tests for a list that is no addition but the conversation told again, as another process reduced it: what stands behind its
-   * summary keeps the end of the list before, up to what a model or a tool said last. An equal beginning tells nothing, nor
-   * do words of a user: a user can edit what follows them, or repeat them.
+   * Tests if a list is the known conversation as another process reduced it. Then the messages after its summary include the last model or
+   * tool message of the known list. An equal beginning is no evidence, and neither are user messages: a user can repeat a message, or edit
+   * the conversation after it.
    */
   #isToldAgain(behind: readonly string[]): boolean {
     return [this.#read, this.#written].some((list) => {
@@ -195,7 +196,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     return count === 1 ? hash : `${hash}-${count}`;
   }
 
-  /** Finds the summary of a list: the first text of its form, in front of which only instructions and requests stand. */
+  /** Finds the summary of a list: the first text in summary form that only instructions and user requests precede. */
   #summaryIn(sources: readonly ProviderMessage[]): number {
     let asked = 0;
     for (const [index, source] of sources.entries()) {
@@ -223,7 +224,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     return this.#remember(source, hash, messages);
   }
 
-  /** Notes the name of a call's tool, and gives it to the result. */
+  /** Remembers the tool name of a call, and adds it to the call's result. */
   #named(block: ContentBlock): ContentBlock {
     if (block.type === 'tool_use') this.#toolNames.set(block.id, block.name);
     if (block.type !== 'tool_result') return block;
@@ -232,7 +233,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
   }
 }
 
-/** The role of instructions in newer models of OpenAI. */
+/** The role of system messages for newer OpenAI models. */
 const DEVELOPER = 'developer';
 
 function readingOf(source: ProviderMessage, hash: string, id: string, messages: readonly Message[]): Reading {

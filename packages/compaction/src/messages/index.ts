@@ -5,7 +5,7 @@ export type { ProviderMessage } from '@x/core/messages';
 export type { MessageAdapter } from './adapter.js';
 
 /**
- * Makes an adapter for the messages of Anthropic's Messages API. Instructions travel as `system` of the request.
+ * Makes an adapter for the messages of Anthropic's Messages API. Pass the system prompt as `system`, as in the API.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ export function anthropicMessages<
 }
 
 /**
- * Makes an adapter for the messages of OpenAI's Chat Completions API, which most other providers take too.
+ * Makes an adapter for the messages of OpenAI's Chat Completions API, which most other providers support too.
  *
  * @example
  * ```ts

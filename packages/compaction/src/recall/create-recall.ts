@@ -37,9 +37,9 @@ const FRAME = 8;
 const PAGE = 12_000;
 /** Maximum tokens of the passages that a query returns. */
 const FOUND_TOKENS = 2_000;
-/** Numbers that are named of messages that are not searched whole: the latest. */
+/** Maximum number of refs listed when messages are too long to be searched in full. The latest are listed. */
 const MOST_REFS = 20;
-/** UTF-16 units of a query that are used at each end. */
+/** Maximum UTF-16 units that are used of each end of a long query. */
 const QUERY_EDGE = 1_500;
 /** UTF-16 units that are indexed before control returns to the event loop. */
 const UNITS_A_TURN = 100_000;
@@ -54,10 +54,10 @@ const inputSchema = z.strictObject({
   offset: z.int().min(0).optional().describe('With ref: characters of the message to skip'),
 });
 
-/** A request to recall a message by its number, or passages that fit a query. */
+/** A request to recall a message by its number, or passages that match a query. */
 export type RecallRequest = z.input<typeof inputSchema>;
 
-/** The messages to recall from, oldest first. Read again when there may be more; only what was added is indexed. */
+/** Returns the messages to recall from, oldest first. It is called again when there may be more; only new messages are indexed. */
 type RecallSource = () => Iterable<Message> | AsyncIterable<Message>;
 
 /** A reader of removed messages. */
@@ -67,7 +67,7 @@ export interface Recall {
   /**
    * Returns the message with a number, page by page, or the passages that match a query.
    *
-   * @throws {InvalidInputError} for neither or both of them, and naming the numbers there are for one that is not.
+   * @throws {InvalidInputError} if the request has neither or both of `ref` and `query`, or if no message has that number.
    */
   answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]>;
   /**
@@ -81,27 +81,27 @@ export interface RecallOptions {
   /** Counts tokens. Default: the estimate of `@x/core`. */
   readonly meter?: Meter;
   /**
-   * Secrets that are taken out of what is found: common ones (`true`, the default), `patterns` besides, or none (`false`). A
-   * message that is asked for by its number is given as it is.
+   * Which secrets are redacted in passages: common ones (`true`, the default), also yours (`patterns`), or none (`false`). A message
+   * that is requested by its number is not redacted.
    */
   readonly redact?: z.input<typeof redactSchema>;
 }
 
 /**
- * Recalls from a list of messages, as they were before any compaction; more may be added to it.
+ * Recalls from a list of messages as they were before any compaction. You may append messages to the list later.
  *
  * @example
  * const recall = createRecall(history);
  * const { messages } = await compactor.compact(history, { recall: RECALL_HINT });
  * const reminder = await recall.remind(messages);
- * @throws {InvalidInputError} If the messages are invalid or were compacted, or naming every invalid option.
+ * @throws {InvalidInputError} if messages are invalid or already compacted, or if options are invalid.
  */
 export function createRecall(messages: readonly Message[], options: RecallOptions = {}): Recall {
   checkRequest(messages, {});
   const summary = messages.findIndex(({ kind }) => kind === 'summary');
   if (summary !== -1) {
     const message =
-      'is a summary: give the messages as they were before any compaction, or its numbers would mean others';
+      'is a summary. Pass the messages as they were before any compaction, because refs such as r12 count those';
     throw new InvalidInputError('createRecall messages', [{ path: `[${summary}]`, message }]);
   }
   const { meter, redact } = parseWith(optionsSchema, options, 'createRecall options');
@@ -117,11 +117,11 @@ const optionsSchema = z.strictObject({
 interface SourceOptions {
   readonly meter?: Meter | undefined;
   readonly redact: Redact | undefined;
-  /** Changes when the source may have more. Left out: it always may. */
+  /** Returns a value that changes when the source has new messages. If omitted, the source is read each time. */
   readonly version?: () => unknown;
 }
 
-/** Recalls from a source that is read in order: a list, or the log of a session. */
+/** Recalls from a list of messages or from the log of a session. */
 export class SourceRecall implements Recall {
   readonly tool: Tool;
   readonly #source: RecallSource;
@@ -130,7 +130,7 @@ export class SourceRecall implements Recall {
   readonly #version: (() => unknown) | undefined;
   readonly #index = new RecallIndex();
   readonly #ids = new Set<string>();
-  /** Messages of the source that were read, and those of them that have numbers. */
+  /** How many messages of the source were read, and how many of those have numbers. */
   #read = 0;
   #count = 0;
   #reading: Promise<void> = Promise.resolve();
@@ -144,12 +144,12 @@ export class SourceRecall implements Recall {
     this.tool = recallTool((request, { signal }) => this.answer(request, signal));
   }
 
-  /** UTF-16 units that it holds. */
+  /** UTF-16 units in the index. */
   get units(): number {
     return this.#index.units;
   }
 
-  /** Tests if it has read any of these messages, or nothing yet. */
+  /** Tests if any of these messages was read, or if no message was read yet. */
   hasRead(messages: readonly Message[]): boolean {
     return this.#ids.size === 0 || messages.some(({ id }) => this.#ids.has(id));
   }
@@ -157,9 +157,7 @@ export class SourceRecall implements Recall {
   async answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]> {
     const { ref, query, offset = 0 } = parseWith(inputSchema, request, 'recall');
     if ((ref === undefined) === (query === undefined)) {
-      throw new InvalidInputError('recall', [
-        { path: 'ref', message: 'or query, one of the two, is needed' },
-      ]);
+      throw new InvalidInputError('recall', [{ path: '', message: 'must have either ref or query' }]);
     }
     if (ref !== undefined) return this.#page(Number(/\d+/.exec(ref)?.[0]), offset, signal);
     await this.refresh(signal);
@@ -173,7 +171,7 @@ export class SourceRecall implements Recall {
     return [{ type: 'text', text: told.filter(Boolean).join(found === undefined ? ' ' : '\n') }];
   }
 
-  /** Names the messages that are not fully searchable. Returns an empty string if all are. */
+  /** Lists the messages that are not fully searchable, as text. Returns an empty string if all are. */
   #unsearched(): string {
     const { unsearched } = this.#index;
     if (unsearched.length === 0) return '';
@@ -276,7 +274,7 @@ export class SourceRecall implements Recall {
       return [{ type: 'text', text: `[${parts.join('; ')}]\n${page}` }, ...files];
     }
     const known = count === 0 ? 'there are no messages yet' : `there are r1 to r${count}`;
-    throw new InvalidInputError('recall', [{ path: 'ref', message: `r${wanted} is no message: ${known}` }]);
+    throw new InvalidInputError('recall', [{ path: 'ref', message: `r${wanted} does not exist: ${known}` }]);
   }
 }
 

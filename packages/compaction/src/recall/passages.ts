@@ -2,18 +2,18 @@ import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core
 import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { linesOf } from '../record/excerpts.js';
 
-/** The name of the recall tool. Its calls and results are never passages, so that it does not find its earlier results. */
+/** The name of the recall tool. Its calls and results are not indexed, so that it does not find its own earlier results. */
 export const RECALL = 'recall';
 
-/** UTF-16 units of a passage. */
+/** Maximum UTF-16 units of a passage. */
 const LONGEST = 400;
 
 /** Maximum UTF-16 units of one block that are searched. Of a longer block, the beginning and the end are searched. */
 const MOST_SEARCHED = 4_000_000;
 
-/** The texts of a message that can be found, and whether they are all of it. */
+/** The searchable texts of a message, and whether they cover the whole message. */
 export interface Passages {
-  /** In order: neighboring lines of at most 400 UTF-16 units together. */
+  /** Passages in order. Each has neighboring lines of at most 400 UTF-16 units together. */
   readonly texts: readonly string[];
   readonly isWhole: boolean;
 }
@@ -40,7 +40,7 @@ export function passagesOf(message: Message): Passages {
   return { texts, isWhole };
 }
 
-/** The text of a message as it is read back: what was said, calls with their input, results. */
+/** Renders a recalled message: texts, calls with their input, and results. */
 export function wholeText(message: Message): string {
   return message.content.map(textOfBlock).filter(Boolean).join('\n');
 }
@@ -65,7 +65,7 @@ function textOfBlock(block: ContentBlock): string {
   }
 }
 
-/** A key and its value a line; strings as they are, so that they read as they were written. */
+/** Renders the input of a call, one line per key. Strings are not quoted or escaped. */
 function inputText(input: JsonValue): string {
   if (!isObject(input)) return valueText(input);
   return Object.entries(input)

@@ -7,26 +7,26 @@ export interface Passage {
   readonly messageId: string;
   /** The number of the message. */
   readonly at: number;
-  /** The speaker. */
+  /** The source of the message: the user, the assistant, or a tool. */
   readonly source: string;
   readonly isResult: boolean;
   readonly text: string;
-  /** The terms by which it is found. */
+  /** The terms that a query is matched with. */
   readonly terms: readonly string[];
 }
 
-/** A passage below this share of the best one is noise. */
+/** Passages whose score is below this share of the best score are skipped. */
 const LEAST = 0.12;
-/** UTF-16 units that an index holds: beyond them the oldest results are left to be read by their number. */
+/** Maximum UTF-16 units in an index. Beyond it, the oldest results are removed; they can still be read by their number. */
 const MOST_UNITS = 32_000_000;
-/** After so many passages in a row that do not fit there is no room left. */
+/** The search stops after this many passages in a row that do not fit. */
 const MOST_MISFITS = 16;
-/** Passages between two turns of others. */
+/** Number of passages between two yields to the event loop. */
 const PASSAGES_A_TURN = 1_000;
-/** Suits any language: a conversation may be in several. */
+/** Language-neutral, because one conversation may use several languages. */
 const tokenizer = new Tokenizer();
 
-/** The passages of a conversation, ranked for a query. Grows by message; memory is bounded. */
+/** A search index of a conversation's passages. Messages are added one by one; memory is bounded. */
 export class RecallIndex {
   #passages: Passage[] = [];
   #units = 0;
@@ -37,12 +37,12 @@ export class RecallIndex {
     this.#most = most;
   }
 
-  /** UTF-16 units that it holds. */
+  /** UTF-16 units in the index. */
   get units(): number {
     return this.#units;
   }
 
-  /** Numbers of messages that are found in part alone, or not at all. */
+  /** Numbers of messages that are not or not fully indexed. */
   get unsearched(): readonly number[] {
     return [...this.#unsearched];
   }
@@ -60,7 +60,7 @@ export class RecallIndex {
     if (this.#units > this.#most) this.#shrink();
   }
 
-  /** Drops the oldest results, then the oldest of all, down to three quarters. */
+  /** Shrinks the index to three quarters of its limit: first drops the oldest results, then the oldest passages of any kind. */
   #shrink(): void {
     for (const droppable of [({ isResult }: Passage) => isResult, () => true]) {
       this.#passages = this.#passages.filter((passage) => {
@@ -73,18 +73,18 @@ export class RecallIndex {
   }
 
   /**
-   * Returns the best passages for a query that `fits` accepts, in the order of the conversation. `fits` is asked about the
-   * best passage first. Messages that hold a name of the query as a whole, such as `node-17`, come first.
+   * Returns the best passages for a query, in the order of the conversation. Offers each passage to `fits`, the best first, and returns
+   * those that it accepts. Messages that contain a name of the query as a whole, such as `node-17`, rank first.
    *
-   * @param skip Messages whose passages count, but are not wanted.
-   * @param turn Awaited once in a while, so that others have the thread.
+   * @param skip Numbers of messages whose passages are scored, but not returned.
+   * @param turn Awaited regularly, so that the search does not block the event loop.
    */
   async search(
     query: string,
     fits: (passage: Passage) => boolean,
     { skip, turn }: { skip?: (messageId: string) => boolean; turn?: () => Promise<void> } = {},
   ): Promise<readonly Passage[]> {
-    // The answer to keywords may stand next to them, too: a result stands behind its call.
+    // Neighbors of a match count too, because a result follows its call.
     const scan = new TextScan<Passage>(new SearchQuery(query, { tokenizer, isQuestion: true }));
     for (const [number, passage] of this.#passages.entries()) {
       scan.add({ file: '', number, text: passage.text, terms: passage.terms, item: passage });
@@ -97,7 +97,7 @@ export class RecallIndex {
     const taken = new Set<string>();
     let misfits = 0;
     for (const hit of wanted) {
-      // A message that was read twice stands there twice.
+      // The conversation may contain the same text twice, for example if a file was read twice.
       if (taken.has(hit.text)) continue;
       if (fits(hit.item)) {
         taken.add(hit.text);

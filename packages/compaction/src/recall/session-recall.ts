@@ -4,13 +4,13 @@ import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { isWhole, recallTool, SourceRecall } from './create-recall.js';
 
-/** A reminder is worth at least so many tokens, and takes at most so many. */
+/** Minimum and maximum tokens of a reminder. */
 const FEWEST_TOKENS = 120;
 const MOST_TOKENS = 2_000;
-/** The share of the free window that a reminder takes at most. */
+/** The maximum share of the free window for a reminder. */
 const SHARE_OF_FREE = 0.2;
 
-/** Sessions that stay indexed between calls, and their UTF-16 units together. The least recently used are dropped first. */
+/** Maximum number of sessions that stay indexed between calls, and of their UTF-16 units. The least recently used are dropped first. */
 const MOST_SESSIONS = 1_000;
 const MOST_HELD = 32_000_000;
 
@@ -19,9 +19,9 @@ interface Session {
   readonly recall: SourceRecall;
   /** The log, as the current call opened it. */
   log: SessionLog;
-  /** Changes with every reduction, because only a reduction takes messages out of the context. */
+  /** Changes with every reduction, because only a reduction removes messages from the context. */
   version: string | undefined;
-  /** The last reminder, with the id of the request that it was made for. */
+  /** The last reminder, with the id of its request. */
   reminder: { readonly key: string; readonly message: Message | undefined } | undefined;
 }
 
@@ -29,15 +29,16 @@ interface Session {
 type RecallScope = Pick<CallScope, 'state' | 'log' | 'storage'>;
 
 /**
- * Recalls from the logs of sessions, each from its own. An index outlives the call, so that a call costs only what was logged since. It is
- * used again only for the same log in the same storage, and if that still has messages of it: a session may be deleted and begin again.
+ * Recalls from the logs of sessions, each from its own. An index is kept between calls, so that a call only indexes new messages. An index
+ * is reused only for the same log in the same storage, and only if the log still has messages of the index, because a session may be
+ * deleted and started again.
  */
 export class SessionRecall {
   readonly tool: Tool;
   readonly #redact: Redact | undefined;
   #sessions = new WeakMap<Workspace, Map<string, Session>>();
 
-  /** @param redact Takes secrets out of what is found. */
+  /** @param redact Redacts secrets in passages. */
   constructor(redact: Redact | undefined) {
     this.#redact = redact;
     this.tool = recallTool((request, context) =>
@@ -50,16 +51,16 @@ export class SessionRecall {
     this.#sessions = new WeakMap();
   }
 
-  /** Returns whether a reminder may help: until a model has answered the newest request, where something was summarized. */
+  /** Returns whether a reminder may help: no model has answered the newest request yet, and the conversation has a summary. */
   mayRemind({ state: { context } }: RecallScope): boolean {
     return requestIn(context) !== undefined && context.some(({ kind }) => kind === 'summary');
   }
 
   /**
-   * The reminder for the newest request of the user, until a model has answered it, so that a waiting call resumes without
-   * one; none where nothing was summarized.
+   * Returns the reminder for the user's newest request if no model has answered it yet. A call that resumes after an approval gets none.
+   * Returns `undefined` if the conversation has no summary.
    *
-   * @param free Tells the free window in tokens, and 0 where so many more would make a reduction due.
+   * @param free Returns the free tokens of the window, or 0 if that many more tokens would make a reduction due.
    */
   async remind(
     scope: RecallScope,
@@ -113,7 +114,7 @@ export class SessionRecall {
   }
 }
 
-/** Finds the request that no model has answered. From the end: most steps stand behind an answer of the model. */
+/** Finds the request that no model has answered. Searches from the end, because an answer of the model is usually near it. */
 function requestIn(context: readonly Message[]): Message | undefined {
   const last = context.findLast((message) => message.role === 'assistant' || isUserRequest(message));
   return last?.role === 'user' ? last : undefined;

@@ -16,11 +16,11 @@ const LAST_LINES = 2;
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
 
-/** The ends of a result: the values of its call, and the shapes of its first and last lines. */
+/** The first and last lines of a result as shapes, and the argument values of its call. */
 interface Ends {
   readonly values: readonly string[];
   readonly shapes: ReadonlySet<string>;
-  /** The result has more lines than its ends. */
+  /** `true` if the result has lines between its first and last ones. */
   readonly isLong: boolean;
 }
 
@@ -72,7 +72,7 @@ export function* boilerplateOf(
         const shape = shapeOf(line, values);
         return shape === '' || tool.common.has(shape);
       };
-      // A line whose number differs may be an answer. It counts as a part of the frame only if a fixed line is between it and the rest.
+      // A line whose number differs may be the answer. It counts as boilerplate only if a fixed line separates it from the rest.
       const isFixed = (line: string) =>
         line !== '' && shapeOf(line, values) === withoutPassed(line, values).trim();
       let start = 0;
@@ -92,7 +92,7 @@ export function* boilerplateOf(
         if (isFixed(line)) end = at;
       }
       if (start <= end || tool.isFrame) return text.slice(start, Math.max(start, end));
-      // If every result has only such lines, the parts that differ are the answer.
+      // If every result consists only of such lines, the parts that differ are the answer.
       return text
         .split('\n')
         .filter((line) => line !== '' && !isFixed(line))

@@ -34,7 +34,7 @@ export function given(
   const { name, input } = use;
   const tool = toolWord(name);
   const path = pathOf(use);
-  // With a command line, the folder and the timeout add nothing.
+  // For a command line, omit the folder and the timeout.
   const command = path === undefined ? commandOf(use) : undefined;
   const cut = (args: Argument[], file?: string) => ({
     tool,
@@ -102,7 +102,7 @@ export function shortened(call: Call, length: number): Call {
     const isKept = key === '−' || key === '+' || NEEDS_KEY.test(text);
     return isKept && key ? { key, text } : { text };
   });
-  // The first line about a file keeps the full path, because later lines refer to it.
+  // The first line about a file keeps the full path, because later lines use only its name.
   const name = call.name;
   const frame = argumentsText({
     ...call,
@@ -126,8 +126,8 @@ export function shortened(call: Call, length: number): Call {
 export const OLD_KEY = /^(?:old|before|search|find|original)/i;
 
 /**
- * Finds two arguments that begin and end alike, which are a text before and after a change, and returns only the change. If it does
- * not fit, returns the beginning of the new text.
+ * Finds two arguments that begin and end alike. They are a text before and after a change. Returns only the change, or the beginning of the
+ * new text if the change does not fit.
  */
 export function changeIn(
   entries: readonly (readonly [string, JsonValue | undefined])[],
@@ -147,7 +147,7 @@ export function changeIn(
     if (start + end < SAME_ENDS) continue;
     const removed = before[1].slice(start, before[1].length - end).trim();
     const added = after[1].slice(start, after[1].length - end).trim();
-    // If text is only added, or a word changed, the text before it on the line shows the place.
+    // The text before the change on the same line shows where the change is.
     const line = tailOf(before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim(), ANCHOR);
     const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
     const isWhole = removed.length + added.length <= length || added === '';

@@ -3,14 +3,14 @@ import { once } from '../conversation/once.js';
 import type { Entry } from './entry.js';
 import type { Terms } from './terms.js';
 
-/** Something that may enter a record. */
+/** An excerpt or entry that may be chosen for a record. */
 export interface Candidate {
   readonly entry: Entry;
   readonly terms: Terms;
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
-  /** The excerpt is hard to understand without the one before it. */
+  /** `true` if the excerpt is hard to understand without the previous one. */
   readonly leans?: boolean;
 }
 
@@ -26,12 +26,12 @@ export interface Utterance {
 const WEIGHT = {
   /** For a term that neither a user nor the assistant uses. */
   unused: 0.1,
-  /** Added for each assistant message that uses the term, up to `mostUses`. A user message counts twice. */
+  /** Added for each assistant message that uses the term, up to `mostUses`. User messages count twice. */
   use: 0.5,
   mostUses: 3,
   /** The number of uses that an assistant message counts if it introduces the term. */
   firstUse: 0.25,
-  /** For a term in an excerpt of a later message than the one that introduced the term. */
+  /** For a term in an excerpt, if an earlier message introduced the term. */
   old: 0.3,
   /** The weight of a term that occurs in more than `commonShare` of all messages. It overrides the other factors. */
   common: 0.05,
@@ -41,14 +41,14 @@ const WEIGHT = {
   /** For a term of the open request, even if it is already covered. */
   wanted: 1,
   /**
-   * `more` is for each further excerpt of the same message, `alike` for each one that differs only in names and numbers.
-   * On either half of the recorded projects, 1 is worse for `more`, and 0.65 is no better.
+   * `more` applies to each further excerpt of the same message, `alike` to each excerpt that differs only in names and numbers. Tested on
+   * both halves of the recorded projects: for `more`, 1 is worse and 0.65 is not better.
    */
   more: 0.8,
   alike: 0.5,
 };
 
-/** The maximum share for statements, so that a talkative assistant does not crowd out its results. */
+/** The maximum share of a record for statements, so that a talkative assistant does not crowd out tool results. */
 const STATEMENTS_SHARE = 0.4;
 
 /** The factor by which the gain threshold falls after each pass over the candidates, and the maximum number of passes. */
@@ -99,7 +99,7 @@ export class Choice<Item extends Candidate> {
   /**
    * Weighs candidates by the terms of the conversation.
    *
-   * @param standing Terms that the reader sees in any case.
+   * @param standing Terms that the reader sees anyway, for example in staying messages.
    * @param wanted Terms of the open request. They keep their weight even if they are already covered.
    */
   static *among<Item extends Candidate>(
@@ -162,7 +162,7 @@ export class Choice<Item extends Candidate> {
       if (!this.#fits(index)) misfits[index] = 1;
       else {
         this.#choose(index);
-        // Without the sentence before it, a sentence may be unclear or misleading.
+        // Also take the previous sentence, because this one may be unclear or misleading without it.
         if (this.#leansOnThePrevious(index) && gains[index - 1] !== 0 && this.#fits(index - 1))
           this.#choose(index - 1);
       }
@@ -210,7 +210,7 @@ export class Choice<Item extends Candidate> {
   }
 }
 
-/** Returns the message number and the text with each word or path masked. Rows of one table, and parts of a listing, have the same shape. */
+/** Returns the message number and the text with each word or path masked. Rows of one table or listing have the same shape. */
 const shapeOf = once((entry: Entry): string => {
   const text = 'text' in entry ? entry.text : '';
   const masked = text.slice(0, 80).replaceAll(/[\p{L}\p{N}_][\p{L}\p{N}_./\\-]*/gu, 'w');

@@ -25,11 +25,11 @@ export interface RecordInput {
   readonly earlier: readonly Entry[];
   /** The messages to record, in order. */
   readonly covered: readonly Numbered[];
-  /** The messages that are kept unchanged. They are not recorded, but the terms that they use count. */
+  /** The messages that are kept unchanged. They are not recorded, but excerpts that share their terms weigh more. */
   readonly staying: readonly Excerpts[];
   /** The summary before the record. The record does not repeat its content. */
   readonly narrative?: string | undefined;
-  /** Covered requests that are quoted in full before the record. */
+  /** User requests that stay in full before the record, so the record only needs a short line for each. */
   readonly standing: ReadonlySet<Excerpts>;
   /** The known tool definitions. They say which calls are read-only. */
   readonly tools: readonly ToolDefinition[];
@@ -38,22 +38,27 @@ export interface RecordInput {
   readonly meter: Meter;
 }
 
-/** Maximum UTF-16 units of a call's arguments and of its outcome, and the minimum that its line keeps. */
+/** Maximum UTF-16 units of a call's arguments. */
 const ARGUMENT = 110;
+/** Maximum UTF-16 units of a call's outcome. */
 const OUTCOME = 140;
+/** Minimum UTF-16 units that a shortened call line keeps. */
 const SHORTEST_CALL = 48;
-/** The share of a record for requests that are quoted nowhere else, and the weight of an older request. */
+/** The share of a record for requests that are quoted nowhere else. */
 const REQUESTS_SHARE = 0.35;
+/** The weight of an older request that competes with excerpts. */
 const WORTH_OF_REQUEST = 4;
 /** The weights of excerpts from earlier records: statements, and all others. */
 const WORTH_OF_EARLIER = { said: 3, other: 2 };
-/** The factor for a statement that a short reply answers. */
+/** Multiplies the weight of an assistant's statement if the user answered it with a short reply. */
 const WORTH_OF_QUESTION = 3;
-/** The maximum bonus of a result excerpt that contains the words of its call, and the minimum number of such words. */
+/** The maximum bonus of a result excerpt that contains the words of its call. */
 const WORTH_OF_ANSWER = 1.5;
+/** The minimum number of words in a call for that bonus. */
 const FEWEST_ASKED = 3;
-/** Maximum UTF-16 units of a read-only call's arguments, and of the answer after them if there is room. */
+/** Maximum UTF-16 units of a read-only call's arguments. */
 const MOST_LOOKED = 70;
+/** Maximum UTF-16 units of an answer that is shown after a read-only call's arguments if there is room. */
 const SHORT_ANSWER = 50;
 /** Average UTF-16 units per token. */
 const UNITS_PER_TOKEN = 4;
@@ -72,7 +77,7 @@ const SHORTEST_EXCERPT = 12;
 /** Tokens of an excerpt's markup, without its text. */
 const FRAME = 4;
 
-/** Something that may enter a record, with its place in the order of the conversation. */
+/** An entry that may become part of the record, with its cost, its weight and its position in the conversation. */
 export interface Draft extends Candidate {
   readonly order: number;
 }
@@ -83,7 +88,7 @@ type AllDrafts = Readonly<Record<'musts' | 'options', readonly Draft[]>>;
 /** Converts an estimated number of tokens to the meter's tokens. */
 export type Price = (estimate: number) => number;
 
-/** Returns all drafts for the record. Calls and requests are limited by the room. */
+/** Returns all drafts for the record. The required drafts (calls and requests) together stay within the token limit. */
 export function* draftsOf(input: RecordInput, price: Price): Work<AllDrafts> {
   const turns = yield* turnsOf(input.covered, input.tools);
   const { musts, options } = yield* new Drafts(input, price).of(turns);
@@ -96,7 +101,7 @@ export function* draftsOf(input: RecordInput, price: Price): Work<AllDrafts> {
   };
 }
 
-/** Compares drafts by their place. */
+/** Compares drafts by their position in the conversation. */
 export const byOrder = (one: Draft, other: Draft): number => one.order - other.order;
 
 /** Creates a draft that is always included. */
@@ -147,7 +152,7 @@ class Drafts {
     return { musts: this.#musts, options: this.#options };
   }
 
-  /** The place of the next draft. */
+  /** The position of the next draft. */
   get #order(): number {
     return this.#musts.length + this.#options.length;
   }
@@ -156,7 +161,7 @@ class Drafts {
     this.#musts.push({ ...must(entry, this.#order, this.#price), terms });
   }
 
-  /** Adds a draft of an excerpt that competes for the room. */
+  /** Adds a draft of an excerpt that competes for the remaining tokens. */
   #addOption(entry: Quote, worth: number, more: Partial<Excerpt> = {}): void {
     const { terms = termsOf(entry.text), tokens = estimateCounter.count(entry.text), leans = false } = more;
     const cost = this.#price(tokens) + FRAME;
@@ -210,10 +215,10 @@ class Drafts {
     const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
     const whole = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
     const fresh = stale.of(made);
-    // A longer text is no outcome, unless the call failed.
+    // A longer text does not count as an outcome, unless the call failed.
     const text = result && outcomeOf(result.block, use).failed ? whole : fresh(whole, OUTCOME);
     const { outcome, ...end } = ending(use, result?.block, text, OUTCOME);
-    // A longer answer competes with the excerpts instead.
+    // A longer answer becomes an excerpt, which is included only if there is room.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
     const length = looks ? MOST_LOOKED : isShort && !list ? 2 * ARGUMENT : ARGUMENT;
     const call: Call = {
@@ -227,7 +232,7 @@ class Drafts {
     this.#addMust(call);
     if (list) this.#addMust(list);
     const isListed = (text: string) => list?.items.some((item) => item.includes(text));
-    // Short content is already in the call's line, but a change may be cut there.
+    // The call's line already shows short content in full, unless it is a change (`−` and `+`), which may be shortened.
     const isInLine = isShort && !call.args.some(({ key }) => key === '+');
     for (const part of isInLine ? [] : written) {
       if (isListed(part.text) || this.#quoted.has(part.text)) continue;
@@ -256,7 +261,7 @@ function answering(asked: ReadonlySet<number>, terms: Terms): number {
   return 1 + WORTH_OF_ANSWER * Math.min(1, held / Math.max(FEWEST_ASKED, asked.size / 2));
 }
 
-/** Merges calls with the same line and outcome into one entry that has the numbers of all. */
+/** Merges calls with the same line and outcome into one entry that lists the message numbers of all. */
 function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> {
   const first = new Map<
     string,

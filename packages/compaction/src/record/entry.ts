@@ -6,8 +6,8 @@ const text = z.string();
 
 /**
  * An excerpt of a message: a request of the user, a statement of the assistant, a part of a result, or a part of what a call wrote.
- * `part` numbers the excerpts of a message in order. `opens` marks an excerpt at the beginning of its text, `goesOn` one that is not at
- * its end.
+ * `part` numbers the excerpts of a message in order. `opens` is set if the excerpt is at the beginning of its text, `goesOn` if the text
+ * continues after it.
  */
 const quote = z.strictObject({
   kind: z.enum(['asked', 'said', 'found', 'wrote']),
@@ -38,7 +38,7 @@ const call = z.strictObject({
   outcome: z.optional(text),
   /** The number of a later message in which a call of the same subject succeeded. */
   mendedAt: z.optional(number),
-  /** The message numbers of calls with the same line. `isAlike` is set if they may differ in what `args` omit. */
+  /** The message numbers of calls with the same line. `isAlike` is set if they may differ in a part that `args` omit. */
   again: z.optional(z.array(number)),
   isAlike: z.optional(z.boolean()),
 });
@@ -51,7 +51,7 @@ const count = z.strictObject({
   counts: z.array(z.strictObject({ tool: text, times: number })),
 });
 
-/** A list as a call last wrote it. `subject` is the tool name and the call's ids. */
+/** The newest version of a list that calls write. `subject` is the tool name and the call's ids. */
 const list = z.strictObject({ kind: z.literal('listed'), at: number, subject: text, items: z.array(text) });
 
 /** Names that occur nowhere else in the record. */
@@ -188,7 +188,7 @@ export function renderEntries(entries: readonly Entry[]): string {
   return lines.join('\n');
 }
 
-/** Marks the last line of a quotation whose text goes on. */
+/** Marks the last line of a quotation whose text continues after it. */
 function markEnd(entry: Entry, lines: string[]): void {
   const last = lines.at(-1);
   if ('goesOn' in entry && entry.goesOn && last !== undefined && !last.endsWith(GAP_AFTER))
@@ -222,7 +222,7 @@ const COUNTED = /^\* r(\d+)–r(\d+): (.*)$/;
 const AGAIN = /^\((again|alike):((?: r\d+)+)\) /;
 const ENDED = /^(?:no result|(failed)(?: with exit (-?\d+))?)?(?:(?:: )?“(.*)”)?(?:, mended in r(\d+))?$/;
 
-/** Parses the entries of a rendered record, for when only its text is left. Ignores all other lines. */
+/** Parses the entries of a rendered record if only its text is left. Ignores all other lines. */
 export function parseEntries(text: string): readonly Entry[] {
   const entries: Entry[] = [];
   let at = 0;

@@ -17,7 +17,7 @@ export interface Excerpt extends Omit<Quote, 'at'> {
   readonly tokens: number;
   /** The weight relative to other excerpts. */
   readonly worth: number;
-  /** The excerpt continues the paragraph of the excerpt before it and is unclear without that. */
+  /** `true` if the excerpt continues the paragraph of the previous excerpt and is unclear without it. */
   readonly leans: boolean;
   /** The id of the call that wrote the excerpt or whose result contains it. */
   readonly callId?: string | undefined;
@@ -28,18 +28,21 @@ export interface Excerpts {
   /** The message, redacted. */
   readonly message: Message;
   readonly parts: readonly Excerpt[];
-  /** The terms of the whole message, each once. */
+  /** The distinct terms (hashed words) of the whole message. */
   readonly terms: Terms;
-  /** The names in the message's texts and results, and the names that it passes to tools. */
+  /** Names (paths, identifiers, ids) in the message's texts and results. */
   readonly names: readonly string[];
+  /** Names that the message passes to tools. */
   readonly passed: readonly string[];
 }
 
 /** Maximum UTF-16 units of a request. */
 const REQUEST = 400;
-/** Maximum UTF-16 units of one excerpt, of short lines joined into one excerpt, and of a short line. */
+/** Maximum UTF-16 units of one excerpt. */
 const LONGEST = 300;
+/** Maximum UTF-16 units of short lines that are joined into one excerpt. */
 const JOINED = 160;
+/** Maximum UTF-16 units of a short line. */
 const SHORT_LINE = 80;
 /** Maximum UTF-16 units of a short result, which nearly always answers its call directly. */
 const SHORT_RESULT = 400;
@@ -67,7 +70,7 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
 }
 
 function extract(message: Message): Excerpts {
-  // Long because each kind of block offers excerpts, terms and names at once.
+  // Long: one pass over the blocks collects excerpts, terms and names.
   const parts: Excerpt[] = [];
   const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
   const calls = message.content.some((block) => block.type === 'tool_use');
@@ -144,7 +147,7 @@ function extract(message: Message): Excerpts {
   };
 }
 
-/** Returns what a piece of a result is worth: more in a short result, and more if it holds an odd line. */
+/** Returns the weight of a piece of a result. It is higher in a short result, and if the piece has a line unlike all others. */
 function worthInResult(text: string): (piece: Piece) => number {
   const isShort = Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT));
   const worth = Math.max(WORTH.found, WORTH.shortResult * isShort);
@@ -152,7 +155,7 @@ function worthInResult(text: string): (piece: Piece) => number {
   return (piece) => worth * (odd.some((line) => piece.text.includes(line)) ? WORTH.odd : 1);
 }
 
-/** Maximum UTF-16 units of a frame. */
+/** Maximum UTF-16 units of a tagged block after a result, such as `<system-reminder>…`. */
 const LONGEST_FRAME = 1_000;
 
 /** Splits off a tagged block that a program appended to a result. The block becomes one excerpt. */
@@ -167,14 +170,14 @@ function framed(text: string): { readonly body: string; readonly frame: string }
 /** A piece of a text: lines, sentences, or code between fences. */
 interface Piece {
   text: string;
-  /** The piece continues the paragraph of the piece before it. */
+  /** `true` if the piece continues the paragraph of the previous piece. */
   readonly leans: boolean;
   readonly isCode?: boolean;
-  /** A part of the text before the piece is omitted. */
+  /** `true` if text directly before the piece was omitted. */
   readonly isBehindGap?: boolean;
 }
 
-/** Matches a line or sentence that leads to the next one: it ends in a colon, or is a Markdown heading. */
+/** Matches a line or sentence that introduces the next one: it ends in a colon, or is a Markdown heading. */
 const LEADS = /[:：]\**$|^#+ /;
 
 /** Matches an item of a list. */
@@ -186,7 +189,7 @@ const TITLE = /^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 /** Matches an announcement: one sentence that ends in a colon. It is useless without the text after it. */
 const ANNOUNCEMENT = /^(?!.*(?:[.!?]\s|[。！？])).*[:：]\**$/;
 
-/** Splits a text into sentences and lines, and joins short neighbors. A line that leads to the next one begins a piece with it. */
+/** Splits a text into sentences and lines, and joins short neighbors. A line that introduces the next one is joined with it. */
 function sentencesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let before = '';
@@ -219,8 +222,8 @@ function sentencesOf(text: string): readonly Piece[] {
 }
 
 /**
- * Lines of what a tool printed or was given. Data becomes facts; a line that is too long is split between the items
- * of a list and behind sentences; lines that repeat stand once with their number.
+ * Splits a tool's output or input into lines. Turns data into lines of `key value` facts, splits long lines at list items and after
+ * sentences, and replaces repeated lines by one line with their count.
  */
 export function linesOf(text: string): readonly string[] {
   return piecesOf(readable(text)).map((piece) => piece.text);
@@ -263,7 +266,7 @@ function joinLines(lines: readonly Piece[]): readonly Piece[] {
     if (last && fits) last.push(line);
     else groups.push([line]);
   }
-  // Joining at once makes a flat string. Reading a string that grew piece by piece takes several times as long.
+  // `join` makes a flat string. A string built by repeated concatenation takes several times as long to read.
   return groups.map((group) => ({
     ...(group[0] as Piece),
     text: group.map(({ text }) => text).join('\n'),
@@ -295,8 +298,8 @@ function hasWord(text: string): boolean {
 }
 
 /**
- * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Ignores keys. Returns the lines
- * that the call replaces separately.
+ * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Ignores keys. Lines of the old text of
+ * an edit are returned separately.
  */
 function textsIn({ input }: ToolUseBlock) {
   const written: string[] = [];

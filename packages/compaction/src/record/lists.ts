@@ -13,7 +13,7 @@ import type { Turn } from './turns.js';
 const LONGEST_LIST = 1_500;
 const SHORT_VALUE = 24;
 const LONGEST_ID = 40;
-/** Maximum UTF-16 units of a value in a list. A longer value is content, and its array is not a list. */
+/** Maximum UTF-16 units of a value in a list. An array with a longer value counts as content, not as a list. */
 const LONGEST_VALUE = 400;
 /** Minimum average UTF-16 units of an item after cutting. */
 const SHORTEST_ITEM = 32;
@@ -21,8 +21,8 @@ const SHORTEST_ITEM = 32;
 const MOST_LISTS = 3;
 
 /**
- * Returns the newest lists as entries, by the call or the earlier entry that each is from. A later successful call with the same
- * subject supersedes a list, even if it writes none. Lists that staying messages supersede are skipped, and so are the agent's own notes,
+ * Returns the newest lists as entries. The key of each is the call or the earlier entry that it comes from. A later successful call with
+ * the same subject supersedes a list, even if it writes no list. Skips lists that staying messages supersede, and the agent's own notes,
  * which its session keeps.
  *
  * @param room The maximum cost of all lists together. The newest come first.

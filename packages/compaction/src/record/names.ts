@@ -44,7 +44,7 @@ export interface Mention {
 const WEIGHT = { user: 4, passed: 3, assistant: 2, tool: 1 };
 const MOST_TOGETHER = 12;
 
-/** Ranks names, best first, with the message of their last mention. The newest weigh up to twice as much as old ones. */
+/** Ranks names, best first, with the message of their last mention. Recent mentions weigh up to twice as much as old ones. */
 export function* rankedNames(
   mentions: Iterable<Mention>,
 ): Work<readonly (readonly [name: string, at: number])[]> {

@@ -3,28 +3,28 @@ import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { oddLines } from '../conversation/lines.js';
 import { once } from '../conversation/once.js';
 
-/** Maximum UTF-16 units of a nested value on its owner's line, and of a text that is not parsed as nested data. */
+/** Maximum UTF-16 units of a nested value on its owner's line. Texts up to this length are not parsed as nested data. */
 const INLINE = 90;
 const LONG_TEXT = 120;
 /** UTF-16 units after which a line of facts wraps. */
 const LINE = 220;
 /** Maximum nesting depth. Results of tools are often wrapped several times. */
 const DEEPEST = 32;
-/** Maximum open brackets of data. More of them are not data, but a text that repeats a bracket. */
+/** Maximum number of open brackets in data. A text with more only repeats a bracket. */
 const MOST_OPEN = 1_000;
 const LONGEST_OWNER = 40;
-/** Maximum owners in a line's label. The nearest ones are named. */
+/** Maximum number of owners in a line's label, counted from the innermost. */
 const OWNERS = 2;
 
-/** Maximum UTF-16 units of a text that are processed. */
+/** Maximum UTF-16 units of a text to process. */
 const MOST_UNITS = 200_000;
-/** Maximum UTF-16 units of a result that is parsed as data. Higher, because truncated data cannot be parsed. */
+/** Maximum UTF-16 units of a result that is parsed as data. It is higher than `MOST_UNITS`, because truncated data cannot be parsed. */
 const MOST_DATA = 2_000_000;
 
 /** The line that replaces omitted lines. */
 export const GAP = '…';
 
-/** Returns the text. If it is longer than `most`, returns both ends, and between them the odd lines. */
+/** Returns the text, or its two ends with the odd lines between them if it is longer than `most`. */
 export function within(text: string, most = MOST_UNITS): string {
   if (text.length <= most) return text;
   const start = most / 2;
@@ -46,7 +46,7 @@ export const resultText = once((block: ToolResultBlock): string =>
 );
 
 /**
- * Converts the text of a tool to a readable form. Data becomes lines of facts, each after its owner:
+ * Converts a tool's text to a readable form. Data becomes lines of facts, each labeled with its owner (the object that contains it):
  * `variants 638452: resolution 30MP, available true`. Escaped line breaks become real line breaks.
  */
 export function readable(text: string, depth = 0): string {
@@ -188,7 +188,7 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
   }
 }
 
-/** Tests if a value is a text block as in MCP results, which holds nothing but its text. */
+/** Tests if a value is a text block as in MCP results. Only its text matters. */
 function isTextBlock(value: JsonValue): value is JsonObject & { readonly text: string } {
   return isObject(value) && value.type === 'text' && typeof value.text === 'string';
 }

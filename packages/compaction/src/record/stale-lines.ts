@@ -7,17 +7,17 @@ import type { Excerpt } from './excerpts.js';
 import { GAP } from './readable.js';
 import type { Made, Turn } from './turns.js';
 
-// Two kinds of lines take room in a record without telling anything: what every result of a tool repeats, such as the shop's
-// address in each order, and what a later edit of the same file replaced.
+// Two kinds of lines add nothing to a record: facts that every result of a tool repeats, such as the shop's address in each order, and
+// lines that a later edit of the same file replaced.
 
-/** The minimum number and the minimum share of a tool's results that state a fact alike, for the later ones not to repeat it. */
+/** If at least this number and this share of a tool's results state the same fact, later results do not repeat it. */
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.9;
-/** Number of excerpts of one result that are compared. */
+/** Maximum number of compared excerpts per result. */
 const COMPARED = 40;
 /** Minimum number of facts on a line for it to count as a list of facts. */
 const LIST = 3;
-/** Minimum UTF-16 units of a line that is compared. */
+/** Minimum UTF-16 units of a compared line. */
 const SHORTEST = 4;
 /** The mark of a gap at the beginning of an excerpt. */
 const GAP_BEFORE = `${GAP} `;
@@ -30,18 +30,18 @@ interface Told {
   times: number;
 }
 
-/** Removes what a record need not say from excerpts of results. */
+/** Removes repeated facts and replaced lines from excerpts of results. */
 export class StaleLines {
-  /** By tool: the facts that nearly all results state, and the first call whose result does. */
+  /** By tool: the facts that nearly all its results state, each with the first call whose result states it. */
   readonly #shared = new Map<string, ReadonlyMap<string, Told>>();
-  /** By path: the lines that edits replaced, and the number of the last message that did. */
+  /** By path: the lines that edits replaced, each with the number of the last message that replaced it. */
   readonly #replaced = new Map<string, Map<string, number>>();
 
   readonly #told = new Set<string>();
 
   private constructor() {}
 
-  /** @param earlier The entries of earlier records, which tell their facts already. */
+  /** @param earlier The entries of earlier records. Their facts are not repeated. */
   static *in(turns: readonly Turn[], earlier: readonly Entry[]): Work<StaleLines> {
     const stale = new StaleLines();
     const tools = new Map<string, Made[]>();
@@ -63,7 +63,7 @@ export class StaleLines {
       const facts = new Map<string, Told>();
       for (const [index, call] of made.entries()) {
         if (isTimeToRest()) yield;
-        // Facts are dropped when too few results are left that may state them.
+        // Stop counting facts that can no longer reach the minimum number of results.
         const left = made.length - index;
         if (left < least && facts.size === 0) break;
         for (const fact of new Set(partsOf(call).flatMap(({ text }) => text.split('\n').flatMap(factsOf)))) {
@@ -155,7 +155,7 @@ function factsOf(line: string): readonly string[] {
   return facts.length < LIST ? [line] : facts;
 }
 
-/** Returns a line with one mark in place of facts that are told already. */
+/** Replaces facts that were already stated by a gap mark, one mark per run. */
 function withGaps(line: string, told: ReadonlySet<string>): string {
   const shown = factsOf(line).map((fact) => (told.has(fact) ? GAP : fact));
   const kept = shown.filter((fact, index) => fact !== GAP || shown[index - 1] !== GAP);

@@ -28,7 +28,7 @@ export interface Made<Of extends Source = Numbered> {
   mendedAt: number | undefined;
 }
 
-/** Returns the covered messages with their calls. `tools` says which calls are read-only, as far as known. */
+/** Returns the covered messages with their calls. The annotations in `tools` say which calls are read-only. */
 export function* turnsOf<Of extends Source>(
   covered: readonly Of[],
   tools: readonly ToolDefinition[],
@@ -69,7 +69,7 @@ export function* turnsOf<Of extends Source>(
   return turns;
 }
 
-/** Returns the tool of a call and its file, command line or input. A success mends an earlier failure of the same subject. */
+/** Returns the subject of a call: its tool, and its file, command line or input. A success fixes an earlier failure of its subject. */
 export function subjectOf(use: ToolUseBlock): string {
   return `${use.name} ${pathOf(use) ?? commandOf(use) ?? jsonText(use.input)}`;
 }

@@ -12,7 +12,7 @@ import type { Numbered } from './turns.js';
 
 /** The share of a record for names that occur nowhere else in it. */
 const NAMES_SHARE = 0.15;
-/** Maximum number of names from one message. The names in a table of a thousand rows mean little without the rows. */
+/** Maximum number of names from one message. The many names of a long table mean little without its rows. */
 const MOST_OF_ONE = 40;
 /** Tokens of an entry's markup, without its text. */
 const FRAME = 4;
@@ -64,7 +64,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   return [...entries, ...names];
 }
 
-/** Yields the terms that the reader sees in any case, one list at a time so that the caller can pause. */
+/** Yields the terms that the reader sees anyway, one list at a time so that the caller can pause. */
 function* termsThatStand(
   { staying, standing, narrative }: RecordInput,
   musts: readonly Draft[],
@@ -74,7 +74,7 @@ function* termsThatStand(
   yield termsOf(narrative ?? '');
 }
 
-/** Returns names that occur in neither the entries nor the staying messages, by the message of their last mention. */
+/** Returns the names that are neither in the entries nor in the staying messages, grouped by the message of their last mention. */
 function* namesBeside(
   entries: readonly Entry[],
   { earlier, covered, staying, standing, narrative = '' }: RecordInput,

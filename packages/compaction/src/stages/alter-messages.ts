@@ -14,14 +14,14 @@ interface Change {
   readonly marks: StubMarks;
 }
 
-/** The share of the request that a rewrite must save when a reduction is due anyway, and when it is not. */
+/** The share of the request that a rewrite must save: `due` if a reduction is due, `early` if not. */
 const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
 
 /**
  * Changes the content of messages one by one, if that saves enough. Skips a change that does not make its message smaller. Rewriting an old
  * message invalidates the provider's cache after it, so small savings are postponed. A forced reduction accepts any savings.
  *
- * @param change Returns nothing to leave the message alone.
+ * @param change Returns `undefined` to leave the message unchanged.
  */
 export function alterMessages(
   [view, budget, { meter }]: Given,
@@ -43,13 +43,13 @@ export function alterMessages(
   if (fates.length === 0) return unchanged(view, 'nothing to do');
   const share = budget.early ? MINIMUM_SHARE.early : MINIMUM_SHARE.due;
   if (!budget.forced && saved < view.tokens * share) {
-    return unchanged(view, `would save only ${Math.round(saved)} tokens; waits until it saves more`);
+    return unchanged(view, `would save only ${Math.round(saved)} tokens, which is not worth a rewrite yet`);
   }
   return { messages, fates };
 }
 
 /**
- * Changes the arguments of calls before a window, if that saves enough.
+ * Changes the arguments of calls that are older than a window, if that saves enough.
  *
  * @param change Returns the new arguments, or the same object to leave them unchanged.
  * @param marks Notes for the metadata of a message that was changed.
@@ -73,7 +73,7 @@ export function alterArguments(
   });
 }
 
-/** How much a reduction must save to count: both; `false`: fewer messages are enough, also where a summary of them is longer. */
+/** The minimum that a reduction must save: both the share and the tokens. `false`: fewer messages are enough, even with more tokens. */
 export const savingSchema = z.union([
   z.literal(false),
   z.strictObject({
@@ -86,7 +86,7 @@ export const savingSchema = z.union([
 
 type Saving = z.output<typeof savingSchema>;
 
-/** Tests if a conversation fell by the share and by the number of tokens that make a reduction worthwhile. */
+/** Tests if a reduction saves at least the minimum share and the minimum tokens. */
 export function savesEnough(before: number, after: number, minimum: Saving): boolean {
   if (minimum === false) return true;
   const saved = before - after;

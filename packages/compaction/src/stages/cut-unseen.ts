@@ -18,15 +18,15 @@ import type { Meter } from '../meter.js';
 import { type Fate, type Stage, unchanged, type View } from '../stage.js';
 import { mediaReference, placesIn } from './stubs.js';
 
-/** The share of the room for messages that may be condensed: for the user's words, and for a record that is of use. */
+/** The share of the room for messages that is reserved for the user's requests and a useful record. */
 const REST_SHARE = 0.35;
 /** Minimum tokens that a cut result keeps. */
 const SHORTEST = 160;
 
 /**
- * Cuts the largest of the results that no model call has contained, once these alone leave no room in the window. Each cut
- * result keeps its head and its tail, and says between them how much is missing, why, and where it can be read. Results
- * that fit an equal share of the room stay as they are. All results of a step are one decision.
+ * Cuts the largest results that no model has seen if these results alone would fill the window. Each cut result keeps its head and its
+ * tail, and says between them how much is missing, why, and where it can be read. Results that fit an equal share of the room stay
+ * unchanged. The limit is computed for all results of a step together.
  */
 export function cutUnseen(): Stage {
   return {
@@ -55,7 +55,7 @@ export function cutUnseen(): Stage {
   };
 }
 
-/** Counts the tokens that cannot be condensed: the frame, system messages, the latest request, and all unseen messages. */
+/** Counts the tokens that cannot be condensed: system prompt and tools, system messages, the latest request, all unseen messages. */
 export function stayingTokens({ messages, fixedTokens }: View, meter: Meter): number {
   const unseen = startOfUnseen(messages);
   const latest = latestUserRequest(messages);
@@ -76,9 +76,10 @@ function capOfUnseen(view: View, mostTokens: number, meter: Meter): number | und
 }
 
 /**
- * Finds how many tokens each of several new texts may have so that all fit: texts below it stay, so that the largest give way.
+ * Finds how many tokens each of several new texts may have so that all fit. Texts below this limit stay unchanged, so only the largest are
+ * cut.
  *
- * @param staying Tokens of all that stays in any case, the texts among them.
+ * @param staying Tokens of everything that cannot be condensed, including the texts.
  * @param tokens Tokens of the whole request.
  * @returns `undefined` if all fit unchanged.
  */
@@ -152,8 +153,8 @@ function* cutOutput(
 }
 
 /**
- * Keeps head and tail of a text in at most `room` tokens, and says between them what is missing, with the lines of it that are
- * like no other, as far as a quarter of the room holds them. Lines that repeat are counted first.
+ * Cuts a text to its head and tail, in at most `room` tokens. Between them stand a note about the missing part and its odd lines, up to a
+ * quarter of the room. Repeated lines are collapsed into counts first.
  */
 function* cutText(text: string, room: number, meter: Meter, where: string): Work<string> {
   const short = yield* countedText(text);
@@ -170,10 +171,10 @@ function* cutText(text: string, room: number, meter: Meter, where: string): Work
   return head + cutToTokens(short, room - meter.text(head), meter, note, { tail: 0.5 });
 }
 
-/** Begins a result that was cut and would else begin like whole JSON. */
+/** The first words of a cut result that would otherwise begin like complete JSON. */
 const PART = 'Parts of a result:';
 
-/** Names the file that holds the whole of a result. */
+/** Returns the place of a result's full text, if it is in a file. */
 export function fileOf(path: string | undefined): Place | undefined {
   return path === undefined
     ? undefined

@@ -11,17 +11,17 @@ import { RECALL } from '../recall/passages.js';
 import { type Fate, type Stage, unchanged } from '../stage.js';
 import { isOfSummary } from '../summary/summary-message.js';
 
-/** Maximum notes that room is reserved for: the first request, the latest one, and one between them part the dropped messages. */
+/** Maximum number of notes to reserve room for. Messages that stay, such as the first request, split the dropped ones into runs. */
 const MOST_NOTES = 3;
 
 /**
- * Drops the oldest messages, calls together with their results, until the view fits: the last resort, above the limit only.
- * A user's requests go last, and only where the window has no room for them. Never system messages, a summary, the first
- * request, the latest one, a call that is still open, nor a result that no model has seen. A note says how many messages
- * went, and where they can be read.
+ * Drops the oldest messages, calls together with their results, until the view fits. This is the last resort: it runs only above the
+ * limit. The user's requests are dropped last, and only if they do not fit the window. Never drops system messages, a summary, the first
+ * request, the latest request, an open call, or a result that no model has seen. A note says how many messages were dropped, and where
+ * they can be read.
  *
- * @param window `newest`: messages that stay, unless the request would exceed what may be sent. With it the trigger is the limit,
- *   not the model's window.
+ * @param window `newest`: number of newest messages that stay if the request fits. With `window`, the limit is the trigger point
+ *   instead of the model's window.
  */
 export function dropOldest(window?: { readonly newest: number }): Stage {
   return {
@@ -53,7 +53,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
         }
       }
       for (const [index, message] of messages.entries()) {
-        // A note by itself is not replaced by an equal one.
+        // Keep a note whose neighbors stay: dropping it would only create an equal note.
         const isAlone = ![messages[index - 1], messages[index + 1]].some(
           (other) => other && dropped.has(other),
         );
@@ -73,7 +73,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
   };
 }
 
-/** Replaces each run of dropped messages by its note: the numbers of messages continue behind it. */
+/** Replaces each run of dropped messages by a note. The note keeps their count, so that later messages keep their numbers. */
 function withNotes(
   messages: readonly Message[],
   dropped: ReadonlySet<Message>,

@@ -17,11 +17,11 @@ import { type Stage, unchanged } from '../stage.js';
 import { alterMessages } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
-/** Default number of the newest outputs that stay whole. */
+/** Default number of newest outputs that stay whole. */
 const KEPT = 5;
 
 const optionsSchema = z.strictObject({
-  /** The newest outputs, which stay whole. Default 5, unless messages are named. */
+  /** Number of newest outputs that stay whole. Default 5, unless `keepRecentMessages` is set. */
   keepRecentToolOutputs: z.optional(countSchema),
   format: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
   /** Tools whose outputs stay whole; a name may end in `*`. */

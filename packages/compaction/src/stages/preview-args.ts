@@ -12,18 +12,18 @@ import { alterArguments } from './alter-messages.js';
 const optionsSchema = z.strictObject({
   /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
   mode: z._default(z.enum(['off', 'iteration', 'compaction']), 'compaction'),
-  /** Arguments of one call above this many tokens are shortened. */
+  /** If the arguments of one call have more tokens, they are shortened. */
   argThreshold: z._default(countSchema, 200),
-  /** The newest share of the window that stays as it is. */
+  /** Share of the window: the newest messages up to this size stay unchanged. */
   protectPercent: z._default(shareSchema, 0.3),
 });
 
-/** UTF-16 units of a value that stay readable; shorter values stay whole. */
+/** UTF-16 units that a shortened value keeps. Shorter values stay whole. */
 const PREVIEW = 100;
 
 /**
- * Shortens the large arguments of tool calls beyond the newest `protectPercent` of the window: as a stage of a
- * compaction, or after every tool round as soon as it saves enough to be worth a rewrite.
+ * Shortens the large arguments of tool calls that are older than the newest `protectPercent` of the window. Runs as a stage of a
+ * compaction, or after every tool round if that saves enough to be worth a rewrite.
  */
 export function previewArgs(options: z.input<typeof optionsSchema> = {}): Stage {
   const { mode, argThreshold, protectPercent } = parseWith(optionsSchema, options, 'previewArgs options');

@@ -10,10 +10,10 @@ export function needsRepair(messages: readonly Message[]): boolean {
 }
 
 /**
- * Removes tool results without a call, and calls that were never answered although the model went on. If a call has several
- * results, keeps the first. Moves separated results directly after their calls. Gives calls with duplicate ids, and their
- * results, unique ids. Providers reject all of these. Never invents results. If nothing else is left, adds a note, because
- * providers also reject an empty conversation. Runs before all other stages if needed.
+ * Repairs tool calls and results that providers would reject. Removes results without a call, and calls that have no result although the
+ * model continued. If a call has several results, keeps the first. Moves separated results directly after their calls. Gives calls with
+ * duplicate ids, and their results, unique ids. Never invents results. If nothing else is left, adds a note, because providers also reject
+ * an empty conversation. Runs before all other stages if needed.
  */
 export const repairPairs: Stage = {
   name: 'repair',

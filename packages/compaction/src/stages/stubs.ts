@@ -9,9 +9,9 @@ import { numbersOf } from '../summary/numbers.js';
 interface StubDetails {
   /** The call that the result answers. */
   readonly call?: ToolUseBlock | undefined;
-  /** The place of the full text; left out if there is none. */
+  /** The place of the full text, if there is one. */
   readonly where?: string | undefined;
-  /** The call must not be made again to see its result again. */
+  /** `true` if the call must not be repeated just to see its result. */
   readonly onceOnly?: boolean | undefined;
 }
 
@@ -21,8 +21,8 @@ const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
 /**
- * Writes the stub of a tool result that was masked: whether it succeeded, what it was, how to get it back
- * (and that it is not by calling again, where that would destroy something).
+ * Writes the stub of a masked tool result: the call, whether it succeeded, the size, and how to read the full text. If repeating the call
+ * could destroy something, the stub says not to repeat it.
  * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: recall r12]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
  */
@@ -49,9 +49,9 @@ export function observationStub(
 }
 
 /**
- * How messages of a conversation are had in full, in words for a stub: by the recall tool, by the log, or not at all.
+ * Returns a function that names the place of a message's full text for a stub: the recall tool, the log, or none.
  *
- * @param messages The whole conversation: it tells the numbers of its messages.
+ * @param messages The whole conversation, from which the message numbers are computed.
  */
 export function placesIn(
   messages: readonly Message[],
@@ -91,7 +91,7 @@ function lineCount(text: string): number {
 const LONGEST_NAME = 120;
 
 /**
- * Writes the stub of a file that was taken out: media type, name, and where it is now.
+ * Writes the stub of a removed file: media type, name, and where to read it.
  * `[image/png, login.png; in full: recall r12]`.
  */
 export function mediaReference(

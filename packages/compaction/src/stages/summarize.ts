@@ -11,9 +11,9 @@ import {
 } from '../summary/write-summary.js';
 
 /**
- * Replaces the older part of a conversation by a summary: a narrative that a model writes, followed by a mechanical
- * record. Without a model, or when the model fails or takes longer than `waitMs`, the record alone is the summary. The newest
- * messages stay verbatim as `keep` says, fewer where they leave no room. The latest user request and open calls always stay.
+ * Replaces the older part of a conversation by a summary: a narrative that a model writes, followed by a record that rules make. Without a
+ * model, or if the model fails or takes longer than `waitMs`, the summary is the record alone. `keep` sets how many of the newest messages
+ * stay verbatim; fewer stay if the window has no room. The latest user request and open calls always stay.
  */
 export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}): Stage {
   const settings = parseWith(summarizeOptionsSchema, options, 'summarize options');
@@ -26,18 +26,18 @@ export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}):
   };
 }
 
-/** Says why a provider's own compaction does not run, and how to switch it on. */
+/** Says why a provider's own compaction does not run, and how to turn it on. */
 export function nativeIsOff(modelId: string): string {
   return (
-    `the compaction of the provider is not switched on for ${modelId}. OpenAI and Anthropic have one: set native_compaction: auto ` +
-    'on the model in files, in code the option compact of fromAiSdk.'
+    `the provider's own compaction is not turned on for ${modelId}. OpenAI and Anthropic offer one. In files, set ` +
+    'native_compaction: auto on the model; in code, set the option compact of fromAiSdk.'
   );
 }
 
 /**
- * Condenses the older part with the provider's own endpoint, if the model offers `compact`. Keeps the provider's answer byte for
- * byte, together with the record of {@link summarize} for other readers. Applied only if it saves enough. If the provider fails,
- * the conversation is unchanged.
+ * Condenses the older part with the provider's own endpoint, if the model offers `compact`. Keeps the provider's answer unchanged,
+ * together with the record of {@link summarize} for other models. Applied only if it saves enough. If the provider fails, the
+ * conversation is unchanged.
  */
 export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema> = {}): Stage {
   const settings = parseWith(summarizeOptionsSchema, options, 'nativeCompaction options');

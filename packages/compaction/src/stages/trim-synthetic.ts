@@ -5,9 +5,9 @@ import { countSchema, shareSchema } from '../config/values.js';
 import { type Fate, type Stage, unchanged } from '../stage.js';
 
 const optionsSchema = z.strictObject({
-  /** When not 0: runs from this share of the window on, also when no reduction is due. */
+  /** If not 0: also runs if no reduction is due, from this share of the window. */
   trimThreshold: z._default(shareSchema, 0),
-  /** When not 0: runs from this many tokens on, instead of the share. */
+  /** If not 0: runs from this many tokens instead of `trimThreshold`. */
   trimMaxTokens: z._default(countSchema, 0),
 });
 

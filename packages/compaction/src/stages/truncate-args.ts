@@ -7,23 +7,23 @@ import { type Stage, unchanged, type View } from '../stage.js';
 import { alterArguments } from './alter-messages.js';
 
 /**
- * Due by tokens alone, arguments are cut once that leaves this share of the trigger, or this share of the request: a cut at every step
- * would void the provider's cache at every step.
+ * If only a token trigger is reached, arguments are cut once that leaves at most this share of the trigger or of the request. Cutting at
+ * every step would invalidate the provider's cache at every step.
  */
 const LOWER_MARK = 0.8;
 const MOST_LEFT = 2 / 3;
 
 const optionsSchema = z
   .strictObject({
-    /** When not 0: runs from this many messages on, also when no reduction is due. */
+    /** If not 0: also runs if no reduction is due, from this many messages. */
     triggerMessages: z._default(countSchema, 0),
-    /** When not 0: runs from this many tokens on, also when no reduction is due. */
+    /** If not 0: also runs if no reduction is due, from this many tokens. */
     triggerTokens: z._default(countSchema, 0),
-    /** The newest messages, whose arguments stay whole. */
+    /** Number of newest messages whose arguments stay whole. */
     keepMessages: z._default(countSchema, 20),
-    /** When not 0: the newest tokens, instead of `keepMessages`. */
+    /** If not 0: newest tokens whose arguments stay whole, instead of `keepMessages`. */
     keepTokens: z._default(countSchema, 0),
-    /** UTF-16 units that a string argument may have, marker included. */
+    /** Maximum UTF-16 units of a string argument, including the marker. */
     maxArgLength: z._default(countSchema, 2_000),
     /** The marker in place of the cut text. */
     truncationText: z._default(textSchema, '... [truncated] ...'),
@@ -31,13 +31,13 @@ const optionsSchema = z
   .check(
     z.refine(({ maxArgLength, truncationText }) => truncationText.length < maxArgLength, {
       path: ['maxArgLength'],
-      error: 'must be longer than truncationText; leave the stage out to keep arguments whole',
+      error: 'must be longer than truncationText. To keep arguments whole, remove the stage',
     }),
   );
 
 /**
- * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: mostly contents of files that the agent
- * has written. The arguments stay valid JSON; names and other values are untouched. May have a lower trigger of its own.
+ * Cuts string arguments of old tool calls that are longer than `maxArgLength` (2 000). These are mostly contents of files that the agent
+ * wrote. The arguments stay valid JSON; keys and other values are unchanged. The stage can have its own, lower trigger.
  */
 export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Stage {
   const settings = parseWith(optionsSchema, options, 'truncateArgs options');
@@ -57,7 +57,7 @@ export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Stage
       const tokens = view.fixedTokens + context.meter.messages(reduction.messages);
       const mark = triggerTokens * LOWER_MARK;
       if (tokens <= mark || tokens <= view.tokens * MOST_LEFT) return reduction;
-      return unchanged(view, `would leave ${Math.round(tokens)} tokens; waits until it leaves ${mark}`);
+      return unchanged(view, `would leave ${Math.round(tokens)} tokens; cuts once it leaves at most ${mark}`);
     },
   };
 }

@@ -4,8 +4,8 @@ import type { NativeCompaction, NativeCompactionRequest } from '@x/core/messages
 import { RETRIES } from './write-narrative.js';
 
 /**
- * Has a model's provider condense a conversation with its own endpoint. If the provider can no longer read an item that it made earlier,
- * the record replaces that item.
+ * Condenses a conversation with the compaction endpoint of a model's provider. If the provider can no longer read an item that it made
+ * earlier, the record replaces that item.
  *
  * @throws the provider's error once retries have failed.
  */
@@ -29,14 +29,14 @@ export async function askProvider(
   } catch (error) {
     const isReread = request.messages.some((message) => isNative(message, model.id));
     if (!isReread || !mayRefuseItems(error)) throw error;
-    const note = 'the provider no longer reads its earlier compaction: the record stood in';
+    const note = 'the provider could not read its earlier compaction, so the record replaced it';
     return { ...(await ask(undefined)), note };
   }
 }
 
 /**
- * Prepares a message for the provider. Of an earlier summary it keeps the provider's own compaction if `reader` made it, else the text.
- * Such a summary gets the assistant's role, because providers keep everything that users say.
+ * Prepares a message for the provider. Of an earlier summary, it keeps the provider's own compaction if `reader` made it, else the text.
+ * Such a text gets the assistant's role, because providers keep all user messages unchanged.
  */
 function forProvider(message: Message, reader: string | undefined): Message {
   if (message.kind !== 'summary') return message;

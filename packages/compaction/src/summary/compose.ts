@@ -32,16 +32,16 @@ import {
 } from './summary-message.js';
 import { wordsOf } from './user-words.js';
 
-/** If a trigger counts messages: the share of the messages until the next reduction that requests in front of the summary may use. */
+/** If a trigger counts messages: the share of that number that requests in front of the summary may use. */
 const REQUESTS_SHARE = 0.25;
 /** Smallest room for a useful summary, in tokens. */
 export const LEAST_SUMMARY = 400;
 /** Tokens around a record: tags, headlines, the legend. */
 const FRAME = 120;
-/** Smallest share of its room that the record keeps next to a narrative, because it holds what the narrative may omit. */
+/** Minimum share of its room that the record keeps next to a narrative. The record has facts that the narrative may omit. */
 export const BESIDE_NARRATIVE = 0.2;
 
-/** Most UTF-16 units of a request that only the record still holds. */
+/** Maximum UTF-16 units of a request that is only left in the record. */
 const FOLDED = 400;
 
 /** A conversation with its older part replaced. */
@@ -50,24 +50,24 @@ export interface Candidate {
   readonly messages: readonly Message[];
   /** Tokens of the conversation, without system prompt and tools. */
   readonly tokens: number;
-  /** `true` if the summary says anything about the part that it replaces. An empty summary would lose that part. */
+  /** `true` if the summary has any content about the part that it replaces. An empty summary would lose that part. */
   readonly tells: boolean;
-  /** A note if fewer messages stay than `keep` names. */
+  /** A note if fewer messages stay than `keep` requires. */
   readonly note?: string | undefined;
 }
 
-/** Composes the summary of one part of a conversation from narrative, record and frame. Calls no model. */
+/** Composes the summary of one part of a conversation from a narrative and a record. Does not call a model. */
 export class Composer {
   readonly settings: SummarizeOptions;
   readonly view: View;
   readonly budget: ReductionTarget;
   readonly context: StageContext;
   readonly redact: Redact;
-  /** Most tokens of a record. */
+  /** Maximum tokens of a record. */
   readonly maxRecord: number;
   /** Tokens left in a request after everything that no compaction can remove. */
   readonly room: number;
-  /** Most tokens of the user's requests in front of the summary, without the latest one. */
+  /** Maximum tokens of the user's requests in front of the summary, except the latest request. */
   readonly maxRequests: number;
   /** The running numbers of messages. */
   readonly numbers: ReadonlyMap<Message, number>;
@@ -117,8 +117,8 @@ export class Composer {
       numbered.push({ at, message });
       if (requests.has(message.id)) standing.set(message.id, at);
     }
-    // The summary must not outgrow what it replaces. If only an earlier summary is in the way, it is halved: trimming a little at a time
-    // would rewrite the conversation at every step.
+    // The summary must not be larger than what it replaces. If it mainly replaces an earlier summary, it is halved, because trimming a
+    // little at a time would rewrite the conversation at every step.
     const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
     const replacing =
       this.budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
@@ -172,8 +172,8 @@ export class Composer {
     const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
     const told = meter.text(written?.text ?? '');
-    // Next to a narrative, the record gets the tokens that the narrative and the newest messages leave of the target, unless the user set
-    // its size. Without a narrative it gets its share: readers answered no more questions from a larger one.
+    // Next to a narrative, the record gets the rest of the target after the narrative and the newest messages, unless the user set its
+    // size. Without a narrative it gets its share: in tests, readers answered no more questions from a larger record.
     const spare = this.settings.record === undefined ? this.budget.targetTokens - others - told : 0;
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.budget.mostTokens - others - told) - FRAME;
@@ -210,7 +210,7 @@ export class Composer {
 
   /** Tests if the candidate is worth a change of the conversation. */
   savesEnough(candidate: Candidate): boolean {
-    // If the message count is the trigger, rewriting an earlier summary leaves as many messages and is due again at once.
+    // If the message count is the trigger, only rewriting an earlier summary would save no message and be due again at once.
     const { part, messages } = candidate;
     const byNumber = isByMessages(this.view, this.budget);
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
@@ -221,7 +221,7 @@ export class Composer {
   }
 }
 
-/** Returns the earlier entries. Requests that no longer stay in front of a summary get a longer excerpt. */
+/** Returns the entries of earlier records. Requests that no longer stay in front of the summary get a longer excerpt. */
 function withFolded(earlier: EarlierSummaries, part: Partition, requests: ReadonlySet<string>): Entry[] {
   const folded = new Map<number, string>();
   for (const message of part.covered) {

@@ -7,7 +7,7 @@ import { KEEP_SHARE, type Keep } from './options.js';
 import { isNarrative } from './summary-message.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
-/** Shares of the largest request, tried in order if `keep` names more than fits. */
+/** Shares of the largest request, tried in order if the sizes in `keep` do not fit. */
 const FLOOR_STEPS = [1, 0.9, 0.8, 0.7, 0.6];
 
 /** A place where a conversation may be cut. */
@@ -17,20 +17,20 @@ export interface Cut {
   readonly isFloor: boolean;
 }
 
-/** Cuts to try. Those that keep most come first. */
+/** Cuts to try. Cuts that keep more come first. */
 interface Cuts {
   readonly cuts: readonly Cut[];
-  /** Index from which everything that `keep` names stays; `undefined` if `keep` names no size. */
+  /** Index of the first message that `keep` requires to stay; `undefined` if `keep` has no size. */
   readonly floor: number | undefined;
 }
 
 /**
- * Returns the cuts to try, in order. If `keep` names a size, that cut comes first, and cuts that keep less follow only if the request would
- * be too large. Otherwise the default size comes first, as far as it leaves room for the summary. Then follow a half, a quarter and an
- * eighth of it, and last only open calls and results that no model has seen.
+ * Returns the cuts to try, in order. If `keep` has a size, the first cut keeps that size. Cuts that keep less follow only if the request
+ * would be too large. Otherwise the first cut keeps the default size, or less if the summary needs the room. Then follow a half, a quarter
+ * and an eighth of it. The last cut keeps only open calls and results that no model has seen.
  *
  * @param warmMessages Messages to keep beyond `keep`, if there is room.
- * @param pinned Messages that stay on whichever side of the cut they are.
+ * @param pinned Messages that always stay, on either side of the cut.
  * @param reserve Tokens for the summary and for all that stays in front of it.
  */
 export function candidateCuts(
@@ -62,8 +62,8 @@ export function candidateCuts(
     : Infinity;
   const unseen = startOfUnseen(messages);
   /**
-   * Finds the index from which groups stay, the newest first. Never separates a call from its results. Open calls and unseen results always
-   * stay. The tokens are those from a group on, without what is pinned.
+   * Returns the index of the first message that stays. Goes back from the newest group while `stays` accepts groups. Never separates a call
+   * from its results; open calls and unseen results always stay. `tokens` counts from the group to the end, without pinned messages.
    */
   const startOf = (stays: (group: MessageGroup, tokens: number) => boolean) => {
     let cut = messages.length;
@@ -76,7 +76,7 @@ export function candidateCuts(
     }
     return cut;
   };
-  /** Keeps no part of a batch of calls that exceeds the limits, but a batch across the number to keep. */
+  /** Drops a whole batch of calls if it exceeds the token limit. Keeps a whole batch if the message limit falls inside it. */
   const startOfTail = (least: number, maxTokens: number) =>
     startOf(
       ({ start, end }, total) =>
@@ -101,7 +101,7 @@ export function candidateCuts(
     if (warmMessages > (count ?? 0)) add(Math.min(tail(1), floor), false);
     add(floor, true);
     if (!mustShrink(view, budget)) return { cuts, floor };
-    // Keep less than `keep` names, but only as much less as the request limit requires.
+    // Keep less than `keep` requires, but only as little less as the request limit demands.
     const mostRoom = budget.mostTokens - fixedTokens - reserve;
     for (const factor of FLOOR_STEPS) add(startOfTail(messages.length - floor, mostRoom * factor), true);
   }
@@ -109,10 +109,10 @@ export function candidateCuts(
   return { cuts, floor };
 }
 
-/** Messages that are searched for each tool output to keep, because a chat may continue for long without one. */
+/** Number of messages to search for each tool output to keep. Limited, because a long chat may have no outputs. */
 const MESSAGES_PER_OUTPUT = 4;
 
-/** Returns the index of the first message that `keep` names by a number of messages or outputs. */
+/** Returns the index of the first message that `keep.messages` or `keep.outputs` requires to stay. */
 function firstNamed(messages: readonly Message[], { messages: count = 0, outputs = 0 }: Keep): number {
   const { length } = messages;
   const fromOutputs = length - outputs * MESSAGES_PER_OUTPUT;
@@ -148,7 +148,7 @@ export interface Partition {
  * Splits a conversation at an index.
  *
  * @param room Tokens for the requests in front of the summary.
- * @param most Most requests that may stay.
+ * @param most Maximum number of requests that may stay.
  */
 export function partitionAt(
   messages: readonly Message[],

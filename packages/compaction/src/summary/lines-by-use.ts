@@ -6,11 +6,11 @@ import { type Terms, termsOf } from '../record/terms.js';
 /** Returns how much the conversation used a text's terms after message `at`. Rare terms weigh more. */
 export type UseAfter = (terms: Terms, at: number) => number;
 
-/** Shares of a cut text: from its beginning, and from its end. The rest is for lines that were used. */
+/** Share of a cut text for its beginning, and for its end. The rest is for lines that the conversation used later. */
 const EDGE_SHARE = 0.25;
 /** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
 export const SHORT_CUT = 12;
-/** UTF-16 units of the mark of a gap. */
+/** Estimated UTF-16 units of a gap mark. */
 const MARK = 30;
 
 /** Counts in which messages of people and of the model each term occurs, and where it occurs last. */
@@ -32,8 +32,8 @@ export function usesIn(messages: readonly Message[]): UseAfter {
 }
 
 /**
- * Cuts a text to about `length` UTF-16 units: its beginning, its end, and between them the lines with the most use for their length. Marks
- * each gap. Without such lines, keeps more of both ends.
+ * Cuts a text to about `length` UTF-16 units: its beginning, its end, and between them the lines that were used most for their length.
+ * Marks each gap. If no line was used, keeps more of both ends.
  */
 export function cutByUse(text: string, length: number, useOf: (terms: Terms) => number): string {
   if (text.length <= length) return text;

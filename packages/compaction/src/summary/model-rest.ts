@@ -1,17 +1,17 @@
 import type { Model } from '@x/core';
 
-/** Failures in a row after which a model is skipped. A provider's compaction has been retried by then. */
+/** Number of failures in a row after which a model is skipped. A provider's compaction has been retried by then. */
 const FAILURES = { narrative: 2, native: 1 };
-/** Compactions that skip a model after it has failed too often. */
+/** Number of compactions that skip a model after it has failed too often. */
 const RESTS = 4;
 
-/** What a model is asked for: a narrative, or a compaction that only its provider can read. */
+/** What a model writes: a narrative, or a compaction that only its provider can read. */
 export type Writes = 'narrative' | 'native';
 
-/** How a model has done lately, in all sessions: a provider that is down fails each of them. */
+/** Recent failures of a model, counted over all sessions, because a provider that is down fails in each of them. */
 interface Standing {
   failures: number;
-  /** Compactions that will still skip the model. */
+  /** Number of further compactions that will skip the model. */
   rests: number;
 }
 
@@ -34,8 +34,8 @@ export function noteEnd(kind: Writes, model: Model, problem: string | undefined)
   if (standing.failures < FAILURES[kind]) return undefined;
   standing.rests = RESTS;
   return (
-    `${model.id} failed too often to write summaries, counted over all sessions (${problem}). The next ${RESTS} compactions do without ` +
-    'it; then it is asked again. If this goes on, name another model as `model` of the compaction.'
+    `${model.id} failed too often to write a summary, counted over all sessions (${problem}). The next ${RESTS} ` +
+    'compactions skip it, then it is called again. If it keeps failing, set another `model` for compaction.'
   );
 }
 
@@ -48,5 +48,5 @@ export function isResting(kind: Writes, model: Model): boolean {
 export function restOf(kind: Writes, model: Model): string | undefined {
   if (!isResting(kind, model)) return undefined;
   standingOf(kind, model).rests--;
-  return `${model.id} failed too often, and is left alone for now`;
+  return `${model.id} failed too often and is skipped for now`;
 }

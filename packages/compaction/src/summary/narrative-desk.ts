@@ -26,7 +26,7 @@ export type Written =
   | { readonly ok: false; readonly problem: string }
   | ({ readonly ok: true } & Omit<NativeCompaction, 'usage'> & { readonly note?: string });
 
-/** An order to write. */
+/** A request to write a text. */
 interface Order {
   readonly kind: Writes;
   readonly model: Model;
@@ -47,7 +47,7 @@ export class Writing {
   readonly at: number;
   /** Resolves when it is written or has failed. */
   readonly done: Promise<void>;
-  /** Ids of summaries that replaced messages covered by this text. */
+  /** Ids of summaries that have replaced messages that this text covers. */
   readonly heirs = new Set<string>();
   /** The text, or the reason of the failure; `undefined` while the model writes. */
   result: Written | undefined;
@@ -91,7 +91,7 @@ export interface Found {
   readonly isLate: boolean;
 }
 
-/** Runs the writing for one session: one text at a time, which may outlive the compaction and the call that ordered it. */
+/** Runs the model calls of one session that write texts: one text at a time. A call may outlive the compaction that started it. */
 export class NarrativeDesk {
   #writing: Writing | undefined;
   #abort = new AbortController();
@@ -100,7 +100,7 @@ export class NarrativeDesk {
     return this.#writing === undefined;
   }
 
-  /** Begins a text, and drops the previous one. */
+  /** Starts a text and drops the previous one. */
   begin(order: Order): Writing {
     this.drop();
     const { signal } = order.work;
@@ -110,7 +110,7 @@ export class NarrativeDesk {
     return writing;
   }
 
-  /** Finds the text about the beginning of this conversation, written or not. */
+  /** Returns the text about the beginning of this conversation, whether it is done or not. */
   find(messages: readonly Message[]): Found | undefined {
     const writing = this.#writing;
     if (writing === undefined) return undefined;
@@ -126,14 +126,14 @@ export class NarrativeDesk {
     return isSame ? { writing, isLate: false } : undefined;
   }
 
-  /** Forgets the text, and aborts the work on it. */
+  /** Drops the text and aborts its model calls. */
   drop(): void {
     this.#writing = undefined;
     this.#abort.abort();
     this.#abort = new AbortController();
   }
 
-  /** Forgets a text that was used or has failed. */
+  /** Drops a text that was used or has failed. */
   clear(writing: Writing): void {
     if (this.#writing === writing) this.#writing = undefined;
   }

@@ -33,29 +33,29 @@ export const summaryShape = {
    * it omits are appended.
    */
   prompt: z.optional(wordsSchema),
-  /** What else to keep, in words. */
+  /** Further instructions for the summary, such as facts to keep. */
   instructions: z.optional(z.string()),
-  /** Kinds of facts that must survive. `redact` still takes secrets out. */
+  /** Kinds of facts that must survive. `redact` still removes secrets. */
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
-  /** Longest narrative to ask a model for, in tokens: at most a quarter of the trigger point, in small windows up to 0.4. */
+  /** Maximum tokens of a narrative. It is also limited to a quarter of the trigger point, in small windows to 0.4 of it. */
   maxTokens: z._default(positiveSchema, 4_000),
   /**
-   * Share of the trigger point for the record; 0 for no record. Default 0.25, in small windows up to 0.5, and with a narrative what is
-   * left of the target.
+   * Share of the trigger point for the record; 0 for no record. Default 0.25, in small windows up to 0.5. With a narrative, the default is
+   * the rest of the target.
    */
   record: z.optional(shareSchema),
-  /** Most UTF-16 units of each tool result that the model reads; 2 000 if the transcript would not fit one request. */
+  /** Maximum UTF-16 units of each tool result that the model reads; 2 000 if the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),
   /** How many of the newest tokens the model reads. Default: all, in several requests if needed. The record covers the rest. */
   transcriptTokens: z.optional(positiveSchema),
   /**
-   * An agent's model begins the narrative shortly before a compaction is due, at most once for each; never if the process may end
-   * first.
+   * In an agent, the model starts the narrative shortly before a compaction is due, at most once per compaction. It does not start one if
+   * the process may end first.
    */
   background: z._default(z.boolean(), true),
   /**
-   * Milliseconds that a compaction waits for models; 0 for none. Then the record is the summary, and the narrative follows at a later
-   * step.
+   * Milliseconds that a compaction waits for models; 0: it does not wait. After that, the record is the summary, and the narrative follows
+   * at a later step.
    */
   waitMs: z._default(countSchema, 10_000),
   /** Milliseconds for one answer of the model; 0 for no limit. */
@@ -66,13 +66,13 @@ export const summaryShape = {
 
 export const summarizeOptionsSchema = z.strictObject({
   ...summaryShape,
-  /** Summarizes in this many parts, each summary feeding the next; in more if the model's window is small. */
+  /** Summarizes in this many parts, or in more if the model's window is small. Each part's summary is input to the next. */
   chunks: z._default(positiveSchema, 1),
-  /** Newest messages beyond `keep` that stay if the target has room. */
+  /** Number of newest messages to keep beyond `keep` if the target has room. */
   warmMessages: z._default(countSchema, 0),
-  /** The lengths of tool results to fall back to when the model overflows. */
+  /** Shorter lengths of tool results to try if the request to the model is too large. */
   truncationRetries: z._default(z.array(countSchema), [2_000, 500, 100, 0]),
-  /** Falls back to them also when the summary itself is too long. */
+  /** Uses `truncationRetries` also if the summary itself is too long. */
   retryTooLong: z._default(z.boolean(), false),
   keep: z.prefault(keepSchema, {}),
   saving: z.prefault(savingSchema, {}),

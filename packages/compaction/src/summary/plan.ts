@@ -8,12 +8,12 @@ import { candidateCuts, type Partition } from './cut.js';
 import { type Narrative, readSummaries } from './summary-message.js';
 import { shortenAhead } from './user-words.js';
 
-/** Smallest useful limit of a narrative, in tokens: no model can write four sections in less. */
+/** Minimum useful limit of a narrative, in tokens. No model can write four sections in less. */
 const SHORTEST_NARRATIVE = 150;
-/** The factor by which a narrative may exceed its limit: its author counts with another tokenizer. */
+/** The factor by which a narrative may exceed its limit, because its model counts with another tokenizer. */
 export const TOLERANCE = 1.25;
 
-/** Computes the most tokens for a narrative; 0 if there is no room for a useful one. */
+/** Computes the maximum tokens of a narrative; 0 if there is no room for a useful one. */
 export function maxNarrativeOf({ settings, budget, room, maxRecord }: Composer, writer: Model): number {
   const window = writer.contextWindow ?? budget.contextWindow;
   const share = Math.max(budget.enoughTokens / 4, maxRecord * (1 - BESIDE_NARRATIVE));
@@ -26,23 +26,23 @@ interface Choice {
   readonly part: Partition;
   /** The conversation with an empty summary. */
   readonly bare: Candidate;
-  /** Most tokens of the summary. */
+  /** Maximum tokens of the summary. */
   readonly room: number;
-  /** Most tokens of the request with that summary. */
+  /** Maximum tokens of the request with that summary. */
   readonly limit: number;
   /** `true` if the cut follows the sizes in `keep`. */
   readonly isFloor: boolean;
-  /** A note if fewer messages stay than `keep` names. */
+  /** A note if fewer messages stay than `keep` requires. */
   readonly note: string | undefined;
 }
 
 /** A part that a summary with a narrative will replace. */
 export interface NarrativePlan extends Choice {
-  /** Most tokens of the narrative. Within it, the reduction is worth it whatever the model writes. */
+  /** Maximum tokens of the narrative. The reduction saves enough with any narrative up to this length. */
   readonly maxNarrative: number;
 }
 
-/** Chooses the part that a narrative and a record will replace. Calls no model. */
+/** Chooses the part that a narrative and a record will replace. Does not call a model. */
 export function planNarrative(composer: Composer, maxNarrative: number): NarrativePlan | undefined {
   const { settings, before, budget, view } = composer;
   const { saving } = settings;
@@ -78,7 +78,7 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
     const told = narrative ?? readSummaries(part.previous).narrative;
     const candidate = { ...(yield* composer.compose(part, told, Math.min(room, maxRecord))), note };
     if (!composer.savesEnough(candidate)) continue;
-    // An empty record is accepted only if a reduction is due: it loses what it covers. What `keep` names stays then as well.
+    // An empty record loses the messages that it covers. It is accepted only if a reduction is due and the sizes in `keep` are kept.
     if ((candidate.tells || (isDue && isFloor)) && composer.total(candidate) <= limit) return candidate;
     if (!candidate.tells) {
       if (isDue && candidate.tokens < (silent?.tokens ?? composer.before)) silent = candidate;
@@ -91,7 +91,7 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
  * Yields the parts whose replacement saves enough, the smallest part first.
  *
  * @param reserve Tokens that the summary may need.
- * @param enough Most tokens of the request with it, unless `keep` needs more.
+ * @param enough Maximum tokens of the request with the summary, unless `keep` needs more.
  */
 function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice> {
   const { view, budget, settings, context, maxRequests } = composer;
@@ -110,7 +110,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
   for (const [index, { start, isFloor }] of cuts.cuts.entries()) {
     const part = composer.partition(start);
     if (part.covered.length === 0) {
-      // With `saving: false`, less than `keep` names may stay only if the request is too large.
+      // With `saving: false`, fewer messages than `keep` requires may stay only if the request is too large.
       if (!settings.saving && view.tokens <= enough) return;
       continue;
     }
@@ -119,7 +119,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
     const limit = isFloor ? budget.mostTokens : enough;
     const isLast = index === cuts.cuts.length - 1;
     if (!isLast && composer.total(bare) + (isFloor ? LEAST_SUMMARY : reserve) > limit) continue;
-    // The summary shrinks before the messages that `keep` names do.
+    // Shrink the summary before the messages that `keep` requires.
     const room = Math.max(LEAST_SUMMARY, (isFloor ? enough : Infinity) - composer.total(bare));
     const kept = part.tail.length;
     const note =
@@ -133,7 +133,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
 /** Largest share of a request that may remain if the next reduction would be due at once. */
 const MOST_LEFT = 0.75;
 
-/** Tests if the messages that `keep` names leave so much that the next reduction would be due at once. */
+/** Tests if the messages that `keep` requires are so large that the next reduction would be due at once. */
 function isDueAgain(composer: Composer, bare: Candidate): boolean {
   const { budget, view, settings } = composer;
   const left = composer.total(bare) + LEAST_SUMMARY;

@@ -12,8 +12,9 @@ const SHORTEST = 12;
 /** Shortest quotation that is checked in scripts without spaces. */
 const SHORTEST_UNSPACED = 6;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
-/** Most characters of a source that a gap in a quotation stands for, and most parts of a quotation. */
+/** Maximum characters of a source that a gap in a quotation may stand for. */
 const WIDEST_GAP = 400;
+/** Maximum number of parts of a quotation, separated by gaps. */
 const MOST_PARTS = 8;
 
 interface Quotation {
@@ -23,8 +24,9 @@ interface Quotation {
 }
 
 /**
- * Removes sentences from a narrative whose quotations occur in no source. Case, white space, quotation marks and Markdown do not count. A
- * gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is a quotation.
+ * Removes sentences from a narrative if their quotations do not occur in any source. Ignores case, white space, quotation marks and
+ * Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is checked as
+ * one quotation.
  */
 export function withoutFalseQuotations(
   narrative: string,
@@ -43,7 +45,7 @@ export function withoutFalseQuotations(
   return { text: blocks.join('\n'), removed };
 }
 
-/** Returns the texts that may be quoted: what messages say, print and pass to tools. */
+/** Returns the texts that may be quoted: texts of messages, tool results and tool arguments. */
 export function quotableIn(messages: readonly Message[]): readonly string[] {
   return messages.flatMap((message) => {
     const texts = [textOf(message)];
@@ -127,7 +129,7 @@ function placesOf(part: string, source: string): readonly number[] {
   return places;
 }
 
-/** Returns what is compared of a text: no white space, quotation marks, Markdown or last punctuation, and one form of each letter and dash. */
+/** Normalizes a text for comparison: removes white space, quotation marks, Markdown and final punctuation; unifies letters and dashes. */
 function comparable(text: string): string {
   return text
     .normalize('NFKC')

@@ -37,16 +37,16 @@ export interface Narrative {
 
 /** The parts of a summary. */
 export interface SummaryParts {
-  /** The text that a model wrote; `undefined` when the record is all there is. */
+  /** The text that a model wrote; `undefined` if the summary is the record alone. */
   readonly narrative: Narrative | undefined;
   readonly record: readonly Entry[];
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
   /** A sentence that tells the model how to recall a message by its number; `undefined` if it cannot. */
   readonly recall: string | undefined;
-  /** Ids of the messages that this summary replaces, the earlier summary among them. */
+  /** Ids of the messages that this summary replaces, including earlier summaries. */
   readonly covers: readonly string[];
-  /** The number of messages of the session up to here, those in front of the summary included. */
+  /** The number of messages of the session up to this summary, including those in front of it. */
   readonly count: number;
   /** Numbers of the requests in front of the summary, by id. */
   readonly standing: ReadonlyMap<string, number>;
@@ -153,7 +153,7 @@ function wrapped(sections: readonly (string | false | undefined)[]): readonly Te
 
 /** The content of earlier summaries. */
 export interface EarlierSummaries {
-  /** The texts that models wrote, oldest first. A summary of another program counts as such. */
+  /** The texts that models wrote, oldest first. Includes summaries of other programs. */
   readonly narrative: Narrative | undefined;
   /** The text that the next narrative updates: the narratives, and the records of summaries without one. */
   readonly told: Narrative | undefined;
@@ -187,7 +187,7 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const start = text.indexOf(`\n${RECORD}\n`);
   const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
   const stored = recordsMade.get(summary) ?? entriesSchema.safeParse(marks.record).data;
-  // The text is what a model reads: entries that are not those of the text belong to another summary.
+  // The text is authoritative, because the model reads it. If the stored entries differ from it, they belong to another summary.
   const isOfText = stored !== undefined && lines.endsWith(withoutTags(renderEntries(stored)).trim());
   const record = isOfText ? stored : parseEntries(lines);
   const written = start === -1 ? text.trim() : undefined;

@@ -1,15 +1,15 @@
 import { type Message, textOf, toolResultsOf } from '@x/core';
 import { mapRuns } from '../conversation/lines.js';
 
-/** Lines count as repeated if at least this many results hold them, and if together they have this many UTF-16 units. */
+/** Lines count as repeated if at least `LEAST_RESULTS` results have them, and if they are long enough together. */
 const LEAST_RESULTS = 3;
 const LEAST_LENGTH = 60;
 /** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
 const LONGEST = 100_000;
 
 /**
- * Returns a function for the texts of a conversation's results, in their order. It leaves consecutive lines that several results
- * repeat, such as a reminder, in the first text and adds their number there. In later texts a mark replaces them.
+ * Returns a function that removes lines that several results repeat, such as a reminder. Call it with the texts of the conversation's
+ * results in order. The first text keeps the lines, with a note of how many results have them. In later texts a mark replaces them.
  */
 export function toldOnce(messages: readonly Message[]): (text: string) => string {
   const results = new Map<string, number>();

@@ -9,14 +9,14 @@ import { resultText } from '../record/readable.js';
 import { cutByUse, gapMark, SHORT_CUT, usesIn } from './lines-by-use.js';
 import { toldOnce } from './told-once.js';
 
-/** A message as a summarizer reads it: data between marks that its content cannot forge. */
+/** A message as a summarizer reads it: its content between marks that the content cannot forge. */
 export interface TranscriptEntry {
   readonly text: string;
   /** Index after the last entry of the batch of calls and results that the message belongs to. */
   readonly end: number;
 }
 
-/** A failed result keeps this many times the length of another, up to `LONGEST_FAILURE` UTF-16 units. */
+/** A failed result keeps this many times the length of other results, up to `LONGEST_FAILURE` UTF-16 units. */
 const FAILED_LENGTH = 8;
 const LONGEST_FAILURE = 16_000;
 /** Shortest request, in UTF-16 units, that is not repeated in the transcript if the prompt lists it. */
@@ -25,8 +25,8 @@ const LONG_REQUEST = 200;
 const ARGUMENT_LENGTH = 500;
 
 /**
- * Renders messages for a summarizer. Omits thinking, cuts results to `resultLength` UTF-16 units and failed ones to eight times as many,
- * keeping the lines that the conversation used later, and shows edits as their changes. Every line that structures the transcript carries `nonce`.
+ * Renders messages for a summarizer. Omits thinking, and shows edits as their changes. Cuts results to `resultLength` UTF-16 units, failed
+ * ones to eight times as many, and keeps the lines that the conversation used later. Every line of markup contains `nonce`.
  *
  * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id.
  */
@@ -69,7 +69,7 @@ export function nonceFor(messages: readonly Message[]): string {
   return digest(messages.map(({ content, id }) => `${JSON.stringify(content)}${id}`).join('')).slice(0, 16);
 }
 
-/** Removes the mark from a text, in case it got there after all. */
+/** Removes the mark from a text, in case the text contains it nevertheless. */
 export function withoutNonce(text: string, nonce: string): string {
   return text.replaceAll(nonce, '');
 }
@@ -95,7 +95,7 @@ function renderBlock(
       const whole = textOf([block]);
       const longest = Math.min(resultLength * FAILED_LENGTH, LONGEST_FAILURE);
       const most = failed ? Math.max(resultLength, longest) : resultLength;
-      // Data that must be cut is first rendered as facts, each with its owner.
+      // If data must be cut, it is first rendered as facts, each labeled with its owner.
       const full = whole.length > most ? resultText(block) : whole;
       const cut = withoutNonce(cutResult(full, most), nonce);
       const files = block.output.flatMap((part) =>
@@ -111,7 +111,7 @@ function renderBlock(
   }
 }
 
-/** Renders the arguments of a call as JSON, with long texts cut. Of a text before and after a change, shows only the change. */
+/** Renders the arguments of a call as JSON, with long texts cut. Shows only the change of an edit. */
 function argumentsOf({ input }: ToolUseBlock, length: number): string {
   const entries = isObject(input) ? Object.entries(input) : [];
   const change = changeIn(entries, length);

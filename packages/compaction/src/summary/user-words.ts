@@ -18,7 +18,7 @@ export interface KeptRequest {
 export const SHORTEST_REQUEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
-/** Largest share of the room for one shortened request, because a pasted page is not a wish. */
+/** Maximum share of the room for one shortened request, because most of a pasted page is not a request. */
 const LARGEST_SHARE = 1 / 4;
 /** A cut that leaves less than this share of the allowed tokens is tried again with more text. */
 const CLOSE = 0.85;
@@ -26,14 +26,14 @@ const CLOSE = 0.85;
 const BOILERPLATE = 400;
 
 /**
- * Keeps the user's words in front of a summary: every request, in order and verbatim, if all but the latest fit into `room` tokens.
- * Otherwise requests are shortened to whole sentences: first those that programs wrote in the user's name, then the oldest, the first
- * request last. If that is not enough, they are left to the record in the same order, except the first. The latest request never changes,
- * and stays alone if there is no room. Repeated lines are kept once.
+ * Returns the user's requests that stay in front of a summary: every request, in order and verbatim, if all but the latest fit into `room`
+ * tokens. Otherwise it shortens requests to whole sentences: first those that programs wrote in the user's name, then the oldest, and the
+ * first request last. If that is not enough, it removes requests in the same order, except the first, and only the record quotes them. The
+ * latest request never changes; if there is no room, only it stays. Repeated lines are kept once.
  *
  * @param requests All requests that the summary covers, including the latest one if it is covered.
  * @param messages The whole conversation.
- * @param most Most requests that may stay.
+ * @param most Maximum number of requests that may stay.
  */
 export function keepUserWords(
   requests: readonly Message[],
@@ -84,7 +84,7 @@ export function keepUserWords(
 
 /**
  * Finds messages that programs wrote in the user's name: text entirely between tags or brackets, or a page of instructions directly before
- * what the user said.
+ * a message of the user.
  */
 export function ofPrograms(messages: readonly Message[]): readonly Message[] {
   const numbers = numbersOf(messages);
@@ -129,7 +129,7 @@ function cut(original: Message, most: number, meter: Meter): Cut {
   return fitting.toSorted((one, other) => other.tokens - one.tokens)[0] ?? first;
 }
 
-/** Shortens requests ahead of time, in pieces of work, if they exceed the room. */
+/** Shortens requests ahead of time, in several steps, if they exceed the room. */
 export function* shortenAhead(requests: readonly Message[], room: number, meter: Meter): Work<void> {
   if (meter.messages(requests) <= room * SLACK) return;
   for (const message of requests) {

@@ -28,9 +28,9 @@ export interface NarrativeTask {
   readonly messages: readonly Message[];
   /** If the writer is the agent's own model: the prefix of its requests, up to the end of the narrative. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
-  /** The user's requests, oldest first: the model is shown the first and the latest. */
+  /** The user's requests, oldest first. The prompt lists the first and as many of the latest as fit. */
   readonly requests: readonly Message[];
-  /** How many of them come after `messages`. */
+  /** How many of the requests come after `messages`. */
   readonly laterRequests: number;
   readonly signal: AbortSignal;
   /** Receives the usage of every call, including calls whose answer is not used. */
@@ -57,26 +57,26 @@ const SMALLEST_CHUNK = 100;
 const SHORT_RESULT = 2_000;
 /** Share of the window for the list of the user's requests. */
 const REQUESTS_SHARE = 0.15;
-/** Most UTF-16 units, in that list, of a request that a program wrote, or that the model has just read. */
+/** Maximum UTF-16 units, in the list of requests, of a request that a program wrote or that the model has just read. */
 const SHORT_REQUEST = 600;
-/** Shortest acceptable answer, as a share of the tokens that it summarizes. `MOST_FLOOR` caps it, in tokens. */
+/** Minimum length of an answer, as a share of the tokens that it summarizes, but never more than `MOST_FLOOR` tokens. */
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
 /** The retry policy of an agent's own calls. */
 export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
- * Has a model write the narrative of a summary. The agent's own model is asked at the end of its own conversation, so that all but the
- * question is read from its cache. Any other model reads a transcript in as many chunks as its window needs. Each chunk updates the
+ * Asks a model to write the narrative of a summary. The agent's own model is asked at the end of its conversation, so that only the
+ * question is not in its prompt cache. Any other model reads a transcript in as many chunks as its window needs. Each chunk updates the
  * narrative.
  * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, an answer that is
  * too long is first requested again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
  * too long, it is shortened. Transient failures get three retries.
  *
- * @throws what the model throws, except overflows.
+ * @throws any error of the model, except overflows.
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
-  // Long because every attempt to make room changes what the next one reads: entries, lengths, chunks.
+  // Long: every attempt to make room changes the entries, lengths and chunks that the next attempt uses.
   const { composer, maxTokens } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
@@ -295,7 +295,7 @@ async function ask(
   if (shorter !== undefined) return ask(task, shorter, less);
 
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
-  // Models that reason spend output on it: a second attempt after a cut-off answer gets twice the room.
+  // Reasoning uses output tokens, so the second attempt after a cut-off answer gets twice the limit.
   const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);
   const repaired = checkAnswer(second, limits);
   if (repaired.ok || repaired.tooLong === undefined) return repaired;

@@ -18,7 +18,7 @@ const READABLE = 0.8;
 /** The result of asking a model for a narrative. */
 interface Attempt {
   readonly candidate?: Candidate | undefined;
-  /** A summary from the record alone, with room left for the late narrative. */
+  /** A summary from the record alone, with room for the narrative that follows later. */
   readonly meanwhile?: Candidate | undefined;
   readonly note?: string | undefined;
   readonly problem?: string | undefined;
@@ -33,8 +33,8 @@ function spentOn({ usage, modelCalls }: Writing): Spent {
 }
 
 /**
- * Replaces the older part of a view with a summary. Asks the model for a narrative, unless one was begun ahead of time, and waits for a
- * limited time. If the model is late or fails, the record alone is the summary, unless `fallback` is `none`.
+ * Replaces the older part of a view with a summary. Asks the model for a narrative, unless one was started ahead of time, and waits at most
+ * `summary.waitMs`. If the model is late or fails, the record alone is the summary, unless `fallback` is `none`.
  */
 export async function summarizeView(composer: Composer): Promise<Reduction> {
   const { settings, view, context } = composer;
@@ -109,7 +109,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   return { problem: 'the written summary was not smaller than what it replaces', spent };
 }
 
-/** Returns the narrative that was begun ahead of time, unless it failed. */
+/** Returns the narrative that was started ahead of time, unless it failed. */
 function writingOf(found: Found | undefined): Writing | undefined {
   if (found?.writing.kind !== 'narrative') return undefined;
   return found.writing.result?.ok === false ? undefined : found.writing;
@@ -133,8 +133,8 @@ export function prepareSummary(composer: Composer): boolean {
 }
 
 /**
- * Returns the end index of a narrative that is begun ahead of time. It covers everything that the model has seen, except unanswered
- * requests, as far as one request to the writer has room.
+ * Returns the end index of a narrative that is started ahead of time. It covers all messages that the model has seen, except unanswered
+ * requests, or fewer if they do not fit one request to the writer.
  */
 function endOfSeen(
   { view, context }: Composer,
@@ -208,7 +208,7 @@ function begin(
       return {
         ok: true,
         text,
-        note: `${removed} quotations of the narrative are in no message: taken out with their sentences`,
+        note: `${removed} quotations of the narrative are not in any message and were removed with their sentences`,
       };
     },
   });
@@ -234,8 +234,8 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
 }
 
 /**
- * Has the model's provider compact the older part. The summary also holds the record, for other models. If the provider exceeds
- * `summary.waitMs`, its result is discarded, and it is not asked again for a while.
+ * Compacts the older part with the provider's endpoint. The summary also has the record, for other models. If the provider takes longer
+ * than `summary.waitMs`, its result is discarded, and the next compactions skip it.
  */
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
   const { view, context } = composer;
@@ -248,7 +248,7 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   const writing = ready?.writing ?? beginNatively(composer, model, part.cut);
   if (!(await work.patience.waitFor(writing.done, context.signal))) {
     const late = new TimeLimitError(`The compaction of ${model.id}`, 'summary.waitMs', work.patience.ms);
-    // The answer is paid for and useless: the model is left alone at once.
+    // The answer costs money and is useless, so skip the model at once.
     work.warn(noteEnd('native', model, late.message) ?? late.message);
     return { ...unchanged(view, ''), failure: late.message };
   }

@@ -1,18 +1,17 @@
 import { NO_RANK, type RankTable } from './rank-table.js';
 
-/** A rank and an offset share one number of the heap: `rank * OFFSETS + offset`, which stays below 2^53. */
+/** The heap packs a rank and an offset into one number: `rank * OFFSETS + offset`, which stays below 2^53. */
 const OFFSETS = 2 ** 32;
 
 /**
- * The same count as `countShort` in O(n log n), for pieces of any length: a heap yields the pair to join next. A word
- * of 200,000 letters, a ruler of `=` or Chinese without punctuation is one piece, and any of them may come from a
- * tool or a stranger.
+ * Returns the same count as `countShort` in O(n log n), for pieces of any length. A heap yields the pair to join next. Long pieces occur:
+ * a word of 200,000 letters, a ruler of `=` and Chinese without punctuation are one piece each, and may come from a tool or an attacker.
  *
- * The pair of least rank ranks below its neighbors, so the heap need only hold pairs that do: few of a random text,
- * one of a run of the same character. What a join makes obsolete stays in the heap and is skipped when it comes up: it
- * is current while its rank is still that at its offset, where no rank comes twice, since the pair there only grows.
+ * The pair with the lowest rank has a lower rank than its neighbors, so the heap only contains pairs that do. These are few in random text,
+ * and one in a run of equal characters. A join makes some heap entries obsolete. They stay in the heap and are skipped when popped: an
+ * entry is current if its rank equals the rank at its offset. A rank cannot recur at an offset, because the pair there only grows.
  *
- * Parts are named by their offset and linked by their lengths, which fit a byte where offsets would need four.
+ * Parts are identified by their offset and linked by their lengths, which fit into one byte; offsets would need four.
  */
 export function countLong(table: RankTable, bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
@@ -21,7 +20,7 @@ export function countLong(table: RankTable, bytes: Uint8Array, start: number, en
   const lengthsBefore = new Uint8Array(length + 1).fill(1);
   const heap = new RankHeap();
 
-  /** Adds the pair at `part` to the heap if it is to be joined before the pairs to its left and right. */
+  /** Adds the pair at `part` to the heap if it must be joined before the pairs to its left and right. */
   const offer = (part: number) => {
     const rank = ranks[part] as number;
     if (rank === NO_RANK) return;
@@ -52,7 +51,7 @@ export function countLong(table: RankTable, bytes: Uint8Array, start: number, en
       const beforeRank = ranks[before] as number;
       ranks[before] = table.find(bytes, start + before, start + after);
       offer(before);
-      // The pairs further out may join now if it was a pair that has changed that ranked below them.
+      // If the changed pair had a lower rank than the next pair outward, that pair may now be a candidate.
       const outer = before - (lengthsBefore[before] as number);
       if (before > 0 && beforeRank < (ranks[outer] as number)) offer(outer);
     }
@@ -65,23 +64,23 @@ export function countLong(table: RankTable, bytes: Uint8Array, start: number, en
 const PART_BITS = 7;
 const PART_MASK = 2 ** PART_BITS - 1;
 
-/** Longest piece in bytes that `countShort` takes. From about here on the heap of `countLong` is faster. */
+/** Maximum length of a piece for `countShort`, in bytes. For longer pieces, the heap of `countLong` is faster. */
 export const SHORT_PIECE = 2 ** PART_BITS;
 
-/** Key of a part that cannot be joined to the next: greater than all others. */
+/** Key of a part that cannot be joined to the next part. It is greater than all other keys. */
 const NO_KEY = 2 ** 30;
 
-// A part is named by the offset of its first byte. The arrays are shared by all calls, as none of them waits.
+// A part is identified by the offset of its first byte. All calls share the arrays, because each call is synchronous.
 const keys = new Int32Array(SHORT_PIECE);
 const next = new Uint8Array(SHORT_PIECE);
 const previous = new Uint8Array(SHORT_PIECE + 1);
 
 /**
- * How many tokens byte-pair encoding (Sennrich, Haddow and Birch 2016; on bytes, as GPT-2 does it) leaves of a piece:
- * of all neighbors whose bytes together are a token, join those of the lowest rank, the leftmost first; repeat.
+ * Counts the tokens of a piece after byte-pair encoding (Sennrich, Haddow and Birch 2016; on bytes, as in GPT-2). The encoding repeatedly
+ * joins the two neighbors whose joined bytes are the token of the lowest rank, the leftmost first.
  *
- * Each join looks through all parts for the next: quadratic, yet fastest for the few bytes that nearly all pieces have.
- * A part's key is the rank of joining it to the next one, then its offset, so that the least key is what to join.
+ * Each join scans all parts for the next join. This is quadratic, but fastest for the few bytes that nearly all pieces have. A part's key
+ * is the rank of joining it to the next part, then its offset, so the lowest key is the next join.
  */
 export function countShort(table: RankTable, bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
@@ -112,7 +111,7 @@ function keyOf(rank: number, part: number): number {
   return rank === NO_RANK ? NO_KEY : (rank << PART_BITS) | part;
 }
 
-/** Without a branch, as which key is less cannot be predicted: `difference >> 31` is -1 if it is less, else 0. */
+/** Returns the lowest key. Has no branch, because a branch would be mispredicted often: `difference >> 31` is -1 if it is less, else 0. */
 function leastKey(length: number): number {
   let least = NO_KEY;
   for (let part = 0; part < length; part++) {
@@ -143,7 +142,7 @@ export class RankHeap {
     items[index] = item;
   }
 
-  /** Takes the least item out; the heap must not be empty. */
+  /** Removes and returns the lowest item. The heap must not be empty. */
   pop(): number {
     const items = this.#items;
     const least = items[0] as number;

@@ -1,17 +1,17 @@
-/** The rank of bytes that are not a token. It is greater than any rank, so that a search for the least skips it. */
+/** The rank of bytes that are not a token. It is greater than any rank, so a search for the lowest rank skips it. */
 export const NO_RANK = 0x7fffffff;
 
-/** Enough for the ranks of every published vocabulary, and few enough to leave room for more in 32 bits. */
+/** Bits of a rank in a slot. Enough for every published vocabulary; the rest of the 32 bits is for the hash tag. */
 const RANK_BITS = 18;
 const RANK_MASK = 2 ** RANK_BITS - 1;
 
 /**
- * Finds the rank of a run of bytes, without making a string or a slice of it.
+ * Finds the rank of a run of bytes without allocating a string or a slice.
  *
- * An open-addressing hash table with linear probing over typed arrays: 4.5 MB for the 200,000 tokens of o200k_base,
- * where a `Map` of strings takes 13 and twice that in garbage. A slot holds the token's rank plus one (18 bits) and a
- * tag of its hash (14 bits): most lookups of a merge fail, and nearly all that do end there, at one number. For vocabularies of
- * up to 262 142 tokens with at most 255 bytes each.
+ * An open-addressing hash table with linear probing over typed arrays. It takes 4.5 MB for the 200,000 tokens of o200k_base; a `Map` of
+ * strings takes 13 MB, and twice that in garbage. A slot has the token's rank plus one (18 bits) and a tag of its hash (14 bits). Most
+ * lookups of a merge fail, and nearly all of these end after comparing one tag. For vocabularies of up to 262 142 tokens with at most 255
+ * bytes each.
  */
 export class RankTable {
   /** Length in bytes of the longest token. */
@@ -20,7 +20,7 @@ export class RankTable {
   readonly #ends: Uint32Array;
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Ranks of the two-byte tokens, indexed by the bytes: every merge begins with all the pairs of its piece. */
+  /** Ranks of the two-byte tokens, indexed by the bytes. Every merge begins by looking up all pairs of its piece. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_RANK);
 
   constructor({ bytes, ends }: Vocabulary) {
@@ -92,7 +92,7 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** A vocabulary as one run of bytes: token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, and `i` orders the merges. */
+/** A vocabulary as one run of bytes. Token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, and `i` is its rank. */
 interface Vocabulary {
   readonly bytes: Uint8Array;
   readonly ends: Uint32Array;
@@ -111,12 +111,12 @@ for (const [value, digit] of [
 }
 
 /**
- * Reads js-tiktoken's rank data: lines of `! <rank of the first token> <base64> <base64> …`, each token ranking one
- * above the token before it. Only the order of ranks matters for counting, so tokens are numbered as they come.
+ * Reads js-tiktoken's rank data: lines of `! <rank of the first token> <base64> <base64> …`, in which each token's rank is one higher than
+ * the rank before. Only the order of ranks matters for counting, so tokens are numbered consecutively.
  *
- * A hand-written decoder, because 200,000 calls of a general one for 7 bytes each take most of the load time.
+ * The decoder is hand-written, because 200,000 calls of a general decoder for 7 bytes each would take most of the load time.
  *
- * @throws RangeError if the ranks are not in ascending order, as the merge could then not use the position as rank.
+ * @throws {RangeError} if the ranks are not in ascending order, because a token's position is used as its rank.
  */
 export function parseRanks(text: string): Vocabulary {
   const source = Buffer.from(text, 'latin1');

@@ -3,10 +3,10 @@ import type { TokenCounter } from '@x/core';
 import { countLong, countShort, SHORT_PIECE } from './merge.js';
 import { NO_RANK, parseRanks, RankTable } from './rank-table.js';
 
-/** Counts exactly as OpenAI's tiktoken does. */
+/** Counts tokens exactly as OpenAI's tiktoken does. */
 export interface TiktokenCounter extends TokenCounter {
   readonly name: 'o200k_base';
-  /** Loads the encoding's data now, instead of the first `count`: once per process, some 50 ms and 15 MB. */
+  /** Loads the encoding's data now instead of at the first `count`. Takes about 50 ms and 15 MB, once per process. */
   load(): void;
 }
 
@@ -19,13 +19,13 @@ const counter: TiktokenCounter = Object.freeze({
 });
 
 /**
- * Gives the exact counter of `o200k_base`, the encoding of OpenAI's models since GPT-4o: always the same object, so that callers share
- * the counts of messages.
+ * Returns the exact counter for `o200k_base`, the encoding of OpenAI's models since GPT-4o. Always returns the same object, so that callers
+ * share cached counts of messages.
  *
- * The names of special tokens, such as `<|endoftext|>`, are counted as the text that they are: a file or a tool's
- * output may contain them, and a provider does not take them from a message as control tokens either.
+ * The names of special tokens, such as `<|endoftext|>`, are counted as ordinary text. A file or a tool's output may contain them, and
+ * providers do not treat them as control tokens in messages either.
  *
- * Counting takes O(n log n) whatever the text is. The encoding's data is js-tiktoken's, loaded at the first count.
+ * Counting takes O(n log n) for any text. The encoding's data comes from js-tiktoken and is loaded at the first count.
  *
  * @example
  * ```ts
@@ -43,10 +43,10 @@ function loadEncoder(): TokenCounter['count'] {
   return encoder;
 }
 
-/** The characters of `\s` in Rust, in which tiktoken is written: JavaScript's has U+FEFF too, and lacks U+0085. */
+/** The characters of `\s` in Rust, the language of tiktoken. JavaScript's `\s` also has U+FEFF, and lacks U+0085. */
 const SPACE = String.raw`\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
-/** The pattern that finds the pieces of a text, which tokens do not reach across, by Rust's idea of a space. */
+/** Converts the published pattern, so that `\s` matches as in Rust. The pattern splits a text into pieces; no token spans two pieces. */
 function patternOf(published: string): RegExp {
   let inClass = false;
   const pattern = published.replaceAll(/\\.|[[\]]/g, (part) => {
@@ -58,7 +58,7 @@ function patternOf(published: string): RegExp {
   return new RegExp(pattern.replaceAll(/\((?!\?)/g, '(?:'), 'gu');
 }
 
-/** Texts of up to this many UTF-16 units are encoded into one buffer that is kept. */
+/** Texts of up to this many UTF-16 units are encoded into one shared buffer. */
 const BUFFERED_UNITS = 16_384;
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -71,7 +71,7 @@ const buffer = new Uint8Array(BUFFERED_UNITS * MAX_BYTES_PER_UNIT);
  */
 function encoderOf(table: RankTable, pieces: RegExp): TokenCounter['count'] {
   return (text) => {
-    // A lone surrogate becomes U+FFFD, as tiktoken has it; both are of the same class to the pattern.
+    // A lone surrogate becomes U+FFFD, as in tiktoken. The pattern treats both alike.
     const bytes = text.length > BUFFERED_UNITS ? textEncoder.encode(text) : buffer;
     const length = bytes === buffer ? textEncoder.encodeInto(text, buffer).written : bytes.length;
     const isAscii = length === text.length;

@@ -62,7 +62,7 @@ describe('an evicted result', () => {
     expect(path.startsWith('results/large/')).toBe(true);
     expect(await readText(workspace, path)).toHaveLength(90_000);
     const outside = { evictionPath: '../outside' };
-    await expect(evict('a', 'call', outside)).rejects.toThrow('evictionPath: must lie in the workspace');
+    await expect(evict('a', 'call', outside)).rejects.toThrow('evictionPath: must be in the workspace');
     for (const evictionPath of ['/users', 'a/tenants/b', 'agents', '/files/x'])
       await expect(evict('a', 'call', { evictionPath })).rejects.toThrow(
         'evictionPath: must not contain a folder named',

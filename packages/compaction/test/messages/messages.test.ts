@@ -439,7 +439,7 @@ it('refuses to write what the provider has no words for', () => {
 it('refuses what no adapter can read or write, and says what it is', () => {
   const ui = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
   for (const adapter of [openaiMessages(), anthropicMessages()])
-    expect(() => adapter.read(ui)).toThrow(/message 0: parts: is of a UIMessage of the AI SDK/);
+    expect(() => adapter.read(ui)).toThrow(/message 0: parts: belongs to a UIMessage of the AI SDK/);
   expect(() => openaiMessages().read([{ role: 'user' }])).toThrow('content: is missing');
   expect(() => openaiMessages().read([{ role: 'tool', tool_call_id: 'a' }])).toThrow('content: is missing');
   expect(openaiMessages().read([{ role: 'assistant', tool_calls: [call('a')] }])).toHaveLength(1);

@@ -21,7 +21,7 @@ describe('recall by reference', () => {
     expect(() => createRecall(null as never)).toThrow('must be a list of messages');
     expect(() => createRecall([null as never])).toThrow('messages[0]: must be a message');
     expect(() => createRecall([userMessage('x'), summary])).toThrow(
-      '[1]: is a summary: give the messages as they were',
+      '[1]: is a summary. Pass the messages as they were',
     );
     expect(() => createRecall([], { redct: true } as never)).toThrow(
       'redct: unknown key; did you mean redact?',

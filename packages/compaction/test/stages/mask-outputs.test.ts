@@ -148,7 +148,7 @@ describe('maskOutputs', () => {
     const tight = { forced: false, targetTokens: 1_000, limitTokens: 2_000 };
     const patient = await reduceWith(maskOutputs(), messages, tight);
     expect(patient.messages).toBe(messages);
-    expect(patient.note).toContain('waits');
+    expect(patient.note).toContain('not worth a rewrite yet');
   });
 
   it('never makes an output longer', async () => {

@@ -50,7 +50,7 @@ describe('truncateArgs', () => {
     const messages = [...written('x'.repeat(2_200)), ...rounds(4, () => ({ output: 'y '.repeat(20_000) }))];
     const patient = await reduceWith(truncateArgs({ keepMessages: 2 }), messages, { forced: false });
     expect(patient.messages).toBe(messages);
-    expect(patient.note).toContain('waits');
+    expect(patient.note).toContain('not worth a rewrite yet');
     const forced = await reduceWith(truncateArgs({ keepMessages: 2 }), messages);
     expect(forced.messages).not.toBe(messages);
   });
@@ -75,7 +75,7 @@ describe('truncateArgs', () => {
     const patient = [...written(1), ...large];
     const waits = await reduceWith(truncateArgs(options), patient, early);
     expect(waits.messages).toBe(patient);
-    expect(waits.note).toContain('waits until it leaves 32000');
+    expect(waits.note).toContain('cuts once it leaves at most 32000');
     const enough = await reduceWith(truncateArgs(options), [...written(5), ...rounds(2)], early);
     expect(enough.fates).toHaveLength(5);
   });
