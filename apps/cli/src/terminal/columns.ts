@@ -31,12 +31,15 @@ export function rowsOf(text: string, columns: number, cutsWords = false): readon
   });
 }
 
-/** Returns the index at which a text has filled this many columns. At least one character fits. */
+/** Maximum UTF-16 units per column. Without it, a row could have any number of characters that take no column. */
+const MAX_UNITS = 4;
+
+/** Returns the index at which a text has filled this many columns, or has the units of a full row. At least one character fits. */
 export function endOf(text: string, columns: number): number {
   let [end, taken] = [0, 0];
   for (const [char] of text.matchAll(CHARACTER)) {
     taken += columnsOf(char);
-    if (taken > columns && end > 0) break;
+    if ((taken > columns || end + char.length > columns * MAX_UNITS) && end > 0) break;
     end += char.length;
   }
   return end;

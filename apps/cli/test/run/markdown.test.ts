@@ -31,15 +31,18 @@ it('changes nothing without colors', () => {
   expect(markdownLines(PLAIN)('# A **b**')).toBe('# A **b**');
 });
 
-it.each(['*', '**a_', '[a]('])(
-  'parses only lines of a bounded length, and shows others as they are: %s',
+it.each(['*', '**a_', '[a](', '!', '~a*', '`a', '<a'])(
+  'parses only lines with a bounded length and number of marks, and shows others as they are: %s',
   (mark) => {
     const parse = vi.spyOn(Lexer, 'lexInline');
     const format = markdownLines(named);
-    const long = `${mark.repeat(50_000)}x${mark.repeat(50_000)}`;
-    expect(format(long)).toBe(long);
-    format(mark.repeat(200));
-    expect(parse.mock.calls.map(([text]) => text.length)).toEqual([200 * mark.length]);
+    const marks = mark.replaceAll(/[a(]/g, '').length;
+    const many = mark.repeat(61);
+    const long = `${mark.repeat(20)}${'x'.repeat(1_000)}`;
+    for (const line of [many, long, mark.repeat(50_000)]) expect(format(line)).toBe(line);
+    expect(parse).not.toHaveBeenCalled();
+    format(mark.repeat(60 / marks));
+    expect(parse).toHaveBeenCalledOnce();
     parse.mockRestore();
   },
 );

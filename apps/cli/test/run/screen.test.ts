@@ -52,3 +52,16 @@ it('wraps only the end of an unfinished line when a piece is added', () => {
   for (let piece = 0; piece < 2_000; piece++) screen.write('abcde');
   expect(Math.max(...wrap.mock.calls.map(([text]) => text.length))).toBeLessThanOrEqual(25);
 });
+
+it.each([
+  ['accents', '\u0301'],
+  ['variants', '\uFE0F'],
+  ['tags', '\u{E0067}'],
+])('wraps characters that take no column, between two characters: %s', (_, mark) => {
+  const { screen } = open();
+  const wrap = vi.mocked(columns.rowsOf).mockClear();
+  for (let piece = 0; piece < 200; piece++) screen.write(mark.repeat(5));
+  const texts = wrap.mock.calls.map(([text]) => text);
+  expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(4 * 20 + 10);
+  expect(texts.every((text) => text.isWellFormed())).toBe(true);
+});
