@@ -25,8 +25,8 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 /**
  * Rejects an agent file that starts programs, allows calls, uses the environment or leaves its folder, unless a person has trusted it. The
  * trust record covers the path of the file, its settings, and the contents of the files in its folder that the settings name, with or
- * without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard or an expansion, all
- * files of the agent's folder are covered.
+ * without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard, an expansion or `.`, all
+ * files of the agent's folder are covered. Permissions cover only the files that they name.
  *
  * @param trust Default: only files that were trusted before.
  * @returns a function that stores the trust. Call it after the whole file was validated.
@@ -91,23 +91,28 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
 /** Returns a hash of everything that the trust covers. See {@link requireTrust}. */
 function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
   const hash = createHash('sha256').update(JSON.stringify([file, config]));
-  const all = textOf(entries);
-  // A setting may name a program by its folder, or without its extension. Permissions such as `npm test` start no program, so their words are not searched.
-  const started = textOf(entries.filter(([name]) => !name.startsWith('permissions')));
-  const words = new Set(started.split(SEPARATORS).flatMap(namesIn));
-  const isStarted = (name: string) => words.has(name) || (SEPARATORS.test(name) && started.includes(name));
-  const isNamed = (name: string) =>
-    [name, parse(name).name, name.replaceAll(QUOTES, '')].some(isStarted) ||
-    (name.includes('.') && all.includes(name));
-  const isWhole = EXPANSION.test(started.replaceAll(STANDALONE, ''));
-  for (const path of filesIn(dirname(file), isNamed, isWhole))
+  const [rules, others] = [true, false].map((isRule) =>
+    textOf(entries.filter(([name]) => name.startsWith('permissions') === isRule)),
+  ) as [string, string];
+  // A setting may name a program by its folder, or without its extension.
+  const isStarted = namesIn(others);
+  const isNamed = (name: string) => [name, parse(name).name, name.replaceAll(QUOTES, '')].some(isStarted);
+  // The agent works on the folders that its permissions name. `npm test` does not name `test.ts`: only a path may lack an extension.
+  const [isWord, isPath] = [namesIn(rules), namesIn(rules.match(NO_EXTENSION)?.join('\n') ?? '')];
+  const isAllowed = (name: string) => isWord(name) || isPath(parse(name).name);
+  const isWhole = WHOLE.test(others.replaceAll(STANDALONE, ''));
+  for (const path of filesIn(dirname(file), { isNamed, isAllowed }, isWhole))
     if (path !== file) hash.update(path).update(digestOf(path));
   return hash.digest('hex');
 }
 
-/** Returns the names that a word may contain: `-msrv` may be an option with the name `srv`. */
-function namesIn(word: string): readonly string[] {
-  return /^[-+@]/.test(word) ? Array.from(word, (_, start) => word.slice(start)) : [word];
+/** Returns a function that tests if a text contains a name. The word `-msrv` may be an option with the name `srv`. */
+function namesIn(text: string): (name: string) => boolean {
+  const words = text
+    .split(SEPARATORS)
+    .flatMap((word) => (/^[-+@]/.test(word) ? Array.from(word, (_, start) => word.slice(start)) : [word]));
+  const all = new Set(words);
+  return (name) => all.has(name) || (SEPARATORS.test(name) && text.includes(name));
 }
 
 /** Returns the hash of a file. If this user cannot read the file, returns the hash of no bytes. */
@@ -133,22 +138,27 @@ function textOf(entries: readonly Entry[]): string {
 }
 
 const QUOTES = /\\\n|["'\\]/g;
+/** Matches the last names of paths, if they have no extension. */
+const NO_EXTENSION = /(?<=\/)[^\s./)]+(?![^\s)])/g;
 /** Separates words. File names that contain a separator are searched as substrings. */
 const SEPARATORS = /[^\p{L}\p{N}\p{M}_@+-]+/u;
-/** Matches wildcards and expansions of a shell, and `xargs`. With these, a command can run a file that it does not name. */
-const EXPANSION = /[*?[{$`]|\bxargs\b/;
+/**
+ * Matches wildcards and expansions of a shell, programs that run a list, and folders of dots (`.`, `./...`). With these, a command can run a
+ * file that it does not name.
+ */
+const WHOLE = /[*?[{$`]|\b(?:xargs|parallel)\b|(?<![\w.])\.+\/*(?![\w./-])/;
 /** Matches URLs, and variables that are whole words. They are ignored, because they cannot complete a file's name. */
 const STANDALONE = /(?<!\S)(?:\$\{\w+\}(?!\S)|https?:\/\/[\w./:?=%#@~+-]*)/g;
 /** Folders that change in each run. They are covered only if an entry names them, not as part of a whole folder. */
 const CHANGING_FOLDERS = new Set(['.git', 'node_modules', STORAGE]);
 
 /**
- * Lists the covered files: named files in the folder and its subfolders, and all files of named folders. The order is stable. Each folder
- * is read once.
+ * Lists the covered files: named and allowed files in the folder and its subfolders, and all files of named folders. The order is stable.
+ * Each folder is read once.
  */
 function filesIn(
   folder: string,
-  isNamed: (name: string) => boolean,
+  tests: Readonly<Record<'isNamed' | 'isAllowed', (name: string) => boolean>>,
   isWhole: boolean,
   seen = new Set<string>(),
 ): readonly string[] {
@@ -157,11 +167,12 @@ function filesIn(
   seen.add(key);
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
-    const isCovered = isNamed(entry.name) || (isWhole && !CHANGING_FOLDERS.has(entry.name));
+    const isCovered = tests.isNamed(entry.name) || (isWhole && !CHANGING_FOLDERS.has(entry.name));
     const isSearched = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-    const found = isCovered || isSearched ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    const isRead = isCovered || isSearched || tests.isAllowed(entry.name);
+    const found = isRead ? statSync(path, { throwIfNoEntry: false }) : undefined;
     if (found?.isFile()) return [path];
-    return found?.isDirectory() ? filesIn(path, isNamed, isCovered, seen) : [];
+    return found?.isDirectory() ? filesIn(path, tests, isCovered, seen) : [];
   });
 }
 

@@ -120,6 +120,27 @@ it.each([
   ['a pattern behind an address', 'c1.sh', 'hooks: { run: "echo https://a>/dev/null;./c?.sh" }'],
   ['a list', 'c1.sh', 'hooks: { run: "ls | xargs -n1 sh" }'],
   ['a list of a folder', 'hook/a', 'hooks: { run: "find hook -type f | xargs -n1 sh" }'],
+  ['a list for another program', 'c1.sh', 'hooks: { run: "ls | parallel sh" }'],
+  ['its own folder', 'b', 'hooks: { run: "run-parts ." }'],
+  ['its own folder behind an equals sign', 'src/a.py', 'hooks: { run: "uvx --from=./ srv" }'],
+  ['its own folder in quotes', 'index.js', 'features: { mcp: { servers: {}, x: ["npx", "."] } }'],
+  ['its own folder in a pipe', 'b.sh', 'hooks: { run: "tar cf - .|tar xOf -|sh" }'],
+  ['a folder from below', 'index.js', 'hooks: { run: "cd tools; npx .." }'],
+  ['all folders of sources', 'cmd/main.go', 'hooks: { run: "go run ./..." }'],
+  ['a permission for a path', 'scripts/run', 'permissions: { allow: ["execute(./scripts/run)"] }'],
+  ['a permission for a script', 'scripts/run', 'permissions: { allow: ["execute(bash scripts/run *)"] }'],
+  ['a permission for a word', 'run', 'permissions: { allow: ["execute(bash run)"] }'],
+  [
+    'a permission without the ending',
+    'scripts/run.js',
+    'permissions: { allow: ["execute(node scripts/run)"] }',
+  ],
+  ['a permission for a hidden folder', '.hooks/run', 'permissions: { allow: ["execute(./.hooks/run)"] }'],
+  [
+    'a permission for an argument',
+    'scripts/run',
+    'permissions: { allow: [{ tool: execute, input: { command: ./scripts/run } }] }',
+  ],
 ])('binds trust to a file that a shell may take for what is written: %s', async (_, file, text) => {
   const config = parse(text) as Record<string, unknown>;
   vi.stubEnv('HOME', place.directory);
@@ -190,10 +211,11 @@ it.each([
 
 it('lets an agent work on tests although its permissions name them', async () => {
   mkdirSync('test');
-  writeFileSync('test/a.ts', '1');
-  write('permissions: { allow: ["execute(npm test*)"] }');
+  const files = ['test/a.ts', 'test.ts'];
+  for (const file of files) writeFileSync(file, '1');
+  write('permissions: { allow: ["execute(npm test*)", "write(./test/**)", "execute(prettier .)"] }');
   await ask('--trust');
-  writeFileSync('test/a.ts', '2');
+  for (const file of files) writeFileSync(file, '2');
   expect((await ask()).status).toBe(0);
 });
 
@@ -205,9 +227,9 @@ it('looks at each folder once, whatever links lead back', async () => {
 
 it.each([
   ['a file below a hidden folder that is named', 'sh ./.hooks/*/*.sh', '.hooks/deep/e.sh', true],
-  ['a named file in a folder that is not', 'find . -name lint.sh', 'parts/deep/lint.sh', true],
+  ['a named file in a folder that is not', 'sh parts/deep/lint.sh', 'parts/deep/lint.sh', true],
   ['a file that nothing names', 'true', 'zoo/notes.md', false],
-  ['a named file in a hidden folder that is not', 'find . -name lint.sh', '.zoo/lint.sh', false],
+  ['a named file in a hidden folder that is not', 'sh ./lint.sh', '.zoo/lint.sh', false],
 ])('counts exactly the files that may be meant: %s', async (_, command, file, isCounted) => {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, 'true');
