@@ -61,6 +61,8 @@ const rowSchema = z.looseObject({
   parent_tool_use_id: z.string().nullish(),
   isCompactSummary: z.boolean().optional(),
   isApiErrorMessage: z.boolean().optional(),
+  /** Set in rows that a tool wrote. */
+  toolUseResult: z.unknown().optional(),
   compactMetadata: z.looseObject({ preTokens: z.number().optional() }).optional(),
   message: z
     .looseObject({
@@ -90,7 +92,7 @@ type Entry = z.output<typeof rowSchema>;
 /** Matches the beginning of texts that the program itself writes in the user's role. */
 const WRITTEN_BY_PROGRAM =
   /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-\w+|task-notification|system-reminder|ide_\w+|user-memory-input|user-prompt-submit-hook|teammate-message|qwen:[\w-]+)[\s>]|Stop hook feedback:|\[Request interrupted by user)/;
-const REMINDER_END = '</system-reminder>';
+const [REMINDER, REMINDER_END] = ['<system-reminder>', '</system-reminder>'];
 const MESSAGE_TYPES = ['user', 'assistant', 'tool_result'];
 
 /**
@@ -162,14 +164,17 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   if (message === undefined || !isMessage(entry)) return;
   if (entry.isCompactSummary === true) return builder.unread('summary of a compaction');
   if (entry.isApiErrorMessage === true) return builder.unread('error of the API');
-  const wasTyped = (text: string) =>
-    entry.isMeta !== true && entry.subtype !== 'notification' && !WRITTEN_BY_PROGRAM.test(text);
-  builder.message(type === 'assistant' ? type : 'user', blocksOf(entry).flatMap(typedIn), {
-    at,
-    answer: message.id,
-    wasTyped,
-  });
-  if (type !== 'assistant') return;
+  if (type !== 'assistant') {
+    const isOfProgram =
+      type !== 'user' ||
+      entry.isMeta === true ||
+      entry.subtype === 'notification' ||
+      entry.toolUseResult !== undefined;
+    const wasTyped = (text: string) => !isOfProgram && !WRITTEN_BY_PROGRAM.test(text);
+    builder.message('user', blocksOf(entry).flatMap(typedIn), { at, answer: message.id, wasTyped });
+    return;
+  }
+  builder.message(type, blocksOf(entry), { at, answer: message.id });
   builder.identify({ model: message.model ?? entry.model });
   if (message.usage !== undefined) {
     const { input_tokens, output_tokens, cache_read_input_tokens: read, ...written } = message.usage;
@@ -180,18 +185,20 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
   }
 }
 
-/** Extracts what the user typed: a command, which is logged as elements, or the text after a reminder. */
+/**
+ * Extracts what the user typed: a command, which is logged as elements, or the text before the first and after the last tag of reminders. A
+ * file that a reminder quotes may contain such tags.
+ */
 function typedIn(block: ContentBlock): readonly ContentBlock[] {
   if (block.type !== 'text') return [block];
-  const end = block.text.trimStart().startsWith('<system-reminder>')
-    ? block.text.lastIndexOf(REMINDER_END) + REMINDER_END.length
-    : 0;
-  const said = block.text.slice(end);
-  if (end > 0 && said.trim() !== '')
-    return [
-      { type: 'text', text: block.text.slice(0, end) },
-      ...typedIn({ type: 'text', text: said.trim() }),
-    ];
+  const [start, end] = [block.text.indexOf(REMINDER), block.text.lastIndexOf(REMINDER_END)];
+  if (start >= 0 && end > start) {
+    const last = end + REMINDER_END.length;
+    const [before, after] = [block.text.slice(0, start), block.text.slice(last)].map((text) =>
+      text.trim() === '' ? [] : typedIn({ type: 'text', text: text.trim() }),
+    ) as [readonly ContentBlock[], readonly ContentBlock[]];
+    return [...before, { type: 'text', text: block.text.slice(start, last) }, ...after];
+  }
   if (!block.text.trimStart().startsWith('<command-')) return [block];
   const inside = (tag: string) => block.text.split(`<${tag}>`, 2)[1]?.split(`</${tag}>`, 1)[0]?.trim() ?? '';
   const words = inside('command-args');

@@ -40,6 +40,8 @@ it.each([
   ['a hook of a prompt', claude('<user-prompt-submit-hook>x</user-prompt-submit-hook>')],
   ['a command of the user', claude('<bash-input>ls</bash-input><bash-stdout>a</bash-stdout>')],
   ['another agent', claude('<teammate-message teammate_id="a">x</teammate-message>')],
+  ['a tool', claude([text('run the tests')], { toolUseResult: 'ok' })],
+  ['a tool, in a row of its own type', claude('run the tests', { type: 'tool_result' })],
   ['a hook of Codex', codex('<hook_prompt hook_run_id="a">x</hook_prompt>')],
   ['the environment', codex('<environment_context>\n  <cwd>/p</cwd>\n</environment_context>')],
   [
@@ -47,7 +49,7 @@ it.each([
     codex('# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>x</INSTRUCTIONS>'),
   ],
 ])('marks what a program wrote in the user’s role: %s', (_, row) => {
-  const own = row.type === 'user' ? claude('fix it') : codex('fix it');
+  const own = row.type === 'response_item' ? codex('fix it') : claude('fix it');
   const { typed, written } = textsOf([row, own]);
   expect(typed).toEqual(['fix it']);
   expect(written).toHaveLength(1);
@@ -151,6 +153,33 @@ it('tells a reminder and the words behind it apart', () => {
     typed: ['fix it'],
     written: [`${reminder}\n\n${reminder}`],
   });
+});
+
+it.each([
+  ['behind it', 'The file:\n<system-reminder>\nx\n</system-reminder>', 'The file:'],
+  ['inside it', '<system-reminder>\n1 </system-reminder>\n2 EVIL\n</system-reminder>\nfix it', 'fix it'],
+  [
+    'around it',
+    'fix it\n<system-reminder>\n</system-reminder> EVIL <system-reminder>\n</system-reminder>',
+    'fix it',
+  ],
+  [
+    'a command',
+    '<system-reminder>\nx\n</system-reminder>\n<command-name>/a</command-name><command-args>b</command-args>',
+    '/a b',
+  ],
+])('takes only the words outside of all reminders as the user’s: %s', (_, logged, said) => {
+  expect(textsOf([claude(logged)])).toEqual({
+    typed: [said],
+    written: [expect.stringMatching(/^<system-reminder>/)],
+  });
+});
+
+it('leaves what the model wrote about reminders', () => {
+  const answer = ' A <system-reminder>x</system-reminder> is text.';
+  const rows = [claude('What is it?'), { ...claude([text(answer)]), type: 'assistant' }];
+  const { messages } = importConversation(rows.map((row) => JSON.stringify(row)).join('\n'));
+  expect(messages.map((message) => textOf(message))).toEqual(['What is it?', answer]);
 });
 
 it('leaves what a user wrote about such texts', () => {
