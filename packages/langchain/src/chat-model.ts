@@ -4,13 +4,13 @@ import { mergeConfigs, type RunnableConfig } from '@langchain/core/runnables';
 import { type FinishReason, type Model, type ModelResponse, textOf } from '@x/core';
 import { wellFormed } from '@x/core/internal';
 
-/** LangChain leaves calls with this tag out of the stream of an agent's messages. */
+/** LangChain does not stream the messages of calls with this tag. */
 const INTERNAL_TAG = 'nostream';
 
 /**
- * A LangChain model as the writer of summaries: one text in, as LangChain's own middleware sends it, and text out.
+ * Adapts a LangChain model to write summaries. Sends one text, as LangChain's own middleware does, and returns the text of the answer.
  *
- * @param run The run that the calls belong to: its metadata, tags and callbacks are theirs, too.
+ * @param run The run that the calls belong to. The calls get its metadata, tags and callbacks.
  */
 export function fromChatModel(model: BaseLanguageModel, run: RunnableConfig): Model {
   const contextWindow = windowOf(model);
@@ -43,14 +43,14 @@ export function windowOf(model: object): number | undefined {
   return name === undefined ? undefined : getModelContextSize(name as string);
 }
 
-/** A model's name: what all chat models answer for their type is the same word. */
+/** Returns a model's name. Does not use the model type, which is the same for all chat models. */
 function nameOf(model: BaseLanguageModel): string {
   const { model: name, modelName } = model as { readonly model?: unknown; readonly modelName?: unknown };
   if (typeof name === 'string') return name;
   return typeof modelName === 'string' ? modelName : (model.getName?.() ?? 'langchain');
 }
 
-/** An answer, also of a model that answers with a text or with a plain object. */
+/** Converts an answer. Some models return a plain text or a plain object. */
 function toResponse(answer: unknown): ModelResponse {
   if (typeof answer === 'string') return { content: [{ type: 'text', text: answer }], finishReason: 'stop' };
   const { content, tool_calls, response_metadata, usage_metadata } = answer as {
@@ -79,7 +79,7 @@ function toResponse(answer: unknown): ModelResponse {
   };
 }
 
-/** Providers have words of their own; what is none of those for an unfinished answer is a finished one. */
+/** Converts a finish reason, which each provider names differently. Unknown reasons count as a complete answer. */
 function toFinishReason(reason: unknown): FinishReason {
   const word = String(reason).toLowerCase();
   if (/length|max_?tokens|context_window/.test(word)) return 'length';

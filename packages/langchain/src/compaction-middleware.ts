@@ -29,11 +29,10 @@ interface Runtime {
 }
 
 /**
- * The compactor as middleware of `createAgent`, in the place of `summarizationMiddleware`, whose options it takes, also
- * those of a single run (`invoke(…, { context })`). Before a model call the messages of the state are reduced when a
- * trigger is reached; when the provider says that a request does not fit its window, they are reduced, the call is made
- * again, and the state takes the reduction over. Nothing is remembered outside the state. A summary that cannot be
- * used never replaces messages, and messages that were not altered stay the very objects they were.
+ * Middleware for `createAgent` that replaces `summarizationMiddleware` and accepts its options, including those for a single run
+ * (`invoke(…, { context })`). If a trigger is reached before a model call, it reduces the messages of the state. If the provider rejects a
+ * request as too large, it reduces the messages, retries the call, and updates the state. It keeps no data outside the state. An unusable
+ * summary never replaces messages, and unaltered messages stay the same objects.
  *
  * @example
  * ```ts
@@ -45,7 +44,7 @@ interface Runtime {
 export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) {
   checkOptions(options);
 
-  /** The messages with the compactor's outcome; `undefined` when it did not apply. */
+  /** Returns the reduced messages with the compactor's outcome, or `undefined` if nothing was reduced. */
   async function reduce(
     settings: ResolvedSettings,
     runtime: Runtime,
@@ -98,7 +97,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         if (reduced === undefined) throw error;
         const update = asked.stateUpdate(reduced);
         const answer = await handler({ ...request, messages: asked.withReduced(reduced) });
-        // An answer of another kind ends the run: there is no next step to spare the overflow.
+        // Any other answer ends the run, so no later step would overflow without the update.
         if (update === undefined || !AIMessage.isInstance(answer)) return answer;
         return new Command({ update: { messages: update } });
       }
@@ -106,14 +105,14 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
   });
 }
 
-/** A message without halves of characters, which providers refuse in every later request too; the very object where it has none. */
+/** Replaces lone surrogates in a message, because providers would reject every later request too. Returns the same object if none. */
 function whole(source: BaseMessage): BaseMessage {
   const message = toMessage(source);
   const mended = wellFormed(message);
   return mended === message ? source : fromMessage(mended, source, undefined);
 }
 
-/** The messages with a new summary under the id of the first one that it stands for, as LangChain has it: interfaces know it again. */
+/** Gives a new summary the id of the first message that it replaces, as LangChain does, so that user interfaces recognize it. */
 function identified(reduced: readonly BaseMessage[], before: readonly BaseMessage[]): readonly BaseMessage[] {
   const known = new Set(before.map(({ id }) => id));
   const staying = new Set(reduced.map(({ id }) => id));
@@ -125,7 +124,7 @@ function identified(reduced: readonly BaseMessage[], before: readonly BaseMessag
   return reduced;
 }
 
-/** LangChain has an error class of its own for it, too. */
+/** Tests for a context overflow. LangChain also has its own error class for it. */
 function isOverflow(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if (at.name === 'ContextOverflowError') return true;

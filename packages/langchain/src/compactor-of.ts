@@ -6,22 +6,24 @@ import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';
 import { type Due, tokensOf } from './trigger.js';
 
-/** Below this many tokens a trigger point has no room for a summary beside what is kept. */
+/** Minimum trigger point, in tokens. A smaller one has no room for a summary next to the kept messages. */
 const LEAST_POINT = 2_000;
-/** The window that the compactor assumes where none is known. */
+/** The window that the compactor assumes if none is known. */
 const FALLBACK_WINDOW = 128_000;
-/** Shares of a trigger point: a summary that a model writes, and the record under it. */
+/** Shares of a trigger point for the model's summary and for the record after it. */
 const NARRATIVE_SHARE = 0.25;
 const RECORD_SHARE = 0.25;
 const LONGEST_NARRATIVE = 4_000;
 
 /**
- * The compactor that LangChain's settings describe. The middleware decides when it runs. A default of the compactor never
- * contradicts a setting. As with LangChain, `keep` holds as long as the window has room, so that the tokens of a trigger
- * limit the summary alone. And a summary stands for the user's words too: in front of it they would reach a small trigger again.
- * And what the model writes is the summary, whatever headings it has: those of the default prompt are asked for, not demanded.
+ * Creates the compactor for LangChain's settings. The middleware decides when it runs. The compactor's defaults are adapted, so that they
+ * never contradict a setting. As in LangChain:
  *
- * @param due Its number of messages makes the reduction due, so that `keep` is kept exactly.
+ * - `keep` applies as long as the window has room, so the tokens of a trigger only limit the summary.
+ * - The summary also replaces the user's requests. In front of the summary, they would reach a small trigger again.
+ * - Any text of the model is accepted as the summary, even without the headings of the default prompt.
+ *
+ * @param due If its number of messages makes the reduction due, exactly `keep` messages stay.
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
  */
 export function compactorOf(

@@ -10,10 +10,10 @@ import { type Part, partsFrom } from '@x/core/messages';
 import { CARRIED, partsOf, sourceOf, toMessage } from './to-message.js';
 
 /**
- * A message in LangChain's words: the very object it was made from unless it was altered, and of an altered one
- * everything that is still the same.
+ * Converts a message to LangChain's format. An unaltered message becomes the object that it was made from. An altered message keeps the
+ * unchanged fields of that object.
  *
- * @param original What it was made from, when it was altered since.
+ * @param original The object that an altered message was made from.
  */
 export function fromMessage(
   message: Message,
@@ -72,7 +72,7 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
     const before = original?.tool_calls?.find((call) => call.id === id);
     return { ...before, type: 'tool_call' as const, id, name, args: input as Record<string, unknown> };
   });
-  // The calls stand in the content, too, and in what the provider sent: all of them say the same.
+  // The calls are also in the content and in the provider's raw data, so all three are changed alike.
   const raw = original === undefined ? [] : partsOf(original);
   const inContent = raw.flatMap((part) => {
     const call = calls.get(String(part.id));
@@ -90,7 +90,7 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
       ? []
       : [{ ...call, function: { ...call.function, arguments: JSON.stringify(input) } }];
   });
-  // The provider's own items would be sent instead of what was changed.
+  // Remove the provider's raw items, because they would be sent instead of the changed content.
   const { output: _, ...response_metadata } = fields.response_metadata as Record<string, unknown>;
   return new AIMessage({
     ...fields,
@@ -103,7 +103,7 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
   });
 }
 
-/** A text when there is nothing else, unless the original has its texts as parts: what else these hold stays. */
+/** Returns the content as a string if it is only text. If the original has text parts, keeps them as parts with their other fields. */
 function contentOf(
   blocks: Message['content'],
   original: BaseMessage | undefined,

@@ -6,7 +6,7 @@ import type { CompactionOutcome, Compactor } from '@x/core';
 import { callable, having, parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
 
-/** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
+/** A size in LangChain's format. `fraction` is a share of the model's context window. */
 const sizeSchema = z
   .object({
     messages: z.int().positive().optional(),
@@ -24,29 +24,29 @@ const keepSchema = z
   .refine((size) => sizesIn(size) === 1, 'needs exactly one of messages, tokens and fraction')
   .readonly();
 
-/** The part of a run's context that is this middleware's; what else an application keeps there, a `model` too, is not read. */
+/** The keys of a run's context that this middleware reads. It ignores all other keys, including `model`. */
 export const middlewareContextSchema = z.object({
   /**
-   * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
-   * the provider refuses a request; with a `compactor`, or a `trigger` in `compaction`, when the compactor's own says so.
+   * Compacts if all sizes of one condition are reached; if you set several conditions, one is enough. Default: only after the provider
+   * has rejected a request as too large. With `compactor`, or with a `trigger` in `compaction`, the default is the compactor's trigger.
    */
   trigger: z.union([sizeSchema, z.array(sizeSchema).readonly()]).optional(),
-  /** What stays as it is, however much it is: exactly one size. Default: 20 messages. */
+  /** The newest messages that stay unchanged, as exactly one size. Default: 20 messages. */
   keep: keepSchema.optional(),
   /** Counts for `trigger` and `keep`. Default: LangChain's `countTokensApproximately`. */
   tokenCounter: z.optional(callable<(messages: BaseMessage[]) => number | Promise<number>>()),
-  /** Replaces the prompt; `{messages}` stands for the conversation. */
+  /** Replaces the prompt; `{messages}` inserts the conversation. */
   summaryPrompt: z.string().optional(),
   /** A line in front of every summary. Default: LangChain's. */
   summaryPrefix: z.string().optional(),
-  /** Tokens of the newest messages that the summarizer reads; only the record covers older ones. Default: it reads all. */
+  /** How many of the newest tokens the summarizer reads. Only the record covers older messages. Default: all. */
   trimTokensToSummarize: z.number().optional(),
 });
 
 const middlewareOptionsSchema = z
   .object({
     ...middlewareContextSchema.shape,
-    /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
+    /** The model that writes the summaries, or its name for `initChatModel`. Without it, the summary is the record alone. */
     model: z
       .custom<string | BaseLanguageModel>(
         (value) =>
@@ -54,30 +54,30 @@ const middlewareOptionsSchema = z
         'must be a LangChain model or the name of one',
       )
       .optional(),
-    /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
+    /** The window of the agent's model, in tokens. Default: from the profile of `model`, or by its name. */
     contextWindow: z.int().positive().optional(),
-    /** Every other key of `createCompactor`. Its `trigger` makes a reduction due where none is named beside it. */
+    /** All other keys of `createCompactor`. Its `trigger` applies only if the middleware's own `trigger` is not set. */
     compaction: z.optional(
       compactionConfigSchema as unknown as z.ZodType<
         unknown,
         Omit<CompactionSettings, 'model' | 'contextWindow'>
       >,
     ),
-    /** A compactor of your own, instead of `model`, `keep`, `summaryPrompt` and `compaction`. */
+    /** Your own compactor, instead of `model`, `keep`, `summaryPrompt` and `compaction`. */
     compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-    /** Receives every run. */
+    /** Receives the outcome of every compaction. */
     onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   })
   .superRefine((options, context) => {
     if (options.compactor === undefined) return;
     for (const key of ['model', 'keep', 'summaryPrompt', 'compaction'] as const) {
       if (options[key] === undefined) continue;
-      context.addIssue({ code: 'custom', path: [key], message: 'has no effect on a compactor of your own' });
+      context.addIssue({ code: 'custom', path: [key], message: 'has no effect together with compactor' });
     }
   });
 
 /**
- * Checks options. As with LangChain an unknown one does not keep an agent from starting; it costs a warning.
+ * Checks options. An unknown option only causes a warning, because LangChain ignores unknown options too.
  *
  * @throws {InvalidInputError} for invalid options.
  */
@@ -85,7 +85,7 @@ export function checkOptions(options: CompactionMiddlewareOptions): void {
   const subject = 'compactionMiddleware options';
   parseWith(middlewareOptionsSchema, options, subject);
   const unknown = Object.keys(options).filter((key) => !(key in middlewareOptionsSchema.shape));
-  for (const key of unknown) warn(`${subject}: ${key}: not known, has no effect`);
+  for (const key of unknown) warn(`${subject}: ${key}: unknown option, ignored`);
 }
 
 export type MiddlewareSize = z.output<typeof sizeSchema>;

@@ -1,8 +1,8 @@
 import { type BaseMessage, RemoveMessage } from '@langchain/core/messages';
 
 /**
- * A request's messages beside those of the agent's state. Other middleware may have added messages to the request or
- * changed some; these are for the one request and never become state.
+ * Compares the messages of a request with those of the agent's state. Other middleware may have added or changed messages of the request.
+ * Those changes apply to this request only and never become state.
  */
 export class RequestMessages {
   readonly #state: ReadonlyMap<string, BaseMessage>;
@@ -15,12 +15,12 @@ export class RequestMessages {
     );
   }
 
-  /** The messages that are the conversation's, in the form that the request has them. */
+  /** The messages of the conversation, as they are in the request. */
   get conversation(): readonly BaseMessage[] {
     return this.#request.filter((message) => this.#isOfState(message));
   }
 
-  /** The request with the conversation reduced: what others added stands behind the same neighbor as before. */
+  /** Returns the request with the reduced conversation. Messages that other middleware added stay after the same neighbor. */
   withReduced(reduced: readonly BaseMessage[]): BaseMessage[] {
     const surviving = new Set(reduced.map(({ id }) => id));
     const added = new Map<string | undefined, BaseMessage[]>();
@@ -32,7 +32,7 @@ export class RequestMessages {
       else hasLost = true;
     }
     const first = added.get(undefined) ?? [];
-    // What stood before or among removed messages goes behind what now stands for them.
+    // Added messages before or among removed messages go after the message that replaces the removed ones.
     const lead = hasLost ? reduced.findIndex(({ id }) => id !== undefined && this.#state.has(id)) : 0;
     const at = lead === -1 ? reduced.length : lead;
     const rest = reduced.slice(at).flatMap((message) => [message, ...(added.get(message.id) ?? [])]);
@@ -40,8 +40,8 @@ export class RequestMessages {
   }
 
   /**
-   * The change of the state that the reduction is: removals, and messages in the places of removed ones. `undefined`
-   * when the state cannot take it over.
+   * Returns the state update for the reduction: removals, and messages that replace removed ones. Returns `undefined` if a state update
+   * cannot express the reduction.
    */
   stateUpdate(reduced: readonly BaseMessage[]): BaseMessage[] | undefined {
     const surviving = new Set(reduced.map(({ id }) => id));
@@ -53,7 +53,7 @@ export class RequestMessages {
     const settle = (end: number): boolean => {
       const gone = ids.slice(from, end).filter((id) => !surviving.has(id));
       if (made.length > gone.length) return false;
-      // A message with the id of a removed one takes its place in the state.
+      // A message with the id of a removed message replaces it in the state.
       for (const [index, id] of gone.entries()) {
         const message = made[index];
         if (message === undefined) update.push(new RemoveMessage({ id }));
@@ -82,7 +82,7 @@ export class RequestMessages {
   }
 }
 
-/** The message itself, under another id. */
+/** Gives the message another id, and returns the same object. */
 export function named(message: BaseMessage, id: string): BaseMessage {
   return Object.assign(message, { id, lc_kwargs: { ...message.lc_kwargs, id } });
 }

@@ -10,10 +10,10 @@ import type {
 const DEFAULT_KEEP: MiddlewareSize = { messages: 20 };
 const DEFAULT_PREFIX = 'Here is a summary of the conversation to date:';
 
-/** The settings that hold for one run: those of its context before those of the middleware. */
+/** The settings of one run. Its context takes precedence over the options of the middleware. */
 export type ResolvedSettings = Awaited<ReturnType<typeof resolveSettings>>;
 
-/** Resolves a run's settings: loads a model that was named, and reads a profile that came late. */
+/** Resolves a run's settings: loads a model that is set by name, and reads a model profile that may not have been available earlier. */
 export async function resolveSettings(
   options: CompactionMiddlewareOptions,
   context: CompactionMiddlewareSettings,
@@ -26,9 +26,9 @@ export async function resolveSettings(
   return {
     options,
     model,
-    /** Tokens of the agent's window, where they are known by now. */
+    /** The agent's window in tokens, if it is known by now. */
     window: options.contextWindow ?? (model === undefined ? undefined : windowOf(model)),
-    /** `undefined`: the user named no trigger. */
+    /** `undefined` if the user set no trigger. */
     trigger: trigger === undefined ? undefined : ([trigger].flat() as MiddlewareSize[]),
     keep: context.keep ?? options.keep ?? DEFAULT_KEEP,
     tokenCounter: context.tokenCounter ?? options.tokenCounter,

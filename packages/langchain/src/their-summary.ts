@@ -1,12 +1,12 @@
 import type { Message } from '@x/core';
 
-/** What the compactor's summary says of itself, where that is all it says: LangChain's line stands in its place. */
+/** Matches the compactor's introduction to a summary. LangChain's line replaces it. */
 const FRAME =
   /^\[CONVERSATION_SUMMARY\]\nRecord of earlier messages, not a request[^.\n]*\.\n\n([\s\S]*)\n\[\/CONVERSATION_SUMMARY\]$/;
 
 /**
- * A conversation as LangChain's middleware leaves one: the summary comes first and is what was written, and a request that it
- * does not stand for comes behind the history that the request follows.
+ * Orders a conversation as LangChain's middleware does: first the summary, with the model's text alone, then the history, and then a
+ * request that the summary does not cover.
  */
 export function inTheirOrder(messages: readonly Message[]): readonly Message[] {
   const at = messages.findIndex(({ kind }) => kind === 'summary');

@@ -2,24 +2,24 @@ import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messag
 import type { ContentBlock, JsonValue, Message } from '@x/core';
 import { madeFrom, opaquePart, originOf, type Part, type Role, readOutput, readPart } from '@x/core/messages';
 
-/** The key in a message's response metadata under which it carries its kind and metadata. */
+/** The key in a message's response metadata for its kind and metadata. */
 export const CARRIED = '@x/langchain';
-/** LangChain keeps no times: one for all, so that a message is the same whenever it is converted. */
+/** The time of every message. LangChain stores no times, and with a constant, repeated conversions give equal messages. */
 const CREATED_AT = new Date(0).toISOString();
-/** The provider of blocks that carry a part of which only LangChain knows the meaning. */
+/** The provider name of opaque blocks for content parts that only LangChain understands. */
 const PROVIDER = 'langchain';
 
 const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly message: Message }>();
 
 /**
- * Reads a message of LangChain; gives the same object for the same message. It must have an id. A message whose content
- * an application replaced since (a redaction) is read again.
+ * Converts a LangChain message, which must have an id. Returns the same object for the same message. If an application has replaced the
+ * message's content since, for example to redact it, converts it again.
  */
 export function toMessage(source: BaseMessage): Message {
   const known = messages.get(source);
   if (known?.content === source.content && known.message.id === source.id) return known.message;
   const carried = source.response_metadata?.[CARRIED] as Pick<Message, 'kind' | 'metadata'> | undefined;
-  // The mark of LangChain's own middleware, whose summaries a thread may hold from before.
+  // LangChain's own middleware marks its summaries like this. A thread may contain some from before.
   const isSummary = source.additional_kwargs?.lc_source === 'summarization';
   const message: Message = {
     id: source.id ?? '',
@@ -33,13 +33,13 @@ export function toMessage(source: BaseMessage): Message {
   return madeFrom(message, source);
 }
 
-/** The message that this one was made from, unless either was altered since. */
+/** Returns the message that this one was made from, or `undefined` if either was altered since. */
 export function sourceOf(message: Message): BaseMessage | undefined {
   const source = originOf(message) as BaseMessage | undefined;
   return source !== undefined && messages.get(source)?.message === message ? source : undefined;
 }
 
-/** The parts of a message's content; a text is one. */
+/** Returns the parts of a message's content. A string is one text part. */
 export function partsOf({ content }: BaseMessage): readonly Part[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Part[]);
 }
@@ -54,7 +54,7 @@ function contentOf(source: BaseMessage): readonly ContentBlock[] {
   const calls = AIMessage.isInstance(source) ? (source.tool_calls ?? []) : [];
   const ids = new Set(calls.map(({ id }) => id));
   const own = partsOf(source).flatMap((part): ContentBlock[] => {
-    // A call stands in the content and beside it; it is one call.
+    // A call is both in the content and in `tool_calls`. Count it once.
     if (typeof part.id === 'string' && ids.has(part.id)) return [];
     if (part.type === 'text' && part.text === '') return [];
     return [madeFrom(blockOf(part), part)];
@@ -77,7 +77,7 @@ function toolResult(source: ToolMessage): ContentBlock {
 }
 
 function blockOf(part: Part): ContentBlock {
-  // A call that does not stand beside the content is none that LangChain runs.
+  // LangChain does not run a call that is only in the content.
   const block = readPart(part);
   return block === undefined || block.type === 'tool_use' ? opaquePart(part, PROVIDER) : block;
 }

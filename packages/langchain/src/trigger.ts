@@ -4,19 +4,19 @@ import { countTokensApproximately } from 'langchain';
 import type { MiddlewareSize } from './middleware-options.js';
 import type { ResolvedSettings } from './settings.js';
 
-/** What is to be done with a conversation now. */
+/** Whether and how to reduce a conversation now. */
 export interface Due {
   readonly reason: CompactionReason;
-  /** The number of messages, when all sizes of a condition are reached; else only a window that is nearly full is a reason. */
+  /** The number of messages if all sizes of a condition are reached. Otherwise only a nearly full window makes a reduction due. */
   readonly reached?: number | undefined;
-  /** The newest messages, which stay: as many as `keep` has room for. */
+  /** The number of newest messages that stay, according to `keep`. */
   readonly kept: number;
-  /** Tokens that a reduction is to leave after an overflow, where `keep` has room below them. */
+  /** After an overflow: the target of the reduction in tokens, if `keep` leaves room below it. */
   readonly room?: number | undefined;
 }
 
 /**
- * Returns whether a trigger is reached, and what stays.
+ * Returns whether a trigger is reached, and how many messages stay.
  *
  * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
@@ -40,8 +40,8 @@ export async function dueNow(
 }
 
 /**
- * What is to be done when the provider refused a conversation, to be tried in order. What is kept stays where it is little
- * beside what was refused; else, and where that leaves nothing to reduce, it makes way.
+ * Returns the reductions to try, in order, after the provider has rejected a conversation as too large. If the messages in `keep` are small
+ * compared with the rejected request, the first reduction keeps them. Otherwise, or if nothing is left to reduce, fewer stay.
  *
  * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
@@ -61,7 +61,7 @@ export async function duesAfterOverflow(
 }
 
 /**
- * Counts the newest messages that `keep` has room for; one stays at least.
+ * Returns how many of the newest messages `keep` keeps, at least one.
  *
  * @throws {InvalidInputError} for a fraction of an unknown context window.
  */
@@ -82,7 +82,7 @@ async function count({ tokenCounter }: ResolvedSettings, messages: readonly Base
   return (tokenCounter ?? countTokensApproximately)([...messages]);
 }
 
-/** Tokens of a size, where it names any; of `tokens` and `fraction` the larger one. */
+/** Returns the tokens of a size, if it has any. If both `tokens` and `fraction` are set, the larger one wins. */
 export function tokensOf(
   { tokens, fraction }: MiddlewareSize,
   window: number | undefined,

@@ -346,7 +346,7 @@ it('changes of a message only what the compactor changed', async () => {
 it('refuses options that are wrong or have no effect', () => {
   expect(() => compactionMiddleware({ keep: { messages: 1, tokens: 2 } })).toThrow('exactly one');
   const compactor = { compact: () => Promise.reject(new Error()), plan: () => Promise.reject(new Error()) };
-  expect(() => compactionMiddleware({ compactor, keep: { messages: 3 } })).toThrow('of your own');
+  expect(() => compactionMiddleware({ compactor, keep: { messages: 3 } })).toThrow('together with compactor');
 });
 
 /** An agent that reads files for as many steps, a call and a result each, and what its middleware did. */

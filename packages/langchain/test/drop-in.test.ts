@@ -124,7 +124,7 @@ it('starts with options that only another version knows, and warns of them', asy
   await new Promise(setImmediate);
   process.off('warning', onWarning);
   expect(sent).toHaveLength(5);
-  expect(warned.join()).toContain('retries: not known');
+  expect(warned.join()).toContain('retries: unknown option');
 });
 
 const TURN = 60;

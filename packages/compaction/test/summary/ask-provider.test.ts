@@ -43,7 +43,7 @@ it('sends the provider its own item alone, and everybody else’s record', async
 it('asks again with the record when the item is refused, and says so', async () => {
   const { sent, answer } = await asked('own', true);
   expect(sent).toEqual([['opaque'], ['text', 'text']]);
-  expect(answer.note).toContain('no longer reads');
+  expect(answer.note).toContain('could not read its earlier compaction');
 });
 
 it('asks again at once where the request was refused', async () => {

@@ -172,6 +172,6 @@ describe('quotations of a narrative', () => {
     const text = outcome.messages.map((message) => textOf(message)).join('\n');
     expect(text).not.toContain('never touch');
     expect(text).toContain('"keep … public API"');
-    expect(outcome.message).toContain('1 quotations of the narrative are in no message');
+    expect(outcome.message).toContain('1 quotations of the narrative are not in any message');
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '@langchain/langgraph-checkpoint';
 import type { CheckpointRecord, Ref, ThreadIndex, WritesRecord } from './thread-records.js';
 
-/** Makes checkpoints as LangGraph reads them out of the records of a thread. */
+/** Builds LangGraph's checkpoint tuples from the records of a thread. */
 export class CheckpointTuples {
   readonly #index: ThreadIndex;
   readonly #serde: SerializerProtocol;
@@ -28,8 +28,8 @@ export class CheckpointTuples {
   }
 
   /**
-   * @throws {BeforeTheseRecords} when earlier records have a part of it.
-   * @throws {SessionStoreError} `session_corrupt` when a part of it is lost.
+   * @throws {BeforeTheseRecords} if earlier records contain a part of the checkpoint.
+   * @throws {SessionStoreError} `session_corrupt` if a part of the checkpoint is lost.
    */
   async tuple(record: CheckpointRecord, thread_id: string, checkpoint_ns: string): Promise<CheckpointTuple> {
     const checkpoint = await this.load<Checkpoint>(record.checkpoint);
@@ -50,7 +50,7 @@ export class CheckpointTuples {
     };
   }
 
-  /** The writes beside a checkpoint, in the order in which a step applies them. */
+  /** Returns the pending writes of a checkpoint, in the order in which a step applies them. */
   async #pendingWrites(
     checkpoint: Pick<CheckpointRecord, 'id' | 'parent'>,
   ): Promise<CheckpointPendingWrite[]> {
@@ -58,7 +58,7 @@ export class CheckpointTuples {
     for (const record of this.#index.writesOf(checkpoint)) {
       for (const write of record.writes) {
         const place = JSON.stringify([record.task, write[0]]);
-        // A task that is run again writes the same; only errors and interrupts, which count below 0, are replaced.
+        // A task that runs again writes the same values. Only errors and interrupts, whose index is below 0, are replaced.
         if (write[0] < 0 || !byPlace.has(place)) byPlace.set(place, [record, write]);
       }
     }
@@ -70,7 +70,7 @@ export class CheckpointTuples {
     );
   }
 
-  /** Puts what checkpoints before version 4 kept beside their parents into the channel where it is now. */
+  /** Moves the sends of checkpoints before version 4, which were pending writes of the parent, into the channel for them. */
   async #migrateSends(checkpoint: Checkpoint, parent: string): Promise<void> {
     const writes = await this.#pendingWrites({ id: parent });
     const versions = Object.values(checkpoint.channel_versions);

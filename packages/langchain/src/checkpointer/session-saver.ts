@@ -41,14 +41,14 @@ import {
 const optionsSchema = z.strictObject({
   /** The store of the threads. The saver never closes it. */
   store: having<SessionStore>('commit', 'a SessionStore'),
-  /** Tenant and user of the threads. Threads of others cannot be read, listed or deleted. Default: none. */
+  /** Tenant and user of the threads. Threads of other users cannot be read, listed or deleted. Default: none. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),
-  /** Keeps threads of different graphs in one store apart. Default `langgraph`. */
+  /** Separates the threads of different graphs in one store. Default `langgraph`. */
   agentId: z.string().min(1).default('langgraph'),
-  /** Checkpoints that a thread keeps, per namespace: between this many and twice as many. Default: all. */
+  /** Number of checkpoints that a thread keeps per namespace. Up to twice as many may be stored at a time. Default: all. */
   keep: z.int().positive().optional(),
-  /** Writes values. Default: LangGraph's own. */
+  /** The serializer for values. Default: LangGraph's own. */
   serde: z.custom<SerializerProtocol>().optional(),
 });
 
@@ -56,11 +56,11 @@ export type SessionSaverOptions = Readonly<z.input<typeof optionsSchema>>;
 
 const FRAMEWORK = 'langgraph';
 const COLLECTION = 'threads';
-/** Records that are read first for one checkpoint, four times as many where it needs what stands before them. */
+/** Number of records in the first read for a checkpoint. If it needs earlier records, the next read has four times as many. */
 const FIRST_READ = 128;
-/** Records between a checkpoint and its parent, as a rule. */
+/** Usual number of records between a checkpoint and its parent. */
 const FEW = 8;
-/** A checkpoint is written whole after so many records, or four for each element of its values. */
+/** A checkpoint is written in full after this many records, or after four for each element of its values. */
 const WHOLE_AFTER = 64;
 const GONE =
   'is a checkpoint that this run needs for its delta channels, but the thread was ' +
@@ -71,16 +71,15 @@ const MAX_THREADS = 256;
 type Thread = {
   readonly key: SessionKey;
   readonly log: ItemLog;
-  /** Checkpoints that were deleted: a run that still holds one would bring everything back. */
+  /** Ids of deleted checkpoints. A run that still uses one must not write it again. */
   readonly gone: Set<string>;
-  /** It was deleted, and nobody has looked since. */
+  /** `true` if the thread was deleted and not read since. */
   isGone: boolean;
 } & ReturnType<typeof stateOf>;
 
 /**
- * A LangGraph checkpointer over any session store that has collections. A thread and namespace is one record of the collection
- * `threads`, to which entries are appended: a
- * checkpoint writes what is new with it, and each message of a list is kept once, however many checkpoints hold it.
+ * A LangGraph checkpointer for any session store that has collections. Each thread and namespace is one record of the collection `threads`,
+ * to which entries are appended. A checkpoint only writes its new values. Each message is stored once, even if many checkpoints contain it.
  *
  * @example
  * ```ts
@@ -91,15 +90,15 @@ type Thread = {
 export class SessionSaver extends BaseCheckpointSaver {
   readonly #options: z.output<typeof optionsSchema>;
   readonly #store: SessionStore;
-  /** The agent id without the sign that parts it from a namespace. */
+  /** The agent id without the character that separates it from a namespace. */
   readonly #agent: string;
   readonly #serde: SoundSerializer;
-  /** By key; least recently used first. */
+  /** Cached threads by key, the least recently used first. */
   readonly #threads = new Map<string, Thread>();
 
   /**
    * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
-   * @throws {CapabilityError} for a store without collections.
+   * @throws {CapabilityError} if the store has no collections.
    */
   constructor(options: SessionSaverOptions) {
     super(options.serde);
@@ -110,7 +109,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     this.#agent = this.#options.agentId.replace(/[%:]/g, encodeURIComponent);
   }
 
-  /** Makes versions that no fork of the thread makes again: values are kept by channel and version. */
+  /** Returns a version that no fork of the thread can repeat, because values are stored by channel and version. */
   override getNextVersion(current: number | undefined): number {
     return Math.floor(current ?? 0) + 1 + Math.random();
   }
@@ -181,7 +180,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     for (const channel of Object.keys(newVersions)) changed.set(channel, await dump(channel));
     const parent = config.configurable?.checkpoint_id as string | undefined;
     await this.#add(thread, parent, async () => {
-      // What was deleted while its run continues comes back whole, or not where its parents' writes are a part of it.
+      // If the parent was deleted during the run, the checkpoint is written in full. That is impossible if it needs its parents' writes.
       if (parent !== undefined && !thread.ids.has(parent) && metadata.counters_since_delta_snapshot) {
         throw new InvalidInputError('config.configurable', [{ path: 'checkpoint_id', message: GONE }]);
       }
@@ -192,7 +191,7 @@ export class SessionSaver extends BaseCheckpointSaver {
       for (const [channel, version] of Object.entries({ ...checkpoint.channel_versions, ...newVersions })) {
         const key = keyOf(channel, version);
         if (thread.known.has(key) && !changed.has(channel)) continue;
-        // A first checkpoint has what is said to be new with it; a later one takes along what the thread has lost.
+        // A first checkpoint only writes the values that are new. A later one also writes values that the thread has lost.
         const isSaid = changed.has(channel) || (parent === undefined && !isWhole);
         const value = isSaid ? (changed.get(channel) ?? null) : await dump(channel);
         added.push([channel, String(version), value && encoder.encode(value)]);
@@ -210,7 +209,7 @@ export class SessionSaver extends BaseCheckpointSaver {
         ...(isWhole ? { whole: true } : {}),
         items: encoder.items,
       };
-      // Once more where they are looked for: behind the parent.
+      // Write these pending writes again after the checkpoint, where they are searched.
       const early = thread.early.get(checkpoint.id) ?? [];
       thread.early.delete(checkpoint.id);
       return [record, ...early.map((writes) => ({ ...writes, items: {} }))];
@@ -300,7 +299,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     const { tenantId, userId } = this.#options;
     for await (const { key } of this.#store.list({ tenantId, userId, sessionId: thread })) {
       const { parts } = key;
-      // A scope without a user is everybody's.
+      // A scope without a user contains the sessions of all users.
       if (parts.tenantId !== tenantId || parts.userId !== userId || parts.agentId === undefined) continue;
       if (parts.agentId === this.#agent) yield { key, namespace: '' };
       else if (parts.agentId.startsWith(`${this.#agent}:`)) {
@@ -320,10 +319,10 @@ export class SessionSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Adds what `make` makes, after the thread is known as it is.
+   * Loads the thread if needed, and appends the records that `make` returns.
    *
-   * @param needs The checkpoint that it builds on.
-   * @throws {SessionStoreError} `session_deleted` when that was deleted.
+   * @param needs The checkpoint that the records build on.
+   * @throws {SessionStoreError} `session_deleted` if that checkpoint was deleted.
    */
   async #add(
     thread: Thread,
@@ -332,7 +331,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   ): Promise<void> {
     if (thread.ids.size === 0) await this.#refuseWithoutRoot(thread);
     await thread.log.append(async (loaded) => {
-      // Also after a commit that failed: whatever `make` noted then is forgotten.
+      // Also runs after a failed commit, to discard the notes that `make` took.
       if (loaded !== undefined) {
         const index = indexOf(thread.log, loaded.messages);
         if (!index.isReduced && !index.ids.some((id) => thread.ids.has(id))) forget(thread);
@@ -345,7 +344,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     });
   }
 
-  /** Also the records of a subgraph that begins would bring back what was deleted. */
+  /** Throws if the root namespace was deleted. Otherwise a subgraph that starts would recreate a deleted thread. */
   async #refuseWithoutRoot({ key }: Thread): Promise<void> {
     const root = this.#threads.get(SessionKey.of({ ...key.parts, agentId: this.#agent }).toString());
     if (root === undefined || root.key.toString() === key.toString()) return;
@@ -367,11 +366,11 @@ export class SessionSaver extends BaseCheckpointSaver {
       const left = records === undefined ? index : new ThreadIndex(records);
       ended = index.tasksBut(left);
       learn(thread, left);
-      // What is still needed is not asked for at every step.
+      // Do not compute at every step which checkpoints are still needed.
       thread.retainAt = thread.ids.size + keep;
       return records && { keep: 0, append: messagesOf(thread, records) };
     });
-    // The namespace of a subgraph holds the ids of the tasks that ran it.
+    // The namespace of a subgraph contains the ids of the tasks that ran it.
     const isEnded = (namespace: string) => namespace.split(/[|:]/).some((part) => ended.has(part));
     if (ended.size > 0) await this.#delete(thread.key.parts.sessionId, isEnded);
   }
@@ -388,15 +387,15 @@ function messagesOf({ log }: Thread, records: readonly ThreadRecord[]): readonly
   return records.map((record) => log.message(record as unknown as JsonValue));
 }
 
-/** What is noted of a thread, so that adding to it reads nothing. */
+/** Returns the cached state of a thread, with which appending needs no read. */
 function stateOf({ recent, since, checkpoints, writes }: ThreadIndex) {
   return {
     known: recent,
     since,
     ids: new Set(checkpoints.keys()),
-    /** How many checkpoints there have to be before it is asked again which of them are needed. */
+    /** Number of checkpoints at which retention runs again. */
     retainAt: 0,
-    /** What was written beside checkpoints that are still on their way, by their ids. */
+    /** Pending writes of checkpoints that are not written yet, by checkpoint id. */
     early: new Map<string, readonly WritesRecord[]>([...writes].filter(([id]) => !checkpoints.has(id))),
   };
 }
@@ -414,8 +413,8 @@ function forget(thread: Thread): void {
 
 function deleted({ key }: Thread): SessionStoreError {
   const message =
-    `Thread ${JSON.stringify(key.parts.sessionId)} was deleted while a run went on in it. Nothing was written; ` +
-    'begin a new run.';
+    `Thread ${JSON.stringify(key.parts.sessionId)} was deleted during a run. Nothing was written. ` +
+    'Start a new run.';
   return new SessionStoreError('session_deleted', message, { sessionKey: key.toString() });
 }
 
@@ -424,7 +423,5 @@ function namespaceOf(config: RunnableConfig): string {
 }
 
 function missing(key: string): InvalidInputError {
-  return new InvalidInputError('config.configurable', [
-    { path: key, message: 'must be given, as a text that is not empty' },
-  ]);
+  return new InvalidInputError('config.configurable', [{ path: key, message: 'must be a non-empty string' }]);
 }

@@ -7,7 +7,7 @@ const LOST = '[unable to serialize, circular reference is too complex to analyze
 const BIGINT = { lc: 2, type: 'bigint' } as const;
 const MARK = '"type":"bigint"';
 
-/** A serializer of others that loses nothing: bigints are kept, and what it cannot write is refused. */
+/** Wraps a serializer so that it loses nothing: it keeps bigints, and throws for values that cannot be serialized. */
 export class SoundSerializer implements SerializerProtocol {
   readonly #inner: SerializerProtocol;
 
@@ -16,8 +16,8 @@ export class SoundSerializer implements SerializerProtocol {
   }
 
   /**
-   * @param path The place of the value in the checkpoint.
-   * @throws {InvalidInputError} with the path of what cannot be written.
+   * @param path The path of the value in the checkpoint.
+   * @throws {InvalidInputError} with the path of the value that cannot be serialized.
    */
   async dumpsTyped(value: unknown, path = ''): Promise<[string, Uint8Array]> {
     const failures: unknown[] = [];
@@ -37,7 +37,7 @@ export class SoundSerializer implements SerializerProtocol {
   /** Returns `undefined` if the value cannot be serialized. */
   async #written(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
     try {
-      // It writes before it waits.
+      // The serializer does its work synchronously, before its promise resolves.
       const [type, data] = await withMarks(() => this.#inner.dumpsTyped(value));
       const isLost = type === 'json' && value !== LOST && textOf(data) === JSON.stringify(LOST);
       return isLost ? undefined : [type, data as Uint8Array];
@@ -49,7 +49,7 @@ export class SoundSerializer implements SerializerProtocol {
 
   /** Finds the path of the innermost value that cannot be serialized. */
   async #lostIn(value: unknown, path: string): Promise<string> {
-    // Messages hold what they were made of a second time, under `lc_kwargs`.
+    // Messages contain their fields a second time, under `lc_kwargs`.
     const isSecond = (key: string) => Number(key.startsWith('lc_'));
     const keys = Object.keys(Object(value)).sort((left, right) => isSecond(left) - isSecond(right));
     for (const key of keys) {
@@ -69,7 +69,7 @@ function textOf(data: Uint8Array | string): string {
   return typeof data === 'string' ? data : new TextDecoder().decode(data);
 }
 
-/** Runs a function while JSON has marks for bigints. The values themselves may be frozen, and copies would not be messages. */
+/** Runs a function while `JSON.stringify` marks bigints. Values are not changed or copied: they may be frozen, and copies lose their class. */
 function withMarks<Result>(write: () => Result): Result {
   const { prototype } = BigInt;
   const before = Object.getOwnPropertyDescriptor(prototype, 'toJSON');
@@ -85,7 +85,7 @@ function withMarks<Result>(write: () => Result): Result {
   }
 }
 
-/** Replaces marks by their bigints, also within messages. */
+/** Replaces marks by bigints, also within messages. */
 function withBigints(value: unknown, seen: Set<unknown>): unknown {
   if (typeof value !== 'object' || value === null || seen.has(value)) return value;
   const { lc, type, value: text } = value as Record<string, unknown>;

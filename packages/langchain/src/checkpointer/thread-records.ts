@@ -4,17 +4,17 @@ import { SessionStoreError } from '@x/core';
 /** UTF-16 units up to which a text is stored inline. Longer texts are stored once per thread. */
 const INLINE = 64;
 
-/** A serialized value: a text, the digest of one, a list whose elements are such, or what another serializer wrote. */
+/** A serialized value: a text, the digest of a text, a list of both, or the bytes of another serializer. */
 export type Ref =
   | { readonly text: string }
   | { readonly of: string }
   | { readonly list: readonly Ref[] }
   | { readonly type: string; readonly base64: string };
 
-/** Texts of values by digest, each kept once. */
+/** The texts of values by digest. Each is stored once. */
 type Items = { readonly [digest: string]: string };
 
-/** A checkpoint with the channel values that the thread does not hold yet; `null` for a channel that has none. */
+/** A checkpoint with the channel values that the thread does not have yet; `null` for a channel without a value. */
 export interface CheckpointRecord {
   readonly kind: 'checkpoint';
   readonly id: string;
@@ -22,7 +22,7 @@ export interface CheckpointRecord {
   readonly checkpoint: Ref;
   readonly metadata: Ref;
   readonly values: readonly (readonly [channel: string, version: string, value: Ref | null])[];
-  /** It holds all values and their texts: nothing that comes later needs what stands before it. */
+  /** `true` if the record has all values with their texts, so later records need no earlier ones. */
   readonly whole?: boolean | undefined;
   readonly items: Items;
 }
@@ -49,15 +49,15 @@ export type ThreadRecord = CheckpointRecord | WritesRecord | ValuesRecord;
 /** The versions of a checkpoint's channels. */
 type Versions = Readonly<Record<string, number | string>>;
 
-/** A value as a serializer of LangGraph writes it. */
+/** A value as a LangGraph serializer writes it. */
 export type Serialized = readonly [type: string, data: Uint8Array | string];
 
-/** Turns serialized values into references, and collects the texts that the thread does not hold yet. */
+/** Turns serialized values into references, and collects the texts that the thread does not have yet. */
 export class Encoder {
   readonly items: Record<string, string> = {};
   readonly #known: Set<string>;
 
-  /** @param known What stands in the thread; what is encoded is added. */
+  /** @param known Digests of the texts in the thread. The encoder adds new ones. */
   constructor(known: Set<string>) {
     this.#known = known;
   }
@@ -66,7 +66,7 @@ export class Encoder {
     const bytes = Buffer.from(data as Uint8Array);
     if (type !== 'json') return { type, base64: bytes.toString('base64') };
     const text = bytes.toString('utf8');
-    // A list of messages grows by a few: each element is kept once.
+    // A list of messages grows step by step, so each element is stored once.
     if (!text.startsWith('[') || text.length <= INLINE) return this.#text(text);
     return { list: (JSON.parse(text) as unknown[]).map((element) => this.#text(JSON.stringify(element))) };
   }
@@ -83,19 +83,19 @@ export class Encoder {
 /** Thrown if a value needs records before those that were read. */
 export class BeforeTheseRecords extends Error {}
 
-/** Everything that the records of a thread, or the last of them, say, by what it is asked for. */
+/** Indexes the records of a thread, or the newest of them. */
 export class ThreadIndex {
-  /** By id. */
+  /** Checkpoints by id. */
   readonly checkpoints = new Map<string, CheckpointRecord>();
-  /** By the id of their checkpoint, in the order in which they came. */
+  /** Pending writes by the id of their checkpoint, in the order of the records. */
   readonly writes = new Map<string, WritesRecord[]>();
   readonly items = new Map<string, string>();
-  /** Digests of the texts and keys of the values that stand in the last whole checkpoint or behind it, and how many records do. */
+  /** Digests of texts and keys of values in the last whole checkpoint and later records. */
   recent = new Set<string>();
   since = 0;
   readonly #values = new Map<string, Ref | null>();
   readonly #isComplete: boolean;
-  /** Retention has removed some of its checkpoints. */
+  /** `true` if retention has removed some checkpoints of the thread. */
   isReduced = false;
 
   constructor(records: Iterable<ThreadRecord>, isComplete = true) {
@@ -127,21 +127,21 @@ export class ThreadIndex {
   }
 
   /**
-   * The value that a channel had at a version; `undefined` when it had none.
+   * Returns the value of a channel at a version, or `undefined` if it had none.
    *
-   * @throws {BeforeTheseRecords} when an earlier record may have it.
-   * @throws {SessionStoreError} `session_corrupt` when it is lost.
+   * @throws {BeforeTheseRecords} if an earlier record may have the value.
+   * @throws {SessionStoreError} `session_corrupt` if the value is lost.
    */
   value(channel: string, version: string | number): Ref | undefined {
     const value = this.#values.get(keyOf(channel, version));
-    if (value === undefined) this.#lacks(`what channel ${channel} was at version ${version}`);
+    if (value === undefined) this.#lacks(`the value of channel ${channel} at version ${version}`);
     return value ?? undefined;
   }
 
   /**
-   * What was written beside a checkpoint.
+   * Returns the pending writes of a checkpoint.
    *
-   * @throws {BeforeTheseRecords} when earlier records may hold more of it: all came after the parent did.
+   * @throws {BeforeTheseRecords} if earlier records may have more of them. All come after the record of the parent.
    */
   writesOf({ id, parent }: Pick<CheckpointRecord, 'id' | 'parent'>): readonly WritesRecord[] {
     if (!this.#isComplete && !this.checkpoints.has(parent ?? '')) throw new BeforeTheseRecords();
@@ -152,7 +152,7 @@ export class ThreadIndex {
     if (!this.#isComplete) throw new BeforeTheseRecords();
     throw new SessionStoreError(
       'session_corrupt',
-      `The thread lacks ${what}: records of it are lost. Nothing was changed; go on from another checkpoint, or delete it.`,
+      `Records of the thread are lost: it lacks ${what}. Nothing was changed. Continue from another checkpoint, or delete the thread.`,
     );
   }
 
@@ -161,8 +161,8 @@ export class ThreadIndex {
   }
 
   /**
-   * The records of a thread that holds the newest `keep` checkpoints alone, with what was written beside them and beside
-   * those to come, whose tasks may be faster than they are; `undefined` where an older one is still needed to make up a value.
+   * Returns the records of the thread with only the newest `keep` checkpoints. Includes their pending writes, and those of checkpoints that
+   * are not written yet. Returns `undefined` if an older checkpoint is still needed to compute a value.
    *
    * @param versions The versions of a checkpoint's channels, by its id.
    */
@@ -194,7 +194,7 @@ export class ThreadIndex {
     return [{ kind: 'values', values: [...values.values()], items }, ...records];
   }
 
-  /** Tasks that wrote something, and nothing in another thread: those of the steps that it does not hold. */
+  /** Returns the ids of tasks with writes in this thread but not in `other`. They belong to steps that `other` does not contain. */
   tasksBut(other: ThreadIndex): ReadonlySet<string> {
     const tasks = (index: ThreadIndex) => [...index.writes.values()].flat().map(({ task }) => task);
     const left = new Set(tasks(other));
@@ -202,8 +202,8 @@ export class ThreadIndex {
   }
 
   /**
-   * Tests whether a channel without a value has one that its ancestors' deltas make up: what was written to it since it had one
-   * of its own. Of a channel that was emptied, what was written became a value first.
+   * Tests if the value of a channel without a stored value is computed from deltas: the writes of ancestors since the last stored value.
+   * For a channel that was emptied, these writes were stored as a value before.
    */
   #isOfDeltas(channel: string, record: CheckpointRecord, versions: ReadonlyMap<string, Versions>): boolean {
     for (let parent = record.parent; parent !== undefined; parent = this.checkpoints.get(parent)?.parent) {
@@ -223,7 +223,7 @@ export class ThreadIndex {
   }
 }
 
-/** Names what a channel was at a version. */
+/** Returns the key of a channel's value at a version. */
 export function keyOf(channel: string, version: string | number): string {
   return JSON.stringify([channel, String(version)]);
 }
