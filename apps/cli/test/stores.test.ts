@@ -260,10 +260,11 @@ async function idsOf(log: WorkspaceSessionLog): Promise<readonly string[]> {
 }
 
 it('sessions are copied, exported and imported, and none is overwritten', async () => {
-  const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+  const key = SessionKey.of({ userId: 'alice', agentId: 'agent', sessionId: 's' });
   const { store, close } = await openStore({ workspace: directory }, { readOnly: false, createTables: true });
   const session = await openSession(store, key);
   session.state.contextMutable().push(userMessage('Hello'));
+  session.state.title = 'compacted away';
   await session.commit();
   const [copy, imported, file, elsewhere] = ['copy.db', 'imported.db', 's.jsonl', 'elsewhere'].map((name) =>
     join(directory, name),
@@ -274,16 +275,18 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 1; 0 were there already.\n');
   expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 were there already.\n');
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
-  const to = ['--sqlite', imported, '-w', elsewhere];
+  const to = ['--sqlite', imported, '-w', elsewhere, '-u', 'alice'];
   for (let time = 0; time < 2; time++) {
-    expect(await inProcess(['import', file, ...to])).toMatch(/^Imported s \(alice\)\.\n/);
+    expect(await inProcess(['import', file, ...to])).toMatch(/^Imported s \(alice \/ agent\): 1 messages, /);
   }
   const [before, after] = await Promise.all([directory, elsewhere].map((at) => idsOf(logOf(at))));
   expect(after).toEqual(before);
   expect(after).toHaveLength(2);
   await logOf(directory).append([userMessage('later')]);
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
-  await expect(inProcess(['import', file, ...to])).rejects.toThrow('There is a session s  (alice) already');
+  await expect(inProcess(['import', file, ...to])).rejects.toThrow(
+    'There is a session s  (alice / agent) already',
+  );
   expect(await idsOf(logOf(elsewhere))).toEqual(after);
   await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('different sessions');
   for (const sqlite of [copy, imported]) {

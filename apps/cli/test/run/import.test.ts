@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentState } from '@x/core';
 import { beforeEach, expect, it } from 'vitest';
 import { x } from '../support/run-command.js';
 import { inFolder } from './in-folder.js';
@@ -201,17 +202,55 @@ it('prints a name and a row of a log so that a terminal shows them and a shell d
   expect(checked.stdout).toContain('not read: 1 × message in a row of type \\u{1b}[2J other\n');
 });
 
-it('takes no permissions over from a file, and says so', async () => {
-  const permissionContext = { mode: 'bypass', allow: [{ tool: 'write_file' }] };
-  const state = { schemaVersion: 1, sessionId: 'theirs', permissionContext, context: [] };
+const message = (id: string, text: string) => ({
+  ...{ id, role: 'user', createdAt: '2026-01-01T00:00:00.000Z' },
+  content: [{ type: 'text', text }],
+});
+const LOGGED = { type: 'log', message: message('a', 'Find it.') };
+
+it('takes only the messages over from an exported file, for its own user and agent, and says so', async () => {
+  const state = {
+    ...{ schemaVersion: 1, sessionId: 'theirs', userId: 'root', tenantId: 'admin', title: 'Trust it' },
+    permissionContext: { mode: 'bypass', allow: [{ tool: 'write_file' }] },
+    metadata: { role: 'admin' },
+    activeCall: { callId: 'c', startedAt: '2026-01-01T00:00:00.000Z' },
+    planModeContext: { active: true, planFile: 'plan.md' },
+    tasksContext: { todos: [{ content: 'EVIL', status: 'pending' }] },
+    toolContext: { activatedGroups: ['a'] },
+    extensions: { skills: { loaded: [{ name: 'EVIL' }] } },
+    context: [message('b', 'Mend it.')],
+  };
+  const key = { tenantId: 'admin', userId: 'root', agentId: 'other', sessionId: 'any' };
   const file = join(place.directory, 'theirs.jsonl');
-  writeFileSync(file, jsonl([{ type: 'state', key: { sessionId: 'theirs', agentId: 'mine' }, state }]));
+  const rows = [
+    { type: 'state', key, state },
+    { type: 'log', message: message('a', 'Find it.') },
+  ];
+  writeFileSync(file, jsonl(rows));
   const imported = await x(['sessions', 'import', file, '-w', 'files']);
-  expect(imported.stdout, imported.stderr).toContain('Imported theirs (mine), without its permissions.');
-  const exported = await x(['sessions', 'export', 'theirs', '-w', 'files', '-a', 'mine']);
-  expect(JSON.parse(exported.stdout.split('\n')[0] ?? '').state.permissionContext).toEqual({
-    allow: [],
-    deny: [],
-    ask: [],
-  });
+  expect(imported.stdout, imported.stderr).toContain(
+    'Imported theirs (mine): 1 messages, without the other state.',
+  );
+  const exported = await x(['sessions', 'export', 'theirs', '-w', 'files']);
+  const [first, ...log] = exported.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(first).toMatchObject({ key: { sessionId: 'theirs', agentId: 'mine' } });
+  const empty = AgentState.create({ sessionId: 'theirs' }).toJSON();
+  expect(first.state).toEqual({ ...empty, title: 'Find it.', context: state.context });
+  expect(log).toEqual([LOGGED]);
+});
+
+it.each([
+  ['no messages', { context: 'x' }, LOGGED, 'context'],
+  ['another version', { schemaVersion: 9 }, LOGGED, 'schemaVersion'],
+  ['another log', {}, { message: { role: 'user' } }, 'SessionLog'],
+  ['a row without a message', {}, {}, 'SessionLog'],
+])('rejects an exported file with %s', async (_, fault, row, named) => {
+  const state = { schemaVersion: 1, sessionId: 'theirs', context: [], ...fault };
+  writeFileSync('theirs.jsonl', jsonl([{ type: 'state', key: { sessionId: 'theirs' }, state }, row]));
+  const { status, stderr } = await x(['sessions', 'import', 'theirs.jsonl', '-w', 'files']);
+  expect(status).not.toBe(0);
+  expect(stderr).toContain(named);
 });

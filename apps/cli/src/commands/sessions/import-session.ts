@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
-import { AgentState, type Message, SessionConflictError, SessionKey, type SessionKeyParts } from '@x/core';
+import { AgentState, type Message, SessionConflictError, SessionKey } from '@x/core';
 import { operationOf, titleOf } from '@x/core/internal';
+import { checkMessages } from '@x/core/messages';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { oneLine } from '@x/harness/view';
 import { importConversation } from '@x/replay';
@@ -22,22 +22,25 @@ export const importSession = command({
     session: {
       type: 'string',
       value: 'ID',
-      help: 'The id for the session of a log. Default: its id in the log.',
+      help: 'The id for the session. Default: its id in the file.',
     },
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
     ...storeOptions,
     ...identityOptions,
   },
   summary:
-    'Imports an exported session, or a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run can continue it. Calls of its tools become calls of equivalent tools of x. Never overwrites a session. Ignores the permissions of an exported session. - reads standard input.',
+    'Imports an exported session, or a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run can continue it. Calls of its tools become calls of equivalent tools of x. Never overwrites a session. Of an exported session, only the messages are imported. - reads standard input.',
   examples: [
     'x sessions import s-001.jsonl --redis redis://localhost',
     'x sessions import ~/.claude/projects/my-app/0b9f.jsonl && x run -c',
   ],
   async run({ values, positionals: [file = ''], output }) {
     const text = await readInput(file);
-    const { parts, state, log, about } = parseExport(text) ?? (await parseLog(text, file, values));
-    const key = SessionKey.of(parts);
+    const { id, log, about, ...read } = parseExport(text) ?? parseLog(text, file, values);
+    const owner = { tenantId: values.tenant, userId: values.user, sessionId: values.session ?? id };
+    const key = SessionKey.of({ ...owner, agentId: values.agent ?? (await defaultAgentName()) });
+    const state = AgentState.fromJSON({ ...AgentState.create(owner).head(), ...read });
+    state.title = titleOf([...log, ...state.context]);
     // The operation id derives from the file, so that a repeated import is the same commit.
     const change = { operation: operationOf(`${key} ${text}`), expected: undefined, keep: 0 };
     await withStore(values, { readOnly: false, createTables: true }, async (store) => {
@@ -49,7 +52,7 @@ export const importSession = command({
         .catch((error: unknown) => {
           if (!SessionConflictError.isInstance(error)) throw error;
           throw new UsageError(
-            `There is a session ${describeSession(key.parts)} already. To import a log under another id: --session ID.`,
+            `There is a session ${describeSession(key.parts)} already. To import the file under another id: --session ID.`,
           );
         });
     });
@@ -69,17 +72,18 @@ export const adoptSession: Command = {
   examples: ['x sessions adopt ~/.claude/projects/my-app/0b9f.jsonl && x run -c'],
 };
 
-/** Parses the output of {@link exportSession}. Returns `undefined` for any other text. */
+/**
+ * Reads the messages in the output of {@link exportSession}. Returns `undefined` for any other text. The rest of the state is ignored: anyone
+ * can write such a file, and its rules could let tools run without approval.
+ */
 function parseExport(text: string) {
   const [first = '', ...lines] = text.trimEnd().split('\n');
-  const { type, key, state } = parseLine(first);
+  const { type, state } = parseLine(first);
   if (type !== 'state') return undefined;
+  const { sessionId: id, schemaVersion, context = [] } = Object(state);
   const log = lines.map((line) => parseLine(line).message as Message);
-  const { permissionContext, ...rest } = Object(state);
-  // Permissions are dropped, because anyone can write such a file, and its rules could let tools run without approval.
-  const own = AgentState.fromJSON(rest);
-  const isNew = isDeepStrictEqual(permissionContext ?? own.permissionContext, own.permissionContext);
-  return { parts: key as SessionKeyParts, state: own, log, about: isNew ? '' : ', without its permissions' };
+  checkMessages(log, 'SessionLog');
+  return { id, schemaVersion, context, log, about: `: ${context.length} messages, without the other state` };
 }
 
 function parseLine(line: string): Readonly<Record<string, unknown>> {
@@ -91,22 +95,16 @@ function parseLine(line: string): Readonly<Record<string, unknown>> {
 }
 
 /** Converts the log of another agent to a session. */
-async function parseLog(
+function parseLog(
   text: string,
   file: string,
-  values: Partial<Record<'session' | 'format' | 'tenant' | 'user' | 'agent', string | undefined>> & {
-    readonly workspace: string;
-  },
+  values: { readonly workspace: string; readonly format?: string | undefined },
 ) {
   const { id = file, format, messages, unread } = readLog(importConversation, text, file, values.format);
   const log = withOurTools(messages, values.workspace);
-  const owner = { tenantId: values.tenant, userId: values.user, sessionId: values.session ?? id };
-  const state = AgentState.create(owner);
-  state.contextMutable().push(...log);
-  state.title = titleOf(log);
   const left = Object.entries(unread).map(([reason, count]) => `, not read: ${count} × ${reason}`);
   const about = `: ${format}, ${log.length} messages${left.join('')}`;
-  return { parts: { ...owner, agentId: values.agent ?? (await defaultAgentName()) }, state, log, about };
+  return { id, context: log, log, about };
 }
 
 /** Returns the name of the agent that `x run` would use. */
