@@ -1,6 +1,6 @@
 import type { CommandArgument, Command as CommandNode, Redirection, SyntaxNode } from 'unbash';
 import { forEachChild, parse } from 'unbash';
-import { type Effect, effectOf, OPAQUE, onlyPrints } from './programs.js';
+import { type Effect, effectOf, OPAQUE, PRINTS } from './programs.js';
 
 /** Limits for substitutions (with `sh -c`), words, special characters, and here-documents. More would delay every call. */
 const MAX_SCRIPTS = 64;
@@ -174,7 +174,7 @@ export class CommandLine {
         if (closing === undefined || !(delimiter?.quoted || /^[^\\$`]*$/.test(body.text)))
           this.isClear = false;
         if (!delimiter?.quoted) forEachChild(body, (child) => this.#visit(child, false));
-        isFed ||= !onlyPrints(body.text);
+        isFed ||= !PRINTS.test(body.text);
         continue;
       }
       const target = each.target && this.#word(each.target);

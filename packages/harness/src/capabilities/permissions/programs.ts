@@ -1,3 +1,5 @@
+import { many, maybe, one, pattern, some } from './word-pattern.js';
+
 /** What a command does beyond opening the files that its words name. */
 export interface Effect {
   /** Runs none of its words, which are options, texts and files. */
@@ -25,86 +27,99 @@ const RUNS: Effect = { does: 'runs' };
 const GIT: Effect = { isKnown: true, does: 'runs' };
 export const OPAQUE: Effect = { doubt: 'anything' };
 
-const FILES = String.raw`(?:\n[^-\n].*)*`;
-const BELOW = String.raw`(?<below>(?:\n[^-\n].*)+)`;
-const PLAIN = String.raw`[\w./:@%+,=~^-]*`;
-const PATH = String.raw`\n(?:\./)?\w[\w.-]*(?:/\w[\w.-]*)*`;
-const RUN = String.raw`(?:\n[\w.]${PLAIN})*`;
+/** Runs a file of the project, with words that may be files. */
+const SCRIPT: Effect = { ...RUNS, below: [] };
+const ADDS: Effect = { ...GIT, git: 'adds' };
+const SHOWS: Effect = { ...GIT, git: 'shows' };
+
+const ANY = /^/;
+const FILE = /^[^-]/;
+const COUNT = /^\d+$/;
+const LINE = /^[^-\n].*$/;
+const WALKED = /^(?<below>[^-\n].*)$/;
+const FOLDERS = some(WALKED);
+const PLAIN = /^[\w./:@%+,=~^-]*$/;
+const WORDS = many(/^(?<below>[\w./:@%+,=~^-]*)$/);
+const RUN = /^[\w.][\w./:@%+,=~^-]*$/;
+const PATH = /^(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*$/;
+const NEW = /^\w[\w./-]*$/;
 /** The titles of tests may have blanks. */
-const TITLE = String.raw`\n(?:-[kt]|--grep)\n\w[\w .+]*`;
-const PROJECT = String.raw`\n(?:build|ci|run|start|test)${RUN}(?:\n--(?:${TITLE}|\n${PLAIN})*)?`;
-const search = (letters: string) => String.raw`(?:\n-[FHIPacilnoqsvwx${letters}]+|\n-[ABCm]\n?\d+)*`;
-const PATTERN = String.raw`\n(?:-e\n.*|[^-\n].*)`;
-const SUBSTITUTE = String.raw`s([/|#,])(?:(?!\1)[^\\\n[]|\[[^\]/|#,\\\n]+\]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*`;
-const SED = String.raw`\n(?:(?:(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?[pdq]|${SUBSTITUTE})(?:; *|(?=\n|$)))+${FILES}`;
-const CURL = String.raw`(?:\n-[Hd]\n.*|\n-[sSfLi]+|\n(?:https?://)?\w[\w.-]*(?::\d+)?(?:/[\w./?&=+,~-]*)?)*`;
-const TEST = String.raw`(?:\n-type\n\w|\n-not\n-path\n.+|\n-maxdepth\n\d+)*`;
-const PLACES = String.raw`(?<below>(?:\n[^-(!\n].*)+)`;
-const NAME = String.raw`${TEST}\n-name\n(?<name>[^[\\\n]*)${TEST}`;
-const EACH = String.raw`\n-exec\n(?:cat|grep(?:\n-[ln]+)?\n[^-\n].*)\n\{\}\n[;+]`;
-const SHOWN = String.raw`(?:\n-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))|\n[^-\n].*)*`;
-const COMMIT = String.raw`(?:\n-c\nuser\.(?:name|email)=.*)?\ncommit(?:\n-[aq]*m\n.*|\n-[aq]+|\n-F\n-|\n--amend|\n--no-edit)*`;
+const TITLE = [/^(?:-[kt]|--grep)$/, /^\w[\w .+]*$/];
+const RUNNER = one(['vitest', 'run'], 'tsc', 'eslint');
+const PROJECT = /^(?:build|ci|run|start|test)$/;
+const SHORT = /^-(?:[chlnrsuw]+|n?\d+|t.|k[\d.,nr]+)$/;
+const search = (flags: RegExp) => many(flags, /^-[ABCm]\d+$/, [/^-[ABCm]$/, COUNT]);
+const GREP = search(/^-[EFHIPachilnoqrsvwx]+$/);
+const RG = search(/^-[FHIPacilnoqsvwx]+$/);
+const PATTERN = one(['-e', /^.*$/], LINE);
+const SED =
+  /^(?:(?:(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n[]|\[[^\]/|#,\\\n]+\]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:; *|$))+$/;
+const JQ = /^(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*(?: *\| *(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*)*$/;
+const URL = /^(?:https?:\/\/)?\w[\w.-]*(?::\d+)?(?:\/[\w./?&=+,~-]*)?$/;
+const DEPTH = ['-maxdepth', COUNT];
+const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], DEPTH);
+const PLACES = some(/^(?<below>[^-(!\n].*)$/);
+const NAME = ['-name', /^(?<name>[^[\\\n]*)$/];
+const EACH = one('cat', ['grep', LINE], ['grep', /^-[ln]+$/, LINE]);
+const COMMIT = many([/^-[aq]*m$/, ANY], /^-[aq]+$/, ['-F', '-'], '--amend', '--no-edit');
+const SHOWN = /^-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))$/;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
  * Bounded because no single letter of `sys.version` is a word and longer code is not matched.
  */
-const PRINTS =
-  /(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
+export const PRINTS =
+  /^(?![\s\S]{1000})(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
+const CODE = [/^-[ec]$/, PRINTS];
 
-/**
- * All that is known of programs: the words that may follow a name, each after a line break. The first row that fits
- * decides. Beside rules about files, every other command asks.
- */
-const ROWS: readonly (readonly [names: string, words: string, effect: Effect])[] = [
-  ['true false : echo pwd ls which', '[^]*', TEXT],
-  ['exit kill sleep test [', String.raw`(?:\n(?:[\w./:@%+,=~^!<>\]-]|\$[\w?!#]?)+)*`, TEXT],
-  ['declare export', String.raw`(?:\n-[ax])?(?:\n\w+(?:=${PLAIN})?)*`, TEXT],
-  ['cd', String.raw`\n[^-\n].*`, TEXT],
-  ['mkdir touch', String.raw`(?:\n-p)?${FILES}`, TEXT],
-  ['chmod', String.raw`\n\+x${FILES}`, TEXT],
-  ['cat head tail wc du sort', String.raw`(?:\n-(?:[chlnrsuw]+|n?\d+|n\n\d+|t.|k[\d.,nr]+))*${FILES}`, READS],
-  ['uniq', String.raw`(?:\n-[cdu]+)*`, READS],
-  ['diff', String.raw`(?:\n-u)?${BELOW}`, READS],
-  ['grep', String.raw`(?![^]*\n-\w*r)${search('Eh')}${PATTERN}`, READS],
-  ['grep', `${search('Ehr')}${PATTERN}${search('Ehr')}${BELOW}`, READS],
-  ['rg', `${search('')}${PATTERN}${search('')}${BELOW}`, READS],
-  ['sed', String.raw`(?:\n-[nE])*${SED}`, READS],
-  ['sed', String.raw`\n-i${SED}`, WRITES],
-  ['awk', String.raw`\n\{ *print(?: \$\d+)* *\}(?:\n[^-=\n][^=\n]*)*`, READS],
-  ['jq', String.raw`(?:\n-r)?\n(?:\.[\w.]*|\[\d*\]|keys|length| *\| *)+${FILES}`, READS],
-  ['curl', CURL, READS],
-  ['tee', FILES, WRITES],
-  ['cp', BELOW, WRITES],
-  ['cp mv', String.raw`(?:\n-r)?${BELOW}`, CHANGES],
-  ['tar', String.raw`\n-?cz?f${PATH}(?:\n--exclude=.+)*${BELOW}`, WRITES],
-  ['find', String.raw`${FILES}(?:\n-(?:name|path|type)\n.+|\n-maxdepth\n\d+|\n-not|\n-print0)*`, TEXT],
-  ['find', `${PLACES}${NAME}${EACH}`, READS],
-  ['xargs', String.raw`\n-0\nwc\n-[clw]+`, READS],
-  ['git', String.raw`\nadd(?:\n-A|\n[^-\n].*)+`, { ...GIT, git: 'adds' }],
-  ['git', COMMIT, { ...GIT, git: 'adds' }],
-  ['git', String.raw`\n(?:for-each-ref|grep|log|show)${SHOWN}`, { ...GIT, git: 'shows' }],
-  ['git', String.raw`\ndiff(?<below>${SHOWN})`, { ...GIT, git: 'shows' }],
-  ['git', String.raw`\nstatus(?:\n--short)?|\nrev-parse(?:\n--[a-z-]+)?(?:\nHEAD)?`, GIT],
-  ['git', String.raw`\npush(?:\n-u)?(?:\n\w[\w./-]*(?::[\w./-]+)?)*|\ncheckout\n-b\n\w[\w./-]*`, GIT],
-  ['git', String.raw`\nrebase\n\w[\w./-]*|\nstash\npop(?:\n[\w@{}]+)?`, CHANGES],
-  [
-    'npx',
-    String.raw`\n(?:vitest\nrun|tsc|eslint)(?:${TITLE}|\n--noEmit|\n--fix|\n-p|\n[\w.]${PLAIN})*`,
-    RUNS,
-  ],
-  ['npx', String.raw`\nbiome\ncheck(?:\n--write)?${BELOW}`, RUNS],
-  ['pytest', String.raw`(?:${TITLE}|\n[\w.]${PLAIN})*`, RUNS],
-  ['python python3', String.raw`\n-m\npytest${RUN}`, RUNS],
-  ['node python python3', String.raw`\n-(?:[ec]\n${PRINTS.source})?|\n--test${RUN}`, RUNS],
-  ['node python python3 sh bash', String.raw`${PATH}(?<below>(?:\n${PLAIN})*)`, RUNS],
-  ['/', String.raw`(?<below>(?:\n${PLAIN})*)`, RUNS],
-  ['npm pnpm yarn cargo', PROJECT, RUNS],
-  ['go', String.raw`\n(?:build|test)(?:\n[\w.][\w./]*)*`, RUNS],
-  ['make', String.raw`(?:\n\w[\w./-]*)*`, RUNS],
-  ['docker', String.raw`\nps|\nrun(?:\n--rm|\n-d|\n-p\n[\d.:]+)*\n\w[\w./:-]*`, RUNS],
+/** All that is known of programs. The first row that fits decides. Beside rules about files, every other command asks. */
+const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>, effect: Effect])[] = [
+  ['true false : echo pwd ls which', pattern(many(ANY)), TEXT],
+  ['exit kill sleep test [', pattern(many(/^[\w./:@%+,=~^!<>$?#\]-]+$/)), TEXT],
+  ['declare export', pattern(maybe(/^-[ax]$/), many(/^\w+(?:=[\w./:@%+,=~^-]*)?$/)), TEXT],
+  ['cd', pattern(LINE), TEXT],
+  ['mkdir touch', pattern(maybe('-p'), many(FILE)), TEXT],
+  ['chmod', pattern('+x', many(FILE)), TEXT],
+  ['cat head tail wc du sort', pattern(many(SHORT, ['-n', COUNT]), many(FILE)), READS],
+  ['uniq', pattern(many(/^-[cdu]+$/)), READS],
+  ['diff', pattern(maybe('-u'), FOLDERS), READS],
+  ['grep', pattern(search(/^-[EFHIPachilnoqsvwx]+$/), PATTERN), READS],
+  ['grep', pattern(GREP, PATTERN, GREP, FOLDERS), READS],
+  ['rg', pattern(RG, PATTERN, RG, FOLDERS), READS],
+  ['sed', pattern(many('-n', '-E'), SED, many(FILE)), READS],
+  ['sed', pattern('-i', SED, many(FILE)), WRITES],
+  ['awk', pattern(/^\{ *print(?: \$\d+)* *\}$/, many(/^[^-=][^=]*$/)), READS],
+  ['jq', pattern(maybe('-r'), JQ, many(FILE)), READS],
+  ['curl', pattern(many([/^-[Hd]$/, ANY], /^-[sSfLi]+$/, URL)), READS],
+  ['tee', pattern(many(FILE)), WRITES],
+  ['cp', pattern(FOLDERS), WRITES],
+  ['cp mv', pattern(maybe('-r'), FOLDERS), CHANGES],
+  ['tar', pattern(/^-?cz?f$/, PATH, many(/^--exclude=.+$/), FOLDERS), WRITES],
+  ['find', pattern(many(FILE), many([/^-(?:name|path|type)$/, /./], DEPTH, '-not', '-print0')), TEXT],
+  ['find', pattern(PLACES, TESTS, ...NAME, TESTS, '-exec', EACH, '{}', /^[;+]$/), READS],
+  ['xargs', pattern('-0', 'wc', /^-[clw]+$/), READS],
+  ['git', pattern('add', some('-A', FILE)), ADDS],
+  ['git', pattern(maybe(['-c', /^user\.(?:name|email)=/]), 'commit', COMMIT), ADDS],
+  ['git', pattern(/^(?:for-each-ref|grep|log|show)$/, many(SHOWN, FILE)), SHOWS],
+  ['git', pattern('diff', many(SHOWN, WALKED)), { ...SHOWS, below: [] }],
+  ['git', pattern('rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')), GIT],
+  ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), GIT],
+  ['git', pattern(one('status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
+  ['git', pattern(one(['rebase', NEW], ['stash', 'pop'], ['stash', 'pop', /^[\w@{}]+$/])), CHANGES],
+  ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', RUN)), RUNS],
+  ['npx', pattern('biome', 'check', maybe('--write'), FOLDERS), RUNS],
+  ['pytest', pattern(many(TITLE, RUN)), RUNS],
+  ['node python python3', pattern(one('-', '--test', ['-m', 'pytest'], CODE), many(RUN)), RUNS],
+  ['node python python3 sh bash', pattern(PATH, WORDS), SCRIPT],
+  ['/', pattern(WORDS), SCRIPT],
+  ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN)), RUNS],
+  ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN), '--', many(TITLE, PLAIN)), RUNS],
+  ['go', pattern(/^(?:build|test)$/, many(/^[\w.][\w./]*$/)), RUNS],
+  ['make', pattern(many(NEW)), RUNS],
+  ['docker', pattern('ps'), RUNS],
+  ['docker', pattern('run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/), RUNS],
 ];
 /** Matches scripts of the project by path. Programs in hidden folders, such as `node_modules/.bin`, are not scripts. */
-const SCRIPT = /^(?:\.\/\w[\w.-]*|\w[\w.-]*(?=\/))(?:\/\w[\w.-]*)*$/;
+const SCRIPT_PATH = /^(?:\.\/\w[\w.-]*|\w[\w.-]*(?=\/))(?:\/\w[\w.-]*)*$/;
 /** Matches programs that run the words after their own, and the words that may precede those. */
 const WRAPPER = /^(?:env|timeout)$/;
 const WRAPPED = /^(?:\d+|NODE_ENV=.*)$/;
@@ -121,18 +136,13 @@ export function effectOf([name = '', ...given]: readonly string[]): Effect {
     const at = given.findIndex((word) => !WRAPPED.test(word));
     return { ...effectOf(at < 0 ? [] : given.slice(at)), isKnown: false, isText: false };
   }
-  const line = given.map((word) => `\n${word.replaceAll('\n', '\0')}`).join('');
-  const rows = ROWS.filter(([names]) => names.split(' ').includes(SCRIPT.test(name) ? '/' : name));
-  for (const [, words, effect] of rows) {
-    const found = new RegExp(`^(?:${words})$`).exec(line);
-    if (found === null || (found.groups && line.includes('\0'))) continue;
-    const { below, name: each } = found.groups ?? {};
-    return { ...effect, below: below?.split('\n').slice(1), name: each };
+  const rows = ROWS.filter(([names]) => names.split(' ').includes(SCRIPT_PATH.test(name) ? '/' : name));
+  for (const [, match, effect] of rows) {
+    const groups = match(given);
+    if (groups === undefined) continue;
+    const below = groups.flatMap((each) => each.below ?? []);
+    return { ...effect, ...(below.length > 0 && { below }), name: groups.find((each) => each.name)?.name };
   }
   if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return OPAQUE;
   return { doubt: rows.some(([, , effect]) => effect.isKnown) ? 'options' : 'files' };
-}
-
-export function onlyPrints(code: string): boolean {
-  return code.length <= 1_000 && PRINTS.exec(code)?.index === 0;
 }

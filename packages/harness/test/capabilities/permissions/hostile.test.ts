@@ -2,11 +2,13 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineTool } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { CommandLine } from '../../../src/capabilities/permissions/command-line.js';
 import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
 import { judge, type PermissionMode } from '../../../src/capabilities/permissions/judge.js';
 import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
+import { effectOf } from '../../../src/capabilities/permissions/programs.js';
 import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
 import { EVERYDAY, VERDICTS } from './everyday.js';
@@ -140,3 +142,49 @@ it.each(VERDICTS.map(([line, expected]) => [line.slice(0, 80), expected, line] a
     expect(found).toBe(/^tar /.test(line) ? 'deny' : expected);
   },
 );
+
+describe('the words of a known program', () => {
+  const lines = [
+    ...EVERYDAY.filter((line) => line.length < 1_000),
+    'npm test -- -t a -t b',
+    'rg -A 3 -C2 x y',
+  ];
+  const commands = lines.flatMap((line) => new CommandLine(line).commands.map(({ words }) => words));
+
+  /** Counts how many words are compared with an expression. */
+  const comparisons = (words: readonly string[]) => {
+    const exec = vi.spyOn(RegExp.prototype, 'exec');
+    effectOf(words);
+    const count = exec.mock.calls.length;
+    exec.mockRestore();
+    return count;
+  };
+
+  it.each(commands.map((words) => [words.join(' ').slice(0, 80), words] as const))(
+    'are compared in linear time, whichever are repeated: %s',
+    (_, words) => {
+      for (let begin = 1; begin < words.length; begin++)
+        for (const end of [begin + 1, begin + 2]) {
+          const repeated = (times: number) => [
+            ...words.slice(0, begin),
+            ...Array.from({ length: times }, () => words.slice(begin, end)).flat(),
+            '-?',
+          ];
+          expect(comparisons(repeated(400))).toBeLessThan(3 * comparisons(repeated(200)));
+        }
+    },
+  );
+
+  it.each([
+    `npm test -- ${'-t a '.repeat(1_000)}'*'`,
+    `jq '${'.'.repeat(50_000)}!' x`,
+    `jq '${'.keys'.repeat(10_000)}!' x`,
+    `jq '${' | .a'.repeat(10_000)}|| ' x`,
+    `test ${'$a'.repeat(10_000)}%%'*'`,
+    `sed '${'s/a/b/;'.repeat(10_000)}!' x`,
+    `sed 's/${'[a]'.repeat(10_000)}/' x`,
+    `python3 -c 'print(${'1'.repeat(50_000)}!'`,
+  ])('of 50 KB are judged: %.40s', async (line) => {
+    expect(await verdict(line)).toBe('ask');
+  });
+});
