@@ -37,7 +37,11 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
   const { commands, targets, isClear, isKnown, changesAny } = new CommandLine(line);
   const pieces = [...commands.flatMap(({ words }) => words), ...targets].map(piecesOf);
   if (!pieces.every((each) => each !== undefined)) return undefined;
-  const steps = pieces.flat().map((piece) => (piece.includes('..') ? OUTWARD * piece.split('/').length : 1));
+  const copies = commands.flatMap(({ effect: { into, below = [] } }) =>
+    into === undefined ? [] : below.map((each) => `${into}/${baseName(each)}`),
+  );
+  const parts = [...pieces.flat(), ...copies];
+  const steps = parts.map((piece) => (piece.includes('..') ? OUTWARD * piece.split('/').length : 1));
   const count = steps.reduce((sum, each) => sum + each, 0);
   const directories = new Set([directory]);
   const places = (paths: readonly string[]) =>
@@ -49,6 +53,8 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
   }
   const found: string[] = [];
   for (const { effect } of commands) {
+    const scripts = await Promise.all(places(effect.script ? [effect.script] : []).map(filesBelow));
+    if (scripts.some((files) => !files?.length)) return undefined;
     if (effect.below === undefined) continue;
     // A walk from outside, or to there, may come to any file.
     if ([...entered, ...effect.below].some(isOut)) return undefined;
@@ -58,7 +64,7 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
         if (matchWildcard(effect.name ?? '*', baseName(path))) found.push(path);
       }
   }
-  return { named: places(pieces.flat()), found, isClear, isKnown, changesAny };
+  return { named: places(parts), found, isClear, isKnown, changesAny };
 }
 
 /** Tests if a path may lead out of the directory that it names first. A link there may lead anywhere before `..`. */

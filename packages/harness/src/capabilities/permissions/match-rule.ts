@@ -113,10 +113,11 @@ async function filesBelow(
 ): Promise<readonly string[] | undefined> {
   const begin = plainPath(path).names.join('/');
   const found: string[] = [];
-  // A command may follow symbolic links, so walk their targets as well.
-  const places = [begin];
   try {
     if (begin !== '' && (await workspace.stat(begin))?.type === 'file') return [begin];
+    // A command may follow symbolic links, so walk their targets as well.
+    const real = begin === '' ? undefined : (await workspace.identify?.(begin))?.path;
+    const places = [...new Set([begin, real ?? begin])];
     for (const place of places)
       for await (const { path: each, type, isLink, hardLinked } of workspace.list(place, {
         recursive: true,

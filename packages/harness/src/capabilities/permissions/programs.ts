@@ -10,7 +10,11 @@ export interface Effect {
   readonly doubt?: 'files' | 'options' | 'anything';
   /** Opens all files below these words, or only those with a name like `name`. */
   readonly below?: readonly string[] | undefined;
-  readonly name?: string | undefined;
+  readonly name?: string;
+  /** A shell looks for this file in `PATH` if it is not in the working directory. */
+  readonly script?: string;
+  /** Copies the files in `below` to this file or directory. */
+  readonly into?: string;
   /** `runs`: code of files. `writes`: files that its words name. `changes`: files that no word names. */
   readonly does?: 'runs' | 'writes' | 'changes';
   /** Adds files to Git without printing them, or prints what was added. */
@@ -32,15 +36,14 @@ const SCRIPT: Effect = { ...RUNS, below: [] };
 const ADDS: Effect = { ...GIT, git: 'adds' };
 const SHOWS: Effect = { ...GIT, git: 'shows' };
 
-const ANY = /^/;
 const FILE = /^[^-]/;
 const COUNT = /^\d+$/;
 const LINE = /^[^-\n].*$/;
 const WALKED = /^(?<below>[^-\n].*)$/;
 const FOLDERS = some(WALKED);
-const PLAIN = /^[\w./:@%+,=~^-]*$/;
-const WORDS = many(/^(?<below>[\w./:@%+,=~^-]*)$/);
-const RUN = /^[\w.][\w./:@%+,=~^-]*$/;
+const PLAIN = /^(?<below>[\w./:@%+,=~^-]*)$/;
+const FILTER = /^[\w.][\w./:@%+,=~^-]*$/;
+const RUN = /^(?<below>[\w.][\w./:@%+,=~^-]*)$/;
 const PATH = /^(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*$/;
 const NEW = /^\w[\w./-]*$/;
 /** The titles of tests may have blanks. */
@@ -56,12 +59,11 @@ const SED =
   /^(?:(?:(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n[]|\[[^\]/|#,\\\n]+\]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:; *|$))+$/;
 const JQ = /^(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*(?: *\| *(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*)*$/;
 const URL = /^(?:https?:\/\/)?\w[\w.-]*(?::\d+)?(?:\/[\w./?&=+,~-]*)?$/;
-const DEPTH = ['-maxdepth', COUNT];
-const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], DEPTH);
+const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], ['-maxdepth', COUNT]);
 const PLACES = some(/^(?<below>[^-(!\n].*)$/);
 const NAME = ['-name', /^(?<name>[^[\\\n]*)$/];
 const EACH = one('cat', ['grep', LINE], ['grep', /^-[ln]+$/, LINE]);
-const COMMIT = many([/^-[aq]*m$/, ANY], /^-[aq]+$/, ['-F', '-'], '--amend', '--no-edit');
+const COMMIT = many([/^-[aq]*m$/, /^/], /^-[aq]+$/, ['-F', '-'], '--amend', '--no-edit');
 const SHOWN = /^-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))$/;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
@@ -71,9 +73,12 @@ export const PRINTS =
   /^(?![\s\S]{1000})(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
 const CODE = [/^-[ec]$/, PRINTS];
 
+/** Matches scripts of the project by path. Programs in hidden folders, such as `node_modules/.bin`, are not scripts. */
+const SCRIPT_PATH = /^(?:\.\/\w[\w.-]*|\w[\w.-]*(?=\/))(?:\/\w[\w.-]*)*$/;
+
 /** All that is known of programs. The first row that fits decides. Beside rules about files, every other command asks. */
 const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>, effect: Effect])[] = [
-  ['true false : echo pwd ls which', pattern(many(ANY)), TEXT],
+  ['true false : echo pwd ls which', pattern(many(/^/)), TEXT],
   ['exit kill sleep test [', pattern(many(/^[\w./:@%+,=~^!<>$?#\]-]+$/)), TEXT],
   ['declare export', pattern(maybe(/^-[ax]$/), many(/^\w+(?:=[\w./:@%+,=~^-]*)?$/)), TEXT],
   ['cd', pattern(LINE), TEXT],
@@ -89,12 +94,12 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['sed', pattern('-i', SED, many(FILE)), WRITES],
   ['awk', pattern(/^\{ *print(?: \$\d+)* *\}$/, many(/^[^-=][^=]*$/)), READS],
   ['jq', pattern(maybe('-r'), JQ, many(FILE)), READS],
-  ['curl', pattern(many([/^-[Hd]$/, ANY], /^-[sSfLi]+$/, URL)), READS],
+  ['curl', pattern(many([/^-[Hd]$/, /^/], /^-[sSfLi]+$/, URL)), READS],
   ['tee', pattern(many(FILE)), WRITES],
-  ['cp', pattern(FOLDERS), WRITES],
+  ['cp', pattern(FOLDERS, /^(?<into>(?<below>[^-\n].*))$/), WRITES],
   ['cp mv', pattern(maybe('-r'), FOLDERS), CHANGES],
   ['tar', pattern(/^-?cz?f$/, PATH, many(/^--exclude=.+$/), FOLDERS), WRITES],
-  ['find', pattern(many(FILE), many([/^-(?:name|path|type)$/, /./], DEPTH, '-not', '-print0')), TEXT],
+  ['find', pattern(many(FILE), many([/^-(?:maxdepth|name|path|type)$/, /./], '-not', '-print0')), TEXT],
   ['find', pattern(PLACES, TESTS, ...NAME, TESTS, '-exec', EACH, '{}', /^[;+]$/), READS],
   ['xargs', pattern('-0', 'wc', /^-[clw]+$/), READS],
   ['git', pattern('add', some('-A', FILE)), ADDS],
@@ -105,25 +110,20 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), GIT],
   ['git', pattern(one('status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
   ['git', pattern(one(['rebase', NEW], ['stash', 'pop'], ['stash', 'pop', /^[\w@{}]+$/])), CHANGES],
-  ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', RUN)), RUNS],
+  ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', FILTER)), RUNS],
   ['npx', pattern('biome', 'check', maybe('--write'), FOLDERS), RUNS],
   ['pytest', pattern(many(TITLE, RUN)), RUNS],
   ['node python python3', pattern(one('-', '--test', ['-m', 'pytest'], CODE), many(RUN)), RUNS],
-  ['node python python3 sh bash', pattern(PATH, WORDS), SCRIPT],
-  ['/', pattern(WORDS), SCRIPT],
+  ['node python python3', pattern(PATH, many(PLAIN)), SCRIPT],
+  ['sh bash', pattern(one(/^(?<script>\w[\w.-]*)$/, SCRIPT_PATH), many(PLAIN)), SCRIPT],
+  ['/', pattern(many(PLAIN)), SCRIPT],
   ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN)), RUNS],
   ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN), '--', many(TITLE, PLAIN)), RUNS],
   ['go', pattern(/^(?:build|test)$/, many(/^[\w.][\w./]*$/)), RUNS],
-  ['make', pattern(many(NEW)), RUNS],
+  ['make', pattern(many(/^(?<below>\w[\w./-]*)$/)), RUNS],
   ['docker', pattern('ps'), RUNS],
   ['docker', pattern('run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/), RUNS],
 ];
-/** Matches scripts of the project by path. Programs in hidden folders, such as `node_modules/.bin`, are not scripts. */
-const SCRIPT_PATH = /^(?:\.\/\w[\w.-]*|\w[\w.-]*(?=\/))(?:\/\w[\w.-]*)*$/;
-/** Matches programs that run the words after their own, and the words that may precede those. */
-const WRAPPER = /^(?:env|timeout)$/;
-const WRAPPED = /^(?:\d+|NODE_ENV=.*)$/;
-
 /** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =
   /^(?:eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
@@ -132,8 +132,9 @@ const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 
 /** Returns the effect of a command by its words. A word that only the shell knows is `$`. */
 export function effectOf([name = '', ...given]: readonly string[]): Effect {
-  if (WRAPPER.test(name)) {
-    const at = given.findIndex((word) => !WRAPPED.test(word));
+  if (name === 'env' || name === 'timeout') {
+    const [before, most] = name === 'env' ? [/^NODE_ENV=/, Infinity] : [COUNT, 1];
+    const at = given.findIndex((word, index) => index >= most || !before.test(word));
     return { ...effectOf(at < 0 ? [] : given.slice(at)), isKnown: false, isText: false };
   }
   const rows = ROWS.filter(([names]) => names.split(' ').includes(SCRIPT_PATH.test(name) ? '/' : name));
@@ -141,7 +142,7 @@ export function effectOf([name = '', ...given]: readonly string[]): Effect {
     const groups = match(given);
     if (groups === undefined) continue;
     const below = groups.flatMap((each) => each.below ?? []);
-    return { ...effect, ...(below.length > 0 && { below }), name: groups.find((each) => each.name)?.name };
+    return { ...effect, ...Object.assign({}, ...groups), below: below.length > 0 ? below : effect.below };
   }
   if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return OPAQUE;
   return { doubt: rows.some(([, , effect]) => effect.isKnown) ? 'options' : 'files' };

@@ -38,6 +38,12 @@ beforeAll(() => {
   symlinkSync('../../src', join(root, 'links/out/src'));
   linkSync(join(root, '.env'), join(root, 'links/h0/page'));
   writeFileSync(join(root, 'q\nr/.env'), 'KEY=x\n');
+  writeFileSync(join(root, 'run.sh'), 'true\n');
+  // Folders that only a link leads to from elsewhere.
+  for (const path of ['far', 'far/in', 'links/far', 'evil', 'infra']) mkdirSync(join(root, path));
+  for (const path of ['far/in/x', 'far/y.ts', 'far/run', 'evil/y.ts', 'infra/b.ts'])
+    writeFileSync(join(root, path), 'KEY=x\n');
+  symlinkSync('../../far', join(root, 'links/far/l'));
 });
 
 async function verdict(
@@ -59,6 +65,32 @@ describe('a rule for files beside a shell', () => {
 
   it.each(OVERWRITES)('lets nobody change by %j', async (line) => {
     expect(await verdict(line, 'bypass', 'execute', 'write(**/.env*)')).not.toBe('allow');
+  });
+
+  it.each([
+    ['grep -r KEY links/far/l', 'far/y.*'],
+    ["find links/far/l/ -name '?.t*' -exec cat {} +", 'far/y.*'],
+    ['bash links/far/l/run links/far/l', 'far/y.*'],
+    ['cp -r links/far/l/ k', 'far/y.*'],
+    ['cp -r links/far k', 'far/y.*'],
+    ['tar czf k.tgz links/far/l/', 'far/y.*'],
+    ['cp evil/y.ts links/far/l', 'far/y.*'],
+    ['cd links/far/l && grep -r KEY in', 'far/*/x'],
+    ['npm test far', 'far/y.*'],
+    ['npm test -- far', 'far/y.*'],
+    ['pytest links/far', 'far/y.*'],
+    ['make far', 'far/y.*'],
+    ['cargo run links/far/l', 'far/y.*'],
+  ])('knows all files that a walk comes to, through links too: %s', async (line, path) => {
+    expect(await verdict(line, 'bypass', 'execute', `read(${path})`)).toBe('deny');
+  });
+
+  it('knows the names that files get where they are copied to', async () => {
+    for (const line of ['cp src/a.ts infra', 'cp a.txt src/a.ts infra/', 'cd src && cp a.ts ../infra'])
+      expect(await verdict(line, 'bypass', 'execute', 'write(infra/a.ts)')).not.toBe('allow');
+    expect(await verdict('cp evil/y.ts links/far/l', 'bypass', 'execute', 'write(far/y.ts)')).toBe('deny');
+    expect(await verdict('cp a.txt infra', 'bypass', 'execute', 'write(infra/*.ts)')).toBe('deny');
+    expect(await verdict('cp a.txt docs', 'bypass', 'execute', 'write(infra/*.ts)')).toBe('allow');
   });
 
   it('lets nobody read by any of 500 lines of a grammar', async () => {

@@ -321,6 +321,17 @@ export const HOSTILE: readonly string[] = [
   '> x; make',
   'sed -i s/a/b/ Makefile && make',
   'npm test > log.txt',
+  // A shell looks for a script that is not there among the programs.
+  'bash egrep -r KEY',
+  'bash fgrep -rh KEY',
+  'sh egrep -r KEY',
+  'timeout 5 bash egrep -r KEY',
+  "sh -c 'bash egrep -r KEY'",
+  'cd docs; bash run.sh',
+  // A program whose name is what another program takes for a variable or a number.
+  'timeout 5 NODE_ENV=/run cat',
+  'timeout 5 6 cat',
+  'env 5 cat',
   '{ echo x; } > Makefile; make',
 ];
 
