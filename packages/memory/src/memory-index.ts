@@ -227,9 +227,7 @@ export class MemoryIndex {
   #open(): Promise<Opened> {
     return openParts(this.#path).catch(async (error: unknown) => {
       if (!this.#hasFallback || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
-      process.emitWarning(
-        `The memory index is kept in memory, once per process, until this is fixed: ${error.message}`,
-      );
+      process.emitWarning(`Each process keeps its own index until this is fixed: ${error.message}`);
       return { ...(await openParts(':memory:')), unwritable: error };
     });
   }

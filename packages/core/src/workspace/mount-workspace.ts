@@ -87,11 +87,7 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         within(path, (workspace, inner) =>
           within(kept, async (other, to) => {
             if (workspace === other && workspace.replace) return workspace.replace(inner, to, data);
-            throw new WorkspaceError(
-              'invalid_path',
-              kept,
-              'The old file can be kept only in the same mounted workspace.',
-            );
+            throw new WorkspaceError('invalid_path', kept, 'The old file must stay in its workspace.');
           }),
         ),
     }),

@@ -73,17 +73,11 @@ export function parseEdits(
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
       [found === null, `${quoted} is not an edit`],
-      [
-        (kind === 'ADD') !== (factNumber === undefined),
-        `${quoted} must name a fact if it is REPLACE or RETIRE, and none if it is ADD`,
-      ],
+      [(kind === 'ADD') !== (factNumber === undefined), `${quoted} has no fact number, or one too many`],
       [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
       [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
       [known.length < reasons.length, `${quoted} names a note that does not exist`],
-      [
-        (kind === 'RETIRE') !== (text === ''),
-        `${quoted} must have a text if it is ADD or REPLACE, and none if it is RETIRE`,
-      ],
+      [(kind === 'RETIRE') !== (text === ''), `${quoted} has no text, or a text too many`],
       [text.length > MAX_FACT, `a text is longer than ${MAX_FACT} characters`],
       [text !== '' && !isAbout(text), `${quoted} does not match the text of its notes`],
       [fact !== undefined && !isAbout(fact.text), `the notes of ${quoted} do not mention the fact`],

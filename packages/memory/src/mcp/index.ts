@@ -63,10 +63,7 @@ export function mcpServer(options: McpServerOptions): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }): Promise<CallToolResult> => {
     const tool = scoped.tools.get(params.name);
     if (tool === undefined) {
-      throw new McpError(
-        ErrorCode.InvalidParams,
-        `There is no tool ${JSON.stringify(params.name)}. Call tools/list for the available tools.`,
-      );
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}.`);
     }
     try {
       const blocks = await scoped.run(tool, (params.arguments ?? {}) as JsonObject, signal);
