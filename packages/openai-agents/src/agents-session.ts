@@ -19,25 +19,24 @@ import {
 } from './history-changes.js';
 import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 
-/** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
+/** Returns the session key for a run's context. The context is `undefined` if the SDK calls the session outside of a run. */
 export type KeyOfRun = (context: unknown) => SessionKey;
 
 const optionsSchema = z.strictObject({
   /** The store of the items. The session never closes it. */
   store: having<SessionStore>('commit', 'a SessionStore'),
   /**
-   * Whose session it is, or a function that tells it by the context of the run, so that one session object serves every
-   * tenant and user. No item of one key can be read or changed under another. With a function the SDK must hand its runs'
-   * context over, as it does from 0.17 on.
+   * The session's key, or a function that returns it for the context of a run. With a function, one session object serves all tenants and
+   * users. Items of one key cannot be read or changed under another key. A function requires SDK 0.17 or later, which passes the context.
    */
   key: z.custom<SessionKey | KeyOfRun>(
     (value) =>
       typeof value === 'function' || typeof (value as SessionKey | undefined)?.isWithin === 'function',
-    'must be a SessionKey (use SessionKey.of) or a function that gives one',
+    'must be a SessionKey (use SessionKey.of) or a function that returns one',
   ),
-  /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
+  /** Compacts the stored history after a turn if that is due, so that the next run starts smaller. Default: no compaction. */
   compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-  /** Receives every run of the compactor. */
+  /** Receives the outcome of every compaction. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
 });
 
@@ -46,12 +45,12 @@ export type AgentsSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 /** Maximum number of sessions cached in memory if `key` is a function. Appending to a cached one needs no read. */
 const MAX_LOGS = 1_000;
 
-/** The run of the SDK, as far as it is read here. */
+/** The part of an SDK run that this package reads. */
 type Run = { readonly context: unknown } | undefined;
 
 /**
- * A session of the OpenAI Agents SDK in any session store: `run(agent, input, { session })`. Items are kept whole, one
- * message of the store each; writers of one session, in any process, never lose each other's items.
+ * A session of the OpenAI Agents SDK in any session store: `run(agent, input, { session })`. Each item is stored unchanged as one message
+ * of the store. Several processes can write to one session without losing items.
  *
  * @example
  * ```ts
@@ -62,10 +61,10 @@ type Run = { readonly context: unknown } | undefined;
 export class AgentsSession
   implements SessionHistoryRewriteAwareSession, OpenAIResponsesCompactionAwareSession
 {
-  /** Makes the SDK pass the context of its runs. */
+  /** Tells the SDK to pass the context of its runs. */
   readonly acceptsRunContext = true;
   readonly #options: z.output<typeof optionsSchema>;
-  /** By key; least recently used first. */
+  /** Cached sessions by key, the least recently used first. */
   readonly #logs = new Map<string, ItemLog>();
 
   /** @throws {InvalidInputError} with the name of each missing, unknown or invalid option. */
@@ -74,8 +73,8 @@ export class AgentsSession
   }
 
   /**
-   * The session's id, if the key names nothing else; else the whole key as text, for the SDK ties an interrupted run to this
-   * id, and two users' sessions of one name must not pass for one. Of a function's keys it names none.
+   * Returns the session's id if the key has no other part, else the whole key as text. The SDK identifies an interrupted run by this id, so
+   * sessions of two users with the same name need different ids. If `key` is a function, the id does not depend on the run.
    */
   async getSessionId(): Promise<string> {
     const { key } = this.#options;
@@ -86,7 +85,7 @@ export class AgentsSession
   }
 
   /**
-   * The items of the session in their order.
+   * Returns the items of the session in order.
    *
    * @param limit Maximum number of items, counted from the end. Default: all.
    */
@@ -97,7 +96,7 @@ export class AgentsSession
     return messages.map((message) => fromStored(log, message));
   }
 
-  /** @throws {InvalidInputError} for an item that JSON cannot hold; nothing is stored then. */
+  /** @throws {InvalidInputError} if an item cannot be represented as JSON. Nothing is stored then. */
   async addItems(items: AgentInputItem[], run?: Run): Promise<void> {
     const log = this.#log(run);
     const messages = items.map((item) => toStored(log, item));
@@ -114,7 +113,7 @@ export class AgentsSession
     return change?.popped;
   }
 
-  /** Removes all items. The session stays, empty; `store.delete(key)` removes that too. */
+  /** Removes all items and keeps an empty session. `store.delete(key)` removes the session too. */
   async clearSession(run?: Run): Promise<void> {
     await this.#log(run).change(({ messages, state }) =>
       messages.length + Object.keys(state).length === 0 ? undefined : { keep: 0, append: [], state: {} },
@@ -122,8 +121,8 @@ export class AgentsSession
   }
 
   /**
-   * Appends items or replaces the end of the history in one commit together with the operation's id, so that a
-   * repetition changes nothing, also in another process. The newest 256 operations are remembered.
+   * Appends items, or replaces the end of the history. The same commit stores the operation's id, so a repetition changes nothing, even in
+   * another process. The newest 256 operations are remembered.
    *
    * @throws {InvalidInputError} if the id belongs to another transaction, or the end of the history differs.
    */
@@ -133,13 +132,13 @@ export class AgentsSession
     await log.change((history) => planTransaction(read, history, log));
   }
 
-  /** Replaces function calls in place: what the runner does when a human changed one before approving it. */
+  /** Replaces function calls in place. The runner calls it if a human changed a call before approving it. */
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs, run?: Run): Promise<void> {
     const log = this.#log(run);
     await log.change(({ messages }) => planMutations(mutations, messages, log));
   }
 
-  /** Replaces the whole history in one commit: what the runner does with a model's own compaction. */
+  /** Replaces the whole history in one commit. The runner calls it with a model's own compaction. */
   async replaceHistoryWithCompaction(items: AgentInputItem[], run?: Run): Promise<void> {
     const log = this.#log(run);
     const append = items.map((item) => toStored(log, item));
@@ -147,10 +146,10 @@ export class AgentsSession
   }
 
   /**
-   * Reduces the history when it is due, or with `force` whatever its size; the runner calls it after every turn. What
-   * others add meanwhile stays behind it. A reduction that fails, or that no items can say, changes nothing.
+   * Compacts the history if that is due, or always with `force`. The runner calls it after every turn. Items that are added in the meantime
+   * stay after the compacted history. If the compaction fails or cannot be expressed as items, nothing changes.
    *
-   * @returns what the compactor's own model calls cost, or `null` when there were none.
+   * @returns the usage of the compactor's model calls, or `null` if there were none.
    */
   async runCompaction(
     { force = false }: OpenAIResponsesCompactionArgs = {},

@@ -16,22 +16,22 @@ import type { ItemChange, ItemHistory } from '@x/core/internal';
 import { itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
 import { fromJson, toStored } from './stored-item.js';
 
-/** A stored item with the blocks that it is in the view. */
+/** A stored item with its blocks in the view. */
 interface ViewPart {
   readonly stored: Message;
   readonly item: JsonObject;
   readonly blocks: readonly ContentBlock[];
 }
 
-/** A message of the view with what it was made from. */
+/** A message of the view with the items that it was made from. */
 export interface ViewEntry {
   readonly message: Message;
   readonly parts: readonly ViewPart[];
 }
 
 /**
- * A stored history as a compactor reads it: what a model did in a row (thoughts, words, calls) is one message, so that
- * reasoning stays or goes with the calls that it led to.
+ * Converts a stored history for a compactor. Consecutive items of a model (reasoning, texts, calls) become one message, so that reasoning
+ * is kept or removed together with its calls.
  */
 export function toView(history: readonly Message[], log: ItemLog): readonly ViewEntry[] {
   const turns: { first: Message; parts: ViewPart[] }[] = [];
@@ -49,16 +49,16 @@ export function toView(history: readonly Message[], log: ItemLog): readonly View
   }));
 }
 
-/** Reads an item as blocks, so that it can be counted and reduced. Reasoning stays whole, for a model reads it encrypted. */
+/** Converts an item to blocks, so that it can be counted and reduced. Reasoning stays unchanged, because it may be encrypted. */
 function itemBlocks(item: JsonObject): readonly ContentBlock[] {
   if (item.type === 'reasoning') return [{ type: 'opaque', provider: openaiItems.key, data: item }];
   return readBlocks(openaiItems, item);
 }
 
 /**
- * A reduced view as stored messages: the very ones that were stored wherever nothing changed.
+ * Converts a reduced view to stored messages. Unchanged parts keep their stored messages.
  *
- * @throws {InvalidInputError} for a message that the compactor made and no item can say.
+ * @throws {InvalidInputError} if a message of the compactor cannot be expressed as an item.
  */
 export function fromView(
   reduced: readonly Message[],
@@ -74,7 +74,7 @@ export function fromView(
   });
 }
 
-/** A message that was not there before: a summary, a note. */
+/** Converts a message that the compactor added, such as a summary or a note. */
 function made(message: Message, log: ItemLog): Message {
   const { role, content } = message;
   if (role === 'tool' || content.some((block) => block.type !== 'text')) {
@@ -93,7 +93,7 @@ function made(message: Message, log: ItemLog): Message {
 
 function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
   const { content } = message;
-  // Stages change blocks in their places or take some out; those that moved up are still the same objects.
+  // Stages change blocks in place or remove some. Blocks that moved up are still the same objects.
   const inPlace = content.length === before.content.length;
   let position = 0;
   const kept = parts.flatMap((part): Message[] => {
@@ -120,7 +120,7 @@ function isOf(block: ContentBlock, { blocks }: ViewPart): boolean {
   });
 }
 
-/** The item with what was changed. Items that have no place for a text stay as they are. */
+/** Returns the item with the changes of its blocks. Items without a text field stay unchanged. */
 function changedItem({ item, blocks: before }: ViewPart, blocks: readonly ContentBlock[]): JsonObject {
   const [block] = blocks;
   if (item.type === 'function_call' && block?.type === 'tool_use') {
@@ -137,20 +137,20 @@ function changedItem({ item, blocks: before }: ViewPart, blocks: readonly Conten
   const parts = partsFrom(blocks, before, (block, was) => {
     const part = was && originOf(was);
     if (block.type !== 'text') return undefined;
-    // What else the part holds stays.
+    // Keep the part's other fields.
     return { type, ...(part && 'text' in part ? part : {}), text: block.text };
   });
   return { ...item, content: parts as readonly JsonValue[] };
 }
 
-/** The message with another item in it. */
+/** Returns the message with another item in it. */
 function holding(message: Message, { role, content }: Message): Message {
   return { ...message, role, content };
 }
 
 /**
- * Reduces the history of a session: once, however often the change has to be worked out again. A reduction that fails, or that no
- * items can say, changes nothing.
+ * Compacts the history of a session. The compactor runs once, even if concurrent writes require recomputing the change. If the compaction
+ * fails or cannot be expressed as items, nothing changes.
  */
 export async function compactHistory(
   log: ItemLog,
@@ -171,7 +171,7 @@ export async function compactHistory(
     return result;
   };
   const plan = async ({ messages }: ItemHistory): Promise<ItemChange | undefined> => {
-    // Where others only added to what was reduced, the result holds for its beginning.
+    // If other writers only appended items, the result is still valid for the beginning of the history.
     const isGrown = done?.ids.every((id, index) => messages[index]?.id === id);
     const result =
       done && isGrown ? [...done.result, ...messages.slice(done.ids.length)] : await reduced(messages);
@@ -184,7 +184,7 @@ export async function compactHistory(
     await log.change(plan);
     return outcome;
   } catch (error) {
-    // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
+    // There were too many concurrent writes, or no items for the result. The history is unchanged; the next turn tries again.
     const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
     if (!known || outcome === undefined) throw error;
     return { ...(outcome as CompactionOutcome), status: 'failed', message: error.message };

@@ -4,7 +4,7 @@ import { InvalidInputError, type ItemLog, type JsonObject, type Message } from '
 import { type ItemChange, type ItemHistory, sortedJson } from '@x/core/internal';
 import { toJson, toStored } from './stored-item.js';
 
-/** A change of a history, as the SDK asks for it after 0.14.0; described here, so that earlier versions fit, too. */
+/** A history change as SDK versions after 0.14.0 request it. The type is declared here, so that earlier versions work too. */
 export type HistoryTransaction =
   | { readonly type: 'append_items'; readonly items: readonly AgentInputItem[] }
   | {
@@ -13,22 +13,22 @@ export type HistoryTransaction =
       readonly replacement: readonly AgentInputItem[];
     };
 
-/** A transaction with the id that stays the same when it is repeated. */
+/** A transaction with its id. A repeated transaction has the same id. */
 export interface HistoryTransactionArgs {
   readonly operationId: string;
   readonly transaction: HistoryTransaction;
 }
 
-/** How many transactions a session remembers to recognize when they are repeated. */
+/** Number of transactions that a session remembers to recognize repetitions. */
 const REMEMBERED = 256;
 
-/** Transactions that were applied, oldest first: a digest of each by its operation's id. */
+/** The applied transactions, oldest first: the operation's id and a digest of each. */
 type Operations = readonly (readonly [operationId: string, digest: string])[];
 
 /**
- * Reads what a transaction is, each field once: an error of a getter could quote an item.
+ * Reads the fields of a transaction, each once. Errors of getters are not passed on, because they could quote an item.
  *
- * @throws {InvalidInputError} for what cannot be read, or holds what JSON cannot.
+ * @throws {InvalidInputError} if a field cannot be read, or cannot be represented as JSON.
  */
 export function readTransaction(args: HistoryTransactionArgs): HistoryTransactionArgs {
   let read: HistoryTransactionArgs;
@@ -43,10 +43,10 @@ export function readTransaction(args: HistoryTransactionArgs): HistoryTransactio
 }
 
 /**
- * What a transaction changes, or `undefined` when it has been applied before.
+ * Returns the change of a transaction, or `undefined` if it was applied before.
  *
- * @throws {InvalidInputError} when the operation's id already belongs to another transaction, or the suffix that is to
- * be replaced is not the end of the history. Nothing is changed then.
+ * @throws {InvalidInputError} if the operation's id belongs to another transaction, or if the suffix to replace is not the end of the
+ * history. Nothing is changed then.
  */
 export function planTransaction(
   { operationId, transaction }: HistoryTransactionArgs,
@@ -54,14 +54,14 @@ export function planTransaction(
   log: ItemLog,
 ): ItemChange | undefined {
   if (typeof operationId !== 'string' || operationId.trim() === '') {
-    throw refusal('operationId', 'must be a text that is not blank');
+    throw refusal('operationId', 'must be a non-blank string');
   }
   refuseUnknownFields(transaction);
   const digest = digestOf(transaction);
   const before = (state.operations ?? []) as unknown as Operations;
   const known = before.find(([id]) => id === operationId);
   if (known?.[1] === digest) return undefined;
-  if (known !== undefined) throw refusal('operationId', 'was used for another transaction before');
+  if (known !== undefined) throw refusal('operationId', 'was already used for another transaction');
 
   const operations = [...before, [operationId, digest] as const].slice(-REMEMBERED);
   const stateAfter = { ...state, operations } as unknown as JsonObject;
@@ -86,7 +86,7 @@ const FIELDS: { readonly [type: string]: readonly string[] } = {
   replace_suffix: ['expectedSuffix', 'replacement'],
 };
 
-/** A field that this version does not know could mean a change that it would not make. */
+/** Rejects unknown fields, because they could request a change that this version would not make. */
 function refuseUnknownFields(transaction: HistoryTransaction): void {
   const fields = FIELDS[transaction.type];
   if (fields === undefined) throw refusal('transaction.type', `must be ${Object.keys(FIELDS).join(' or ')}`);
@@ -111,7 +111,7 @@ function refusal(path: string, message: string): InvalidInputError {
   });
 }
 
-/** What mutations change: the first call of an id becomes the replacement, further ones of the same id go. */
+/** Returns the change of mutations: replaces the first call with an id, and removes further calls with the same id. */
 export function planMutations(
   mutations: readonly SessionHistoryMutation[],
   messages: readonly Message[],

@@ -104,6 +104,6 @@ async function lock(connection: PoolConnection, table: string): Promise<string> 
   if (Number(row?.held) === 1) return String(row?.name);
   throw new SessionStoreError(
     'session_unavailable',
-    `Another process that creates the table ${table} did not end within ${LOCK_SECONDS} seconds: try again later.`,
+    `Another process was still creating the table ${table} after ${LOCK_SECONDS} seconds. Try again later.`,
   );
 }

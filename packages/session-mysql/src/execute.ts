@@ -124,6 +124,6 @@ async function look(pool: Pool): Promise<void> {
     ...(isolation === 'READ-UNCOMMITTED' ? ["transaction_isolation = 'READ-COMMITTED' or stricter"] : []),
   ];
   if (wrong.length === 0) return;
-  const message = `has connections that sessions cannot be kept with; set ${wrong.join(' and ')} for them`;
+  const message = `has connections with unsuitable settings. Set ${wrong.join(' and ')} for them`;
   throw new InvalidInputError('MysqlSession options', [{ path: 'pool', message }]);
 }

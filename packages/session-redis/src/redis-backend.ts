@@ -9,9 +9,9 @@ import { withLogs } from './workspace/with-logs.js';
 /** Options of `redisBackend`. */
 export interface RedisBackendOptions extends RedisWorkspaceOptions {
   /**
-   * Stores the logs of sessions elsewhere, because they take more than half of the memory. Use a workspace, such as a `LocalWorkspace` on a
+   * Where to store the logs of sessions, which take more than half of the memory. Use a workspace, such as a `LocalWorkspace` on a
    * shared volume or a `RedisWorkspace` on another Redis, or a session store with collections, such as a `PostgresSession`. Default: in
-   * Redis. The agent never closes it.
+   * Redis. The agent never closes this storage.
    */
   readonly logs?: Workspace | SessionStore | undefined;
 }

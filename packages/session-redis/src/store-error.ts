@@ -18,7 +18,7 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     if (XError.isInstance(error)) throw error;
     const reason = errorText(error);
     if (key && reason.startsWith('WRONGTYPE'))
-      throw sessionDamaged(key, 'Redis', 'a key of it holds another type', error);
+      throw sessionDamaged(key, 'Redis', 'one of its keys has a wrong type', error);
     throw storeUnavailable('Redis', error, isRefused(error) ? 'none' : 'unknown', key);
   }
 }

@@ -288,7 +288,7 @@ function toStoreError(file: string, error: unknown): unknown {
   const code = sqliteCode(error);
   const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB';
   const remedy =
-    code === 'SQLITE_FULL' ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.' : '';
+    code === 'SQLITE_FULL' ? ' Delete sessions. If that fails too, free 2 MB on the disk first.' : '';
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
     `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,

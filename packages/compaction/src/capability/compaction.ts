@@ -41,7 +41,7 @@ export function compaction(config: CompactionCapabilityConfig): Capability;
 // Keep this overload last: TypeScript reports errors against the last one.
 export function compaction(config?: WithoutPreset<CompactionCapabilityConfig>): Capability;
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
-  // Long: the table of all hooks, and the state that they share.
+  // Long because it is the table of all hooks, and the state that they share.
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;

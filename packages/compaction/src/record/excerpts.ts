@@ -70,7 +70,7 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
 }
 
 function extract(message: Message): Excerpts {
-  // Long: one pass over the blocks collects excerpts, terms and names.
+  // Long because one pass over the blocks collects excerpts, terms and names.
   const parts: Excerpt[] = [];
   const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
   const calls = message.content.some((block) => block.type === 'tool_use');

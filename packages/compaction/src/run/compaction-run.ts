@@ -62,7 +62,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 }
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
-  // Long: a sequence of early returns that share variables.
+  // Long because it is a sequence of early returns that share variables.
   const { config, stages: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model, isAhead } = given;

@@ -76,7 +76,7 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  * @throws any error of the model, except overflows.
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
-  // Long: every attempt to make room changes the entries, lengths and chunks that the next attempt uses.
+  // Long because every attempt to make room changes the entries, lengths and chunks that the next attempt uses.
   const { composer, maxTokens } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;

@@ -20,7 +20,7 @@ const day = z
 
 /** Creates the tools of a memory. Saving and correcting can be undone, so they need no permission. */
 export function memoryTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
-  // Long, because it declares five tools that share the service.
+  // Long because it declares five tools that share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
   const save = (content: string, context: ToolContext) =>
     serviceOf(context).save(memoryPrefix(context), content, {

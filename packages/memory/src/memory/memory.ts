@@ -39,7 +39,7 @@ const NO_USER =
  * HarnessAgent.builder().use(memory({ index: './memory_index.db' }));
  */
 export function memory(config: MemoryConfig = {}): Capability {
-  // Long, because the hooks of the capability share the state of running calls.
+  // Long because the hooks of the capability share the state of running calls.
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const { maxPromptTokens: _, tools: isWithTools, ...shared } = settings;
   const services = new Map<Workspace, MemoryService>();

@@ -162,8 +162,10 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
     return;
   }
   if (message === undefined || !isMessage(entry)) return;
-  if (entry.isCompactSummary === true) return builder.unread('summary of a compaction');
-  if (entry.isApiErrorMessage === true) return builder.unread('error of the API');
+  if (entry.isCompactSummary === true || entry.isApiErrorMessage === true) {
+    builder.unread(entry.isCompactSummary === true ? 'summary of a compaction' : 'error of the API');
+    return;
+  }
   if (type !== 'assistant') {
     const isOfProgram =
       type !== 'user' ||

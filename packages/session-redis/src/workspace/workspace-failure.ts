@@ -8,7 +8,7 @@ const MEANINGS = {
   already_exists: 'exists already',
   is_directory: 'is a directory, not a file. List it, or name a file in it',
   workspace_io:
-    'has lost its bytes: give Redis enough memory and `maxmemory-policy noeviction`, and write the file anew or delete it',
+    'has lost its bytes. Give Redis enough memory and `maxmemory-policy noeviction`, then write the file again or delete it',
   invalid_path: 'runs through a file as if it were a directory',
 } as const;
 
