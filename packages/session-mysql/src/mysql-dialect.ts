@@ -17,7 +17,7 @@ type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | nu
 
 /** The dialect of MySQL and MariaDB. Text is sent as bytes, so that a connection's character set cannot change it. */
 export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
-  // Long: the list of everything in which MySQL differs from other servers.
+  // Long because it is the list of everything in which MySQL differs from other servers.
   const statements = statementsFor(table);
   const run = runOn(pool);
   return {
