@@ -59,11 +59,10 @@ export class CommandLine {
     this.changesAny = has(({ does }) => does === 'changes');
     const changer = commands.find(({ effect }) => /^(?:writes|changes)$/.test(effect.does ?? ''));
     // What a command changes or adds, another may show or run.
-    if (changer) {
-      const isApart = commands.every((each) => each === changer || this.#isApart(each));
-      const words = [...targets, ...commands.flatMap((each) => each.words)];
-      if (!isApart || words.some((word) => OF_GIT.test(word))) this.isKnown = false;
-    }
+    const isApart = !changer || commands.every((each) => each === changer || this.#isApart(each));
+    const words = [...targets, ...commands.flatMap((each) => each.words)];
+    const isOfGit = has(({ does = 'runs' }) => does !== 'runs') && words.some((word) => OF_GIT.test(word));
+    if (!isApart || isOfGit) this.isKnown = false;
     if (has(({ git }) => git === 'adds') && has(({ git }) => git === 'shows')) this.isKnown = false;
     if (has(({ doubt }) => doubt)) this.isKnown = false;
     if (this.isOpaque || has(({ doubt }) => doubt === 'anything')) this.isClear = false;

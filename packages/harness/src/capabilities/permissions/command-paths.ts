@@ -9,8 +9,10 @@ const MAX_PATH = 4_096;
  * Maximum number of paths that are checked for one line. Each step of a path with `..` counts `OUTWARD` times, because
  * the workspace may begin at any of them.
  */
-const MAX_PATHS = 20_000;
+const MAX_PATHS = 2_000;
 const OUTWARD = 4;
+/** Maximum number of files below walked directories, and of parts of one word. */
+const MAX_FOUND = 20_000;
 
 /** Matches short options. The last one may have its value attached: `-hfpatterns`. */
 const OPTIONS = /^[-+]:?[A-Za-z\d]+/;
@@ -40,14 +42,14 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
   const copies = commands.flatMap(({ effect: { into, below = [] } }) =>
     into === undefined ? [] : below.map((each) => `${into}/${baseName(each)}`),
   );
-  const parts = [...pieces.flat(), ...copies];
+  const parts = [...new Set([...pieces.flat(), ...copies])];
   const steps = parts.map((piece) => (piece.includes('..') ? OUTWARD * piece.split('/').length : 1));
   const count = steps.reduce((sum, each) => sum + each, 0);
   const directories = new Set([directory]);
   const places = (paths: readonly string[]) =>
     paths.flatMap((path) => [...directories].map((begin) => placeIn(begin, path)));
   const entered = commands.flatMap(({ words: [name, to = ''] }) => (name === 'cd' ? [to] : []));
-  for (const each of entered) {
+  for (const each of ['', ...entered]) {
     for (const place of places([each])) directories.add(place);
     if (count * directories.size > MAX_PATHS) return undefined;
   }
@@ -60,7 +62,7 @@ export async function pathsOf(line: string, { directory, filesBelow }: Surroundi
     if ([...entered, ...effect.below].some(isOut)) return undefined;
     for (const begin of new Set(places(effect.below)))
       for (const path of (await filesBelow(begin)) ?? [undefined]) {
-        if (path === undefined || found.length > MAX_PATHS) return undefined;
+        if (path === undefined || found.length > MAX_FOUND) return undefined;
         if (matchWildcard(effect.name ?? '*', baseName(path))) found.push(path);
       }
   }
@@ -88,7 +90,7 @@ export function piecesOf(word: string): readonly string[] | undefined {
   const pieces = new Set([word]);
   for (let at = 1; at <= options; at++) pieces.add(word.slice(at));
   const signs = [...word.matchAll(SIGN)].map(({ index }) => index);
-  if (signs.length * MAX_SIGNS > MAX_PATHS) return undefined;
+  if (signs.length * MAX_SIGNS > MAX_FOUND) return undefined;
   for (const [at, begin] of [-1, ...signs].entries()) {
     const ends = [...signs.slice(at, at + MAX_SIGNS), word.length];
     for (const end of ends) if (end - begin <= MAX_PATH) pieces.add(word.slice(begin + 1, end));

@@ -15,9 +15,9 @@ export interface Effect {
   readonly script?: string;
   /** Copies the files in `below` to this file or directory. */
   readonly into?: string;
-  /** `runs`: code of files. `writes`: files that its words name. `changes`: files that no word names. */
-  readonly does?: 'runs' | 'writes' | 'changes';
-  /** Adds files to Git without printing them, or prints what was added. */
+  /** `runs`: code of files. `makes`: empty files. `writes`: files that its words name. `changes`: files that no word names. */
+  readonly does?: 'runs' | 'makes' | 'writes' | 'changes';
+  /** Adds files to Git without printing them, or prints or sends what was added. */
   readonly git?: 'adds' | 'shows';
 }
 
@@ -82,8 +82,8 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['exit kill sleep test [', pattern(many(/^[\w./:@%+,=~^!<>$?#\]-]+$/)), TEXT],
   ['declare export', pattern(maybe(/^-[ax]$/), many(/^\w+(?:=[\w./:@%+,=~^-]*)?$/)), TEXT],
   ['cd', pattern(LINE), TEXT],
-  ['mkdir touch', pattern(maybe('-p'), many(FILE)), TEXT],
-  ['chmod', pattern('+x', many(FILE)), TEXT],
+  ['mkdir touch', pattern(maybe('-p'), many(FILE)), { ...TEXT, does: 'makes' }],
+  ['chmod', pattern('+x', many(FILE)), { ...TEXT, does: 'makes' }],
   ['cat head tail wc du sort', pattern(many(SHORT, ['-n', COUNT]), many(FILE)), READS],
   ['uniq', pattern(many(/^-[cdu]+$/)), READS],
   ['diff', pattern(maybe('-u'), FOLDERS), READS],
@@ -107,7 +107,7 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['git', pattern(/^(?:for-each-ref|grep|log|show)$/, many(SHOWN, FILE)), SHOWS],
   ['git', pattern('diff', many(SHOWN, WALKED)), { ...SHOWS, below: [] }],
   ['git', pattern('rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')), GIT],
-  ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), GIT],
+  ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), SHOWS],
   ['git', pattern(one('status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
   ['git', pattern(one(['rebase', NEW], ['stash', 'pop'], ['stash', 'pop', /^[\w@{}]+$/])), CHANGES],
   ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', FILTER)), RUNS],

@@ -96,7 +96,7 @@ export const VERDICTS: readonly (readonly [line: string, verdict: 'allow' | 'ask
   ['mkdir -p a/b && touch a/b/c', 'allow'],
   ['cp a.txt docs/', 'allow'],
   ['git status --short', 'allow'],
-  ['git add -A && git commit -m x && git push', 'allow'],
+  ['git add -A && git commit -m x', 'allow'],
   ['git log --oneline -5', 'allow'],
   ['git rebase main', 'allow'],
   ['git rev-parse --abbrev-ref HEAD', 'allow'],

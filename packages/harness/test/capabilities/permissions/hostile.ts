@@ -328,6 +328,17 @@ export const HOSTILE: readonly string[] = [
   'timeout 5 bash egrep -r KEY',
   "sh -c 'bash egrep -r KEY'",
   'cd docs; bash run.sh',
+  // What is added to Git, and sent away.
+  'git add -A && git commit -m x && git push',
+  'git add . && git -c user.name=a commit -qm x && git push host:repo HEAD',
+  // Files of Git that are made, or become programs.
+  'touch .git/index.lock',
+  'mkdir .git/rebase-merge',
+  'chmod +x .git/hooks/pre-commit',
+  'cd .git && touch index.lock',
+  // More paths than are looked up.
+  `cat ${Array.from({ length: 700 }, (_, at) => `a${at}=b:c`).join(' ')}`,
+  `cat ${Array.from({ length: 75 }, (_, at) => `a${at}/${'../'.repeat(60)}`).join(' ')}`,
   // A program whose name is what another program takes for a variable or a number.
   'timeout 5 NODE_ENV=/run cat',
   'timeout 5 6 cat',
