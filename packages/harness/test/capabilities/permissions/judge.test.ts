@@ -41,6 +41,7 @@ const TOOLS = {
 type ToolName = keyof typeof TOOLS;
 
 const files = new LocalWorkspace(scratch());
+await files.write('run.sh', new TextEncoder().encode('true'));
 
 interface Rules {
   readonly mode?: PermissionMode;
