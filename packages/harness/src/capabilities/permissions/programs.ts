@@ -48,8 +48,8 @@ const PATH = /^(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*$/;
 const NEW = /^\w[\w./-]*$/;
 /** The titles of tests may have blanks. */
 const TITLE = [/^(?:-[kt]|--grep)$/, /^\w[\w .+]*$/];
-const RUNNER = one(['vitest', 'run'], 'tsc', 'eslint');
-const PROJECT = /^(?:build|ci|run|start|test)$/;
+const RUNNER = one(['vitest', 'run'], 'tsc', 'eslint', 'jest');
+const PROJECT = /^(?:build|check|ci|run|start|test)$/;
 const SHORT = /^-(?:[chlnrsuw]+|n?\d+|t.|k[\d.,nr]+)$/;
 const search = (flags: RegExp) => many(flags, /^-[ABCm]\d+$/, [/^-[ABCm]$/, COUNT]);
 const GREP = search(/^-[EFHIPachilnoqrsvwx]+$/);
@@ -85,7 +85,7 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['mkdir touch', pattern(maybe('-p'), many(FILE)), { ...TEXT, does: 'makes' }],
   ['chmod', pattern('+x', many(FILE)), { ...TEXT, does: 'makes' }],
   ['cat head tail wc du sort', pattern(many(SHORT, ['-n', COUNT]), many(FILE)), READS],
-  ['uniq', pattern(many(/^-[cdu]+$/)), READS],
+  ['date uniq', pattern(many(/^-[cdu]+$/)), READS],
   ['diff', pattern(maybe('-u'), FOLDERS), READS],
   ['grep', pattern(search(/^-[EFHIPachilnoqsvwx]+$/), PATTERN), READS],
   ['grep', pattern(GREP, PATTERN, GREP, FOLDERS), READS],
@@ -102,25 +102,25 @@ const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>
   ['find', pattern(many(FILE), many([/^-(?:maxdepth|name|path|type)$/, /./], '-not', '-print0')), TEXT],
   ['find', pattern(PLACES, TESTS, ...NAME, TESTS, '-exec', EACH, '{}', /^[;+]$/), READS],
   ['xargs', pattern('-0', 'wc', /^-[clw]+$/), READS],
-  ['git', pattern('add', some('-A', FILE)), ADDS],
+  ['git', pattern('add', some('-A', '-u', FILE)), ADDS],
   ['git', pattern(maybe(['-c', /^user\.(?:name|email)=/]), 'commit', COMMIT), ADDS],
   ['git', pattern(/^(?:for-each-ref|grep|log|show)$/, many(SHOWN, FILE)), SHOWS],
   ['git', pattern('diff', many(SHOWN, WALKED)), { ...SHOWS, below: [] }],
   ['git', pattern('rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')), GIT],
   ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), SHOWS],
-  ['git', pattern(one('status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
+  ['git', pattern(one('branch', 'fetch', 'status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
   ['git', pattern(one(['rebase', NEW], ['stash', 'pop'], ['stash', 'pop', /^[\w@{}]+$/])), CHANGES],
   ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', FILTER)), RUNS],
   ['npx', pattern('biome', 'check', maybe('--write'), FOLDERS), RUNS],
-  ['pytest', pattern(many(TITLE, RUN)), RUNS],
-  ['node python python3', pattern(one('-', '--test', ['-m', 'pytest'], CODE), many(RUN)), RUNS],
+  ['pytest', pattern(many(TITLE, /^-[qvx]+$/, RUN)), RUNS],
+  ['node python python3', pattern(one('-', '--test', '--version', ['-m', 'pytest'], CODE), many(RUN)), RUNS],
   ['node python python3', pattern(PATH, many(PLAIN)), SCRIPT],
   ['sh bash', pattern(one(/^(?<script>\w[\w.-]*)$/, SCRIPT_PATH), many(PLAIN)), SCRIPT],
   ['/', pattern(many(PLAIN)), SCRIPT],
   ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN)), RUNS],
   ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN), '--', many(TITLE, PLAIN)), RUNS],
   ['go', pattern(/^(?:build|test)$/, many(/^[\w.][\w./]*$/)), RUNS],
-  ['make', pattern(many(/^(?<below>\w[\w./-]*)$/)), RUNS],
+  ['make', pattern(many(/^(?:-j\d*|(?<below>\w[\w./-]*))$/)), RUNS],
   ['docker', pattern('ps'), RUNS],
   ['docker', pattern('run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/), RUNS],
 ];

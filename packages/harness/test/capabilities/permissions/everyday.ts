@@ -105,6 +105,17 @@ export const VERDICTS: readonly (readonly [line: string, verdict: 'allow' | 'ask
   ['tail -n 50 x.log | grep -i error', 'allow'],
   ['du -sh src', 'allow'],
   ['docker ps', 'allow'],
+  ['node --version', 'allow'],
+  ['python3 --version', 'allow'],
+  ['date', 'allow'],
+  ['pytest -q', 'allow'],
+  ['pytest -x -v tests', 'allow'],
+  ['cargo check', 'allow'],
+  ['make -j4', 'allow'],
+  ['npx jest', 'allow'],
+  ['git branch', 'allow'],
+  ['git fetch', 'allow'],
+  ['git add -u', 'allow'],
 ];
 
 export const EVERYDAY = VERDICTS.map(([line]) => line);
