@@ -77,7 +77,7 @@ describe('pins', () => {
     await expect(capability.pin?.(scope, { messageId: 'nobody' })).rejects.toThrow(
       'is not a message of this session',
     );
-    await expect(capability.pin?.(scope, { text: lines(9_000) })).rejects.toThrow('unpin others');
+    await expect(capability.pin?.(scope, { text: lines(9_000) })).rejects.toThrow('Unpin others');
     await capability.aroundReason?.(scope, async () => ({
       content: [],
       finishReason: 'stop',
