@@ -55,7 +55,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
-    const message = `port ${port} is taken; choose another with --port, or end what listens there`;
+    const message = `port ${port} is already in use. Choose another with --port, or stop the program that uses it`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
   const resumed = await backend.resumeAll();

@@ -331,7 +331,7 @@ describe('npm start -- --once', () => {
     const [code] = await once(child, 'close');
     server.close();
     expect(code).toBe(1);
-    expect(output).toContain(`port ${port} is taken; choose another with --port`);
+    expect(output).toContain(`port ${port} is already in use. Choose another with --port`);
     expect(output).not.toContain('    at ');
   });
 });

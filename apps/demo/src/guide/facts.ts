@@ -12,7 +12,7 @@ const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { nex
  */
 const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ '/^[.]/ { next } NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
-/** Matches binary files, whose line counts mean nothing and whose content a reader should not see. */
+/** Matches binary files. Their line counts mean nothing, and their content is not readable. */
 const BINARY = '[.](png|jpe?g|gif|webp|ico|svg|pdf|zip|gz|woff2?|wasm|db|sqlite)$';
 
 /** Quotes a text for a shell. */

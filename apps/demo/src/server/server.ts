@@ -50,8 +50,7 @@ export function createServer(options: ServerOptions): DemoServer {
     '/api/*',
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
-      onError: (context) =>
-        apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
+      onError: (context) => apiError(context, 413, 'too_large', 'The request is larger than 1 MiB.'),
     }),
   );
   app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));

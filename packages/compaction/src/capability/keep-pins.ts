@@ -48,7 +48,7 @@ export async function addPin(
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
   if (message) return { messageId, role: pinRole(message), text: textOf(message) };
-  const problem = `${JSON.stringify(messageId)} is not the id of a message in this session. agent.state() lists all ids`;
+  const problem = `${JSON.stringify(messageId)} is not a message of this session. agent.state() lists all ids`;
   throw refusal('messageId', problem);
 }
 

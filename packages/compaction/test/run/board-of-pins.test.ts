@@ -76,7 +76,7 @@ describe('the board of an agent', () => {
     for (const text of sizes) {
       await pin(text).then(
         () => kept.push(text),
-        (error) => expect(error.message).toContain('unpin others'),
+        (error) => expect(error.message).toContain('Unpin others'),
       );
     }
     expect(kept.length).toBeGreaterThan(0);

@@ -51,7 +51,7 @@ interface BesideProps {
 function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = open.value;
-  // Before what is in it scrolls into view: a closed dialog does not scroll.
+  // Runs before its content scrolls into view, because a closed dialog does not scroll.
   useLayoutEffect(() => {
     if (!shown) return dialog.current?.close();
     dialog.current?.showModal();

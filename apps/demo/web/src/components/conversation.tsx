@@ -95,7 +95,7 @@ function BlockOrMark({ block }: { readonly block: Block }) {
 
 /** Pixels from the end within which the view counts as being at the end. */
 const NEAR = 48;
-/** Blocks that are drawn at once. In a long conversation the last ones come first, and the others follow frame by frame. */
+/** Number of blocks drawn per frame. In a long conversation, the last blocks are drawn first. */
 const AT_ONCE = 24;
 
 /** Returns the blocks that are drawn so far: in the end, all of them. */

@@ -26,7 +26,7 @@ export function WindowChart() {
   /** The place below the pointer. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
-  // What compactions and undos leave was not sent yet.
+  // Skip compactions and undos, because their result was not sent yet.
   const sent = points.filter(({ request }, index) => request !== points[index - 1]?.request);
   const peak = Math.max(1, ...sent.map(({ context }) => context.total));
   const sizes = points.flatMap(({ context, compaction }) => [context.total, compaction?.tokensBefore ?? 0]);
