@@ -48,7 +48,7 @@ describe('createTables', () => {
 
   it.each([
     [0, 'session_older', 'import them into a new store'],
-    [2, 'session_newer', 'upgrade @x/session-mysql'],
+    [2, 'session_newer', 'Upgrade @x/session-mysql'],
   ])('refuses tables of format %d as %s', async (format, code, remedy) => {
     const { pool, table, store } = await testStore();
     await pool.query(`UPDATE ${table}_format SET format = ${format}`);

@@ -443,7 +443,7 @@ describe('a model that fails', () => {
     expect(compactions(session).map(({ status }) => status)).toEqual(Array(6).fill('applied'));
     expect(model.requests).toHaveLength(2);
     expect(warnings(session)).toEqual([
-      expect.stringContaining('failed too often to write summaries, counted over all sessions'),
+      expect.stringContaining('failed too often to write a summary, counted over all sessions'),
     ]);
     works = true;
     await untilCompacted(session);
