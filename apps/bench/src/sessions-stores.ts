@@ -168,7 +168,10 @@ async function openPostgres(connectionString: string): Promise<MeasuredStore> {
 
 async function folder(): Promise<Running> {
   const address = mkdtempSync(join(tmpdir(), 'x-bench-'));
-  return { address, stop: async () => rmSync(address, { recursive: true, force: true }) };
+  return {
+    address,
+    stop: async () => rmSync(address, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
+  };
 }
 
 function inFolder(store: SessionStore, directory: string): MeasuredStore {
