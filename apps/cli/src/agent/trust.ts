@@ -85,6 +85,10 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   if (isEmpty || typeof value === 'number' || typeof value === 'boolean') return true;
   if (name === 'workspace' && typeof value === 'string')
     return `${realPathOf(resolve(folder, value))}${sep}`.startsWith(`${folder}${sep}`);
+  return startsNothing(name);
+}
+
+function startsNothing(name: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
@@ -92,7 +96,7 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
 function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
   const hash = createHash('sha256').update(JSON.stringify([file, config]));
   const [rules, others] = [true, false].map((isRule) =>
-    textOf(entries.filter(([name]) => name.startsWith('permissions') === isRule)),
+    textOf(entries.filter(([name]) => !startsNothing(name) && name.startsWith('permissions') === isRule)),
   ) as [string, string];
   // A setting may name a program by its folder, or without its extension.
   const isStarted = namesIn(others);

@@ -263,7 +263,10 @@ it('trusts no file whose agent could not be built', async () => {
   expect((await ask()).stderr).toContain('is not trusted yet');
 });
 
-it('trusts the file that x init writes', async () => {
+it('trusts the file that x init writes, whatever is added beside it', async () => {
   await x(['init']);
+  expect((await ask('--model', 'compatible:fake')).status).toBe(0);
+  mkdirSync('src');
+  for (const file of ['notes.md', 'src/a.ts']) writeFileSync(file, '1');
   expect((await ask('--model', 'compatible:fake')).status).toBe(0);
 });
