@@ -10,7 +10,6 @@ import {
   type ReasonScope,
 } from '@x/core';
 import { countWork, inPieces, othersTurn, type UserScope } from '@x/core/internal';
-import { messageBytes } from '@x/core/messages';
 import { once } from '../conversation/once.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
@@ -91,6 +90,13 @@ export class CompactionRunner {
     return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window.tokens - tokens;
   }
 
+  /** Returns the texts that replaced cut arguments in the conversation. */
+  truncations(state: AgentState): ReadonlySet<string> {
+    const { meter, truncations } = this.tracker(state);
+    meter.conversation(state.context);
+    return truncations;
+  }
+
   /** Makes a meter that counts like the session's requests. */
   meter({ state, model }: CallScope): Meter {
     return new Meter(this.#config.counter ?? estimateCounter, calibrationOf(state, model));
@@ -114,18 +120,20 @@ export class CompactionRunner {
 
   /** Counts the uncounted messages in several steps, because a loaded conversation may be long. */
   #countAhead({ state, signal }: ReasonScope): Promise<void> {
-    return inPieces(countWork(this.#config.counter ?? estimateCounter, state.context), signal);
+    const added = this.tracker(state).meter.unseen(state.context);
+    return inPieces(countWork(this.#config.counter ?? estimateCounter, added), signal);
   }
 
   async #reduceIfDue(scope: ReasonScope, memory: SessionMemory, tokens: number): Promise<void> {
     const { context } = scope.state;
     const window = this.windows.of(scope);
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
-    this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
+    const tracker = this.tracker(scope.state);
+    tracker.fill = Math.max(tokens / dueTokens, context.length / dueMessages);
     const expected = memory.grow(tokens, context.length);
     // An undone compaction is not repeated, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(scope.state), window.tokens)) return;
-    if (isDue(this.#config, window, tokens, context.length, messageBytes(context))) {
+    if (isDue(this.#config, window, tokens, context.length, tracker.bytes)) {
       const isUrgent = window.isKnown && tokens > window.tokens;
       if (!memory.isStillFutile(context, tokens, isUrgent)) await this.run(scope, 'proactive_budget');
       return;

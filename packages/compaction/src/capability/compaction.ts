@@ -115,7 +115,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next, runner.measure(scope));
       }
     },
-    authorize: (call, { state }) => refuseCopiedStubs(call, state.context),
+    authorize: (call, { state }) => refuseCopiedStubs(call, state.context, runner.truncations(state)),
     compact: (scope, options) => runner.run(scope, 'manual', options),
     undo: (scope) => runner.undo(scope),
     explain: (session) => receiptFor(session, redactorFor(settings.redact)),

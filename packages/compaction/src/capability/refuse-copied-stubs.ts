@@ -11,15 +11,16 @@ const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
  * Rejects a call whose arguments contain a placeholder of this package. Models copy placeholders that they see, and would write them into a
  * file. Allows read-only calls, and placeholders that a user or a tool wrote in full. If the conversation has no placeholders, allows
  * everything.
+ *
+ * @param truncations The texts that replaced cut arguments in this conversation. They are configurable.
  */
-export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[]): Objection | undefined {
+export function refuseCopiedStubs(
+  call: ToolUseBlock,
+  context: readonly Message[],
+  truncations: ReadonlySet<string>,
+): Objection | undefined {
   if (readsByName(call.name)) return undefined;
-  // The user configures the text that replaces cut arguments, so it is read from the conversation.
-  const truncations = new Set(context.map((message) => marksOf(message).truncated));
-  const found = stubIn(
-    call.input,
-    [...truncations].filter((text) => typeof text === 'string'),
-  );
+  const found = stubIn(call.input, truncations);
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;
   if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
@@ -31,7 +32,7 @@ export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[
   };
 }
 
-function stubIn(input: JsonValue, truncations: readonly string[]): string | undefined {
+function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | undefined {
   let found: string | undefined;
   mapStrings(input, (text) => {
     for (const truncation of truncations) found ??= text.includes(truncation) ? truncation : undefined;

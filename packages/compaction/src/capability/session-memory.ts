@@ -1,5 +1,7 @@
 import type { CallScope, Message, TokenCounter } from '@x/core';
 import { ContextMeter, systemClock, type UserScope } from '@x/core/internal';
+import { messageBytes } from '@x/core/messages';
+import { marksOf } from '../conversation/marks.js';
 import { NarrativeDesk, type Writing } from '../summary/narrative-desk.js';
 
 /** Number of messages that are prepared in one step. It is more than a step adds, so that preparation catches up. */
@@ -148,9 +150,21 @@ export class SessionTracker {
   version = 0;
   /** Tokens of system prompt, tools and reminders in the last request. */
   frame = 0;
+  /** Bytes of the conversation at the last measurement. */
+  bytes = 0;
+  /** The texts that replaced cut arguments in the conversation at the last measurement. */
+  readonly truncations = new Set<string>();
 
   constructor(counter: TokenCounter) {
-    this.meter = new ContextMeter(counter);
+    this.meter = new ContextMeter(counter, (message, index) => {
+      if (index === 0) {
+        this.bytes = 0;
+        this.truncations.clear();
+      }
+      this.bytes += messageBytes([message]);
+      const { truncated } = marksOf(message);
+      if (typeof truncated === 'string') this.truncations.add(truncated);
+    });
   }
 }
 

@@ -1,7 +1,9 @@
 import {
+  AgentState,
   assistantMessage,
   type JsonValue,
   type Message,
+  type ToolScope,
   type ToolUseBlock,
   toolResultMessage,
   userMessage,
@@ -9,12 +11,17 @@ import {
 import { atOnce } from '@x/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { refuseCopiedStubs } from '../../src/capability/refuse-copied-stubs.js';
 import { marksOf } from '../../src/conversation/marks.js';
 import { STUB_TEXTS } from '../../src/conversation/stub-texts.js';
 import { mapStrings } from '../../src/conversation/text.js';
 import { previewBlock } from '../../src/eviction/evict-text.js';
-import { type CompactionConfig, createCompactor, previewArgs, truncateArgs } from '../../src/index.js';
+import {
+  type CompactionConfig,
+  compaction,
+  createCompactor,
+  previewArgs,
+  truncateArgs,
+} from '../../src/index.js';
 import { cutMessage } from '../../src/stages/cut-unseen.js';
 import { keepUserWords } from '../../src/summary/user-words.js';
 import { lines, meter, rounds } from '../build.js';
@@ -27,6 +34,13 @@ const copies = (content: string): ToolUseBlock => ({
   name: 'write_file',
   input: { path: 'a.ts', content },
 });
+
+/** The verdict of an agent that has just loaded this conversation. */
+function verdictOf(call: ToolUseBlock, context: readonly Message[]) {
+  const state = AgentState.create({ sessionId: 's' });
+  state.contextMutable().push(...context);
+  return compaction({ model: null }).authorize?.(call, { state } as ToolScope);
+}
 
 /** Every text of a message, those in arguments of its calls too. */
 function textsIn({ content }: Pick<Message, 'content'>): readonly string[] {
@@ -99,7 +113,7 @@ describe('every stub', () => {
       .flatMap((text) => (pattern ? (pattern.exec(text)?.[0] ?? []) : [...truncations]));
     expect(stubs.length).toBeGreaterThan(0);
     for (const stub of stubs) {
-      expect(refuseCopiedStubs(copies(`before ${stub} after`), context)).toMatchObject({
+      expect(verdictOf(copies(`before ${stub} after`), context)).toMatchObject({
         type: 'deny',
       });
     }
@@ -114,7 +128,7 @@ describe('every stub', () => {
         for (const message of context) {
           const before = said.get(message.id);
           for (const text of before ? textsIn(message).filter((each) => !before.has(each)) : []) {
-            expect(refuseCopiedStubs(copies(text), context)).toMatchObject({
+            expect(verdictOf(copies(text), context)).toMatchObject({
               type: 'deny',
             });
           }
@@ -127,6 +141,6 @@ describe('every stub', () => {
   it('may be written where only a text like it was said', () => {
     const context = [userMessage('Hello'), assistantMessage('Hi')];
     const like = STUB_TEXTS.cut.write(3, 9, 'why');
-    expect(refuseCopiedStubs(copies(like), context)).toBeUndefined();
+    expect(verdictOf(copies(like), context)).toBeUndefined();
   });
 });

@@ -204,10 +204,11 @@ export class AgentState {
   /**
    * Validates everything except the messages. Called before the state is stored.
    *
+   * @param head The result of `head()`, if the caller already has it.
    * @throws {InvalidInputError} with the path of every invalid field.
    */
-  check(): void {
-    parseWith(headSchema, this.head(), 'AgentState');
+  check(head = this.head()): void {
+    parseWith(headSchema, head, 'AgentState');
   }
 
   /** The state without its context, as plain JSON. */

@@ -35,6 +35,8 @@ export const countersSchema = z.object({
 /** The stored counters. They are sums, so that those of two writers can be added up. */
 export type CompactionCounters = z.output<typeof countersSchema>;
 
+const NONE: CompactionCounters = Object.freeze(countersSchema.parse({}));
+
 /** Returns what the compactions of a session have cost and saved, over all calls and processes. */
 export function compactionCostOf(state: Pick<AgentState, 'extensions'>): CompactionCost {
   return costOf(compactionCounters(state.extensions));
@@ -43,7 +45,7 @@ export function compactionCostOf(state: Pick<AgentState, 'extensions'>): Compact
 /** Reads the counters from the extensions of a state. Without counters, all are zero. */
 export function compactionCounters(extensions: JsonValue | undefined): CompactionCounters {
   const stored = (extensions as AgentState['extensions'] | undefined)?.[EXTENSION]?.counters;
-  return countersSchema.safeParse(stored ?? {}).data ?? countersSchema.parse({});
+  return stored === undefined ? NONE : (countersSchema.safeParse(stored).data ?? NONE);
 }
 
 /** Converts counters to a cost report. */

@@ -13,7 +13,8 @@ function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (Array.isArray(value)) return value.every(isWellFormed);
   if (!isObject(value) || !isPlain(value)) return true;
-  return Object.keys(value).every((key) => key.isWellFormed() && isWellFormed(value[key]));
+  for (const key in value) if (!key.isWellFormed() || !isWellFormed(value[key])) return false;
+  return true;
 }
 
 function mended(value: unknown): unknown {

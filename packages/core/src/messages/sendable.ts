@@ -175,13 +175,15 @@ export class DistinctCalls {
  * @param taken Ids of other calls, each with the last number used. The result is added.
  */
 export function distinctId(id: string, messageId: string, taken: Map<string, number>): string {
-  let own = id;
-  if (taken.has(id)) {
-    const base = `${id}_${digest(messageId).slice(0, 8)}`;
-    let number = taken.get(base) ?? 0;
-    while (taken.has(own)) own = ++number === 1 ? base : `${base}_${number}`;
-    taken.set(base, number);
+  if (!taken.has(id)) {
+    taken.set(id, 0);
+    return id;
   }
-  taken.set(own, taken.get(own) ?? 0);
+  const base = `${id}_${digest(messageId).slice(0, 8)}`;
+  let own = id;
+  let number = taken.get(base) ?? 0;
+  while (taken.has(own)) own = ++number === 1 ? base : `${base}_${number}`;
+  taken.set(own, 0);
+  taken.set(base, number);
   return own;
 }

@@ -174,7 +174,7 @@ class StoredBackedSession implements Session {
     const headText = JSON.stringify(head);
     const unchanged = append.length === 0 && keep === this.#stored.length && headText === this.#storedHead;
     if (unchanged && this.#version > 0) return this.#version;
-    if (headText !== this.#storedHead) this.state.check();
+    if (headText !== this.#storedHead) this.state.check(head);
     checkMessages(append, 'AgentState', 'context');
 
     const { fence } = this.#options;

@@ -72,6 +72,12 @@ export class ContextMeter {
     };
   }
 
+  /** Returns the messages that will probably be counted next, so that a caller can count a long list ahead in pieces. */
+  unseen(context: readonly Message[]): readonly Message[] {
+    const { length } = this.#seen;
+    return length > 0 && context[length - 1] === this.#seen[length - 1] ? context.slice(length) : context;
+  }
+
   /** Counts the tokens of the conversation only. */
   conversation(context: readonly Message[]): number {
     const seen = this.#seen;

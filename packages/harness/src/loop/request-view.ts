@@ -35,7 +35,7 @@ export class RequestView {
     checkMessages([...added, ...reminders], 'request to the model', 'messages', start);
     const readable = (message: Message) => readableMessage(message, model, onReplaced);
     for (const message of added) this.#readable.push(this.#calls.of(readable(message)));
-    const list = [...this.#readable, ...reminders.map(readable)];
+    const list = this.#readable.concat(reminders.map(readable));
     // Calls of reminders take ids for this request alone.
     return reminders.some(({ role }) => role === 'assistant') ? sendable(list, model) : list;
   }
