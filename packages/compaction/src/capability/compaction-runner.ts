@@ -93,7 +93,9 @@ export class CompactionRunner {
   /** Returns the texts that replaced cut arguments in the conversation. */
   truncations(state: AgentState): ReadonlySet<string> {
     const { meter, truncations } = this.tracker(state);
-    meter.conversation(state.context);
+    const { context } = state;
+    // A resumed call decides about its tools before its first request is measured.
+    if (meter.unseen(context).length === context.length) meter.conversation(context);
     return truncations;
   }
 
