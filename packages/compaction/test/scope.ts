@@ -21,8 +21,8 @@ export function memoryLog(): SessionLog & { readonly messages: Message[] } {
       const known = new Set(messages.map((message) => message.id));
       for (const message of added) if (!known.has(message.id)) messages.push(message);
     },
-    async *read() {
-      yield* messages;
+    async *read(from) {
+      yield* messages.slice(Math.max(0, messages.findIndex(({ id }) => id === from)));
     },
     get: async (id) => messages.find((message) => message.id === id),
   };

@@ -312,7 +312,9 @@ export class CompactionRunner {
   }
 
   #rewritten(scope: CallScope): void {
-    this.tracker(scope.state).version++;
+    const tracker = this.tracker(scope.state);
+    tracker.version++;
+    tracker.meter.conversation(scope.state.context);
     this.#memories.of(scope).rewritten();
   }
 

@@ -207,6 +207,7 @@ const OTHERS_FOR_EACH = 32;
  * Finds the messages with these ids in a log. In a file log, one lookup costs as much as reading dozens of messages in a row, so many are
  * found in one pass.
  *
+ * @param ids In the order of the conversation.
  * @throws what reading the log throws.
  */
 export async function findLogged(
@@ -216,7 +217,8 @@ export async function findLogged(
   const found = new Map<string, Message>();
   if (ids.size > FEW) {
     let patience = ids.size * OTHERS_FOR_EACH;
-    for await (const message of log.read()) {
+    const [first] = ids;
+    for await (const message of log.read(first)) {
       if (ids.has(message.id)) found.set(message.id, message);
       if (found.size === ids.size || --patience === 0) break;
       if (patience % MESSAGES_A_TURN === 0) await othersTurn();

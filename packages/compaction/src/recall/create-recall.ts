@@ -57,8 +57,12 @@ const inputSchema = z.strictObject({
 /** A request to recall a message by its number, or passages that match a query. */
 export type RecallRequest = z.input<typeof inputSchema>;
 
-/** Returns the messages to recall from, oldest first. It is called again when there may be more; only new messages are indexed. */
-type RecallSource = () => Iterable<Message> | AsyncIterable<Message>;
+/**
+ * Returns the messages to recall from, oldest first. It is called again when there may be more; only new messages are indexed.
+ *
+ * @param from The id of the last message that was read. The result may begin with it instead of the first message.
+ */
+type RecallSource = (from?: string) => Iterable<Message> | AsyncIterable<Message>;
 
 /** A reader of removed messages. */
 export interface Recall {
@@ -130,9 +134,9 @@ export class SourceRecall implements Recall {
   readonly #version: (() => unknown) | undefined;
   readonly #index = new RecallIndex();
   readonly #ids = new Set<string>();
-  /** How many messages of the source were read, and how many of those have numbers. */
-  #read = 0;
+  /** How many of the messages that were read have numbers. */
   #count = 0;
+  #last: string | undefined;
   #reading: Promise<void> = Promise.resolve();
   #readVersion: unknown;
 
@@ -206,12 +210,10 @@ export class SourceRecall implements Recall {
   async #takeIn(signal: AbortSignal | undefined): Promise<void> {
     const version = this.#version?.();
     if (version !== undefined && version === this.#readVersion) return;
-    let position = 0;
     let units = 0;
-    for await (const message of this.#source()) {
-      if (position++ < this.#read) continue;
-      this.#read = position;
-      if (!isNumbered(message)) continue;
+    for await (const message of this.#source(this.#last)) {
+      if (!isNumbered(message) || this.#ids.has(message.id)) continue;
+      this.#last = message.id;
       this.#count++;
       this.#ids.add(message.id);
       const before = this.#index.units;

@@ -102,7 +102,7 @@ export class SessionRecall {
 
   #begin(log: SessionLog): Session {
     const session: Session = {
-      recall: new SourceRecall(() => session.log.read(), {
+      recall: new SourceRecall((from) => session.log.read(from), {
         redact: this.#redact,
         version: () => session.version,
       }),

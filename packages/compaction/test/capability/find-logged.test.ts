@@ -24,9 +24,9 @@ function counted(): { log: SessionLog; asked: { gets: number; passes: number; yi
       asked.gets++;
       return file.get(id);
     },
-    async *read() {
+    async *read(from) {
       asked.passes++;
-      for await (const message of file.read()) {
+      for await (const message of file.read(from)) {
         asked.yielded++;
         yield message;
       }
@@ -48,6 +48,15 @@ describe('findLogged', () => {
     const found = await findLogged(idsOf(wanted), log);
     expect(wanted.map(({ id }) => found.get(id))).toEqual(wanted);
     expect(asked).toEqual({ gets: 0, passes: 1, yielded: 2_000 });
+  });
+
+  it('begins at the first of them, however long the log is before it', async () => {
+    const { log, asked } = counted();
+    const messages = messagesOf(3_000);
+    await log.append(messages);
+    const wanted = messages.slice(2_900, 2_950);
+    expect([...(await findLogged(idsOf(wanted), log)).values()]).toEqual(wanted);
+    expect(asked).toEqual({ gets: 0, passes: 1, yielded: 50 });
   });
 
   it('looks a few up without reading the log', async () => {

@@ -36,9 +36,9 @@ describe('the reminder of a session', () => {
     const scope = await session();
     const recall = new SessionRecall(undefined);
     let reads = 0;
-    const read = () => {
+    const read = (from?: string) => {
       reads++;
-      return scope.log.read();
+      return scope.log.read(from);
     };
     const log = { ...scope.log, read };
     for (const question of ['And the velvet sofa?', 'And the sofa again?']) {
@@ -47,6 +47,36 @@ describe('the reminder of a session', () => {
       expect(textOf(found as Message)).toContain('8713 crowns');
     }
     expect(reads).toBe(1);
+  });
+
+  it('reads only what was added after a further compaction', async () => {
+    const scope = await session();
+    const recall = new SessionRecall(undefined);
+    const passes: number[] = [];
+    async function* read(from?: string) {
+      const pass = passes.push(0) - 1;
+      for await (const message of scope.log.read(from)) {
+        passes[pass] = (passes[pass] ?? 0) + 1;
+        yield message;
+      }
+    }
+    const log = { ...scope.log, read };
+    const ask = async (question: string) => {
+      const { state } = scopeOf([...scope.state.context, userMessage(question)]);
+      return textOf(
+        (await recall.remind({ state, log, storage: scope.storage }, meter, () => 1_500)) as Message,
+      );
+    };
+    await ask('And the velvet sofa?');
+    const added = rounds(3, () => ({ name: 'look_up', output: 'The teak table costs 4711 crowns.' }));
+    await scope.log.append(added);
+    scope.state
+      .contextMutable()
+      .push(userMessage('earlier', { kind: 'synthetic', metadata: { '@x/compaction': { masked: true } } }));
+    expect(await ask('And the teak table?')).toContain('4711 crowns');
+    expect(passes[0]).toBeGreaterThan(10);
+    // The last message of the first pass, and those that were added.
+    expect(passes[1]).toBe(1 + added.length);
   });
 
   it('knows nothing of a session that was deleted, or of another storage', async () => {

@@ -144,8 +144,12 @@ export interface SessionLog {
   readonly location: string;
   /** Appends the messages that the log lacks, by id. They are durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;
-  /** Reads all messages, oldest first. Skips a torn last line (after a crash while writing). */
-  read(): AsyncIterable<Message>;
+  /**
+   * Reads the messages, oldest first. Skips a torn last line (after a crash while writing).
+   *
+   * @param from The id of the first message to read. If it is omitted or the log lacks it, reads all messages.
+   */
+  read(from?: string): AsyncIterable<Message>;
   /** Returns the message with an id, if there is one. */
   get(messageId: string): Promise<Message | undefined>;
 }

@@ -90,8 +90,19 @@ export class WorkspaceSessionLog implements SessionLog {
     });
   }
 
-  read(): AsyncIterable<Message> {
-    return readLog(this.#workspace, this.location);
+  async *read(from?: string): AsyncGenerator<Message, void, undefined> {
+    const start = from === undefined ? 0 : await this.#inTurn(() => this.#placeOf(from));
+    const { messages } = this.#index;
+    // Skip a second copy of a message before the start.
+    const isOld = ({ id }: Message) => start > 0 && (messages.get(id)?.offset ?? start) < start;
+    for await (const message of readLog(this.#workspace, this.location, start))
+      if (!isOld(message)) yield message;
+  }
+
+  /** Returns the byte offset of a message, or 0 if the log lacks it. */
+  async #placeOf(messageId: string): Promise<number> {
+    await this.#catchUp();
+    return this.#index.messages.get(messageId)?.offset ?? 0;
   }
 
   async get(messageId: string): Promise<Message | undefined> {
@@ -148,13 +159,14 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 }
 
-/** Reads the messages of a log, oldest first, each once. Skips a truncated line. */
+/** Reads the messages of a log from the line at `offset` on, oldest first, each once. Skips a truncated line. */
 export async function* readLog(
   workspace: Pick<Workspace, 'read'>,
   path: string,
+  offset = 0,
 ): AsyncGenerator<Message, void, undefined> {
   const seen = new Set<string>();
-  for await (const { message } of readLogLines(workspace, path)) {
+  for await (const { message } of readLogLines(workspace, path, offset)) {
     if (message === undefined || seen.has(message.id)) continue;
     seen.add(message.id);
     yield message;

@@ -21,9 +21,9 @@ async function setUp() {
   return { workspace, file: join(root, LOCATION), log: new WorkspaceSessionLog(workspace, key) };
 }
 
-async function messagesOf(log: SessionLog): Promise<Message[]> {
+async function messagesOf(log: SessionLog, from?: string): Promise<Message[]> {
   const messages: Message[] = [];
-  for await (const message of log.read()) messages.push(message);
+  for await (const message of log.read(from)) messages.push(message);
   return messages;
 }
 
@@ -81,6 +81,20 @@ describe('WorkspaceSessionLog', () => {
       expect(ids).toHaveLength(50);
       expect(await log.get('w2-7')).toEqual(numbered(10, 'w2-')[7]);
       expect(await log.get('m3')).toEqual(numbered(10)[3]);
+    }
+  });
+
+  test('reads from a message on what a whole read has from there, also messages that two writers added', async () => {
+    const { workspace } = await setUp();
+    const logs = Array.from({ length: 4 }, () => new WorkspaceSessionLog(workspace, key));
+    await Promise.all(
+      logs.flatMap((log, writer) => [log.append(numbered(10)), log.append(numbered(10, `w${writer}-`))]),
+    );
+    for (const log of [...logs, new WorkspaceSessionLog(workspace, key)]) {
+      const all = await messagesOf(log);
+      for (const [index, { id }] of all.entries())
+        expect(await messagesOf(log, id)).toEqual(all.slice(index));
+      expect(await messagesOf(log, 'absent')).toEqual(all);
     }
   });
 
