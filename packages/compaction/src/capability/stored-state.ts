@@ -1,5 +1,6 @@
 import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
 import { isObject } from '@x/core/internal';
+import * as z from 'zod';
 
 /** This package's key in a state's `extensions`. */
 const EXTENSION = 'compaction';
@@ -111,8 +112,19 @@ export function isWriting(state: AgentState): boolean {
   return notesIn(state).writing !== undefined;
 }
 
+/** An imported session may have invalid pins, which are ignored. */
+const pinsSchema: z.ZodType<readonly Pin[]> = z
+  .array(
+    z.object({
+      id: z.string(),
+      text: z.string(),
+      messageId: z.string().optional(),
+      role: z.enum(['system', 'user', 'assistant', 'tool']).optional(),
+    }),
+  )
+  .catch([]);
+
 /** The pins of a session, the newest first. */
 export function pinsIn(state: AgentState): readonly Pin[] {
-  const { pins } = notesIn(state);
-  return Array.isArray(pins) ? (pins as unknown as Pin[]) : [];
+  return pinsSchema.parse(notesIn(state).pins);
 }

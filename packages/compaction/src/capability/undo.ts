@@ -1,5 +1,13 @@
-import { type AgentState, InvalidInputError, type JsonValue, type Message, type SessionLog } from '@x/core';
+import {
+  type AgentState,
+  InvalidInputError,
+  type JsonValue,
+  type Message,
+  messageSchema,
+  type SessionLog,
+} from '@x/core';
 import { digest, inPieces, othersTurn, sortedJson, type Work } from '@x/core/internal';
+import * as z from 'zod';
 import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn, pinsIn } from './stored-state.js';
@@ -12,28 +20,36 @@ const DEEPEST = 10;
 /** The source number of messages that stayed in the conversation. */
 const STAYED = -1;
 
+/** Maximum number of messages of one run. */
+const MOST_MESSAGES = 1_000_000;
+
 /** Where the messages of the list before a compaction are found. */
-type Entry =
+const entrySchema = z.union([
   /**
    * `[source, start, count]`. If the source is `STAYED`: messages in the list after the compaction. Otherwise the source is the index of a
    * summary in that list: messages in the log, by the ids that the summary covers.
    */
-  | { readonly run: [source: number, start: number, count: number] }
+  z.strictObject({ run: z.tuple([z.int(), z.int().min(0), z.int().min(1).max(MOST_MESSAGES)]) }),
   /** A message in the log, by its id. */
-  | { readonly logged: string }
+  z.strictObject({ logged: z.string() }),
   /** A copy of a message that was changed after it was logged. */
-  | { readonly copy: Message };
+  z.strictObject({ copy: messageSchema }),
+]);
+type Entry = z.infer<typeof entrySchema>;
 
 /** A record that restores the list from before a compaction. */
-interface UndoRecord {
+const recordSchema = z.strictObject({
   /** The entries of the list before the compaction, in order. */
-  readonly before: readonly Entry[];
+  before: z.array(entrySchema).readonly(),
   /** The number of messages that the compaction left. `digest` identifies them. */
-  readonly length: number;
-  readonly digest: string;
+  length: z.int().min(0),
+  digest: z.string(),
   /** `true` for an automatic reduction that only changed messages. It is undone together with the summary before it. */
-  readonly minor: boolean;
-}
+  minor: z.boolean(),
+});
+type UndoRecord = z.infer<typeof recordSchema>;
+/** An imported session may have invalid records. Nothing can then be undone. */
+const recordsSchema = z.array(recordSchema).catch([]);
 
 /**
  * Makes the record that restores the list before a compaction from the list after it. The record is small: messages that stayed are
@@ -97,8 +113,7 @@ async function listBefore(
 
 /** The records of a state, oldest first. */
 function recordsIn(state: AgentState): readonly UndoRecord[] {
-  const { undo } = notesIn(state);
-  return Array.isArray(undo) ? (undo as unknown as UndoRecord[]) : [];
+  return recordsSchema.parse(notesIn(state).undo);
 }
 
 /**

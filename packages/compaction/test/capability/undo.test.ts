@@ -1,4 +1,4 @@
-import { AgentState, type Message, type SessionLog, userMessage } from '@x/core';
+import { AgentState, type JsonObject, type Message, type SessionLog, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CompactionCapabilitySettings } from '../../src/capability/capability-config.js';
@@ -100,6 +100,27 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
     const before = [...scope.state.context];
     expect(await undoCompaction(scope)).toBe(false);
     expect(scope.state.context).toEqual(before);
+  });
+
+  it('ignores stored notes and pins that are invalid, and compacts as without them', async () => {
+    const part = fc.oneof(
+      fc.jsonValue(),
+      fc.constant([null]),
+      fc.constant([{ before: [{ run: [-1, 0, 1e9] }], length: 0, digest: '', minor: false }]),
+      fc.constant([{ before: 'x', length: -1, digest: 7 }]),
+    );
+    await fc.assert(
+      fc.asyncProperty(part, part, async (undo, pins) => {
+        const scope = scopeOf(long());
+        scope.state.extensions.compaction = { undo, pins } as JsonObject;
+        const capability = compaction(free);
+        expect(await capability.undo?.(scope)).toBe(false);
+        expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
+        expect(await capability.undo?.(scope)).toBe(true);
+        expect(scope.state.context.map(({ id }) => id)).toHaveLength(long().length);
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('changes nothing when the log lacks a message, or cannot be read', async () => {
