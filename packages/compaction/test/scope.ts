@@ -22,7 +22,8 @@ export function memoryLog(): SessionLog & { readonly messages: Message[] } {
       for (const message of added) if (!known.has(message.id)) messages.push(message);
     },
     async *read(from) {
-      yield* messages.slice(Math.max(0, messages.findIndex(({ id }) => id === from)));
+      const start = messages.findIndex(({ id }) => id === from);
+      yield* messages.slice(Math.max(0, start));
     },
     get: async (id) => messages.find((message) => message.id === id),
   };
