@@ -33,6 +33,7 @@ export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';
 export { type Clock, systemClock, timestamp } from './lib/clock.js';
 export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './lib/deadline.js';
+export { type DiffLine, diffLines } from './lib/diff-lines.js';
 export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';

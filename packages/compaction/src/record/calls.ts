@@ -125,16 +125,8 @@ export function shortened(call: Call, length: number): Call {
 /** Matches the key of an argument whose text the call replaces. */
 export const OLD_KEY = /^(?:old|before|search|find|original)/i;
 
-/**
- * Finds two arguments that begin and end alike. They are a text before and after a change. Returns only the change, or the beginning of the
- * new text if the change does not fit.
- */
-export function changeIn(
-  entries: readonly (readonly [string, JsonValue | undefined])[],
-  length: number,
-):
-  | { readonly keys: readonly string[]; readonly args: readonly Argument[]; readonly text: string }
-  | undefined {
+/** Finds two long arguments that begin and end alike: a text before and after a change, each with its key. */
+export function editIn(entries: readonly (readonly [string, JsonValue | undefined])[]) {
   const long = entries.filter(
     (entry): entry is readonly [string, string] =>
       typeof entry[1] === 'string' && entry[1].length > LONG_ARGUMENT,
@@ -144,23 +136,35 @@ export function changeIn(
     if (!other) break;
     const [before, after] = OLD_KEY.test(other[0]) ? [other, one] : [one, other];
     const { start, end } = sameEnds(before[1], after[1]);
-    if (start + end < SAME_ENDS) continue;
-    const removed = before[1].slice(start, before[1].length - end).trim();
-    const added = after[1].slice(start, after[1].length - end).trim();
-    // The text before the change on the same line shows where the change is.
-    const line = tailOf(before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim(), ANCHOR);
-    const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
-    const isWhole = removed.length + added.length <= length || added === '';
-    const gone = removed === '' || !isWhole ? [] : [{ key: '−', text: cutLine(removed, length, 0) }];
-    const put = isWhole ? added : cutLine(withoutLines(added, new Set(removed.split('\n'))), length, 0);
-    const change = [
-      ...(isPlaced && line !== '' ? [{ text: line }] : []),
-      ...gone,
-      ...(put === '' ? [] : [{ key: '+', text: put }]),
-    ];
-    return { keys: [before[0], after[0]], args: change, text: givenText(change) };
+    if (start + end >= SAME_ENDS) return { before, after, start, end };
   }
   return undefined;
+}
+
+/** Returns only the change of an edit, or the beginning of the new text if the change does not fit. */
+export function changeIn(
+  entries: readonly (readonly [string, JsonValue | undefined])[],
+  length: number,
+):
+  | { readonly keys: readonly string[]; readonly args: readonly Argument[]; readonly text: string }
+  | undefined {
+  const edit = editIn(entries);
+  if (edit === undefined) return undefined;
+  const { before, after, start, end } = edit;
+  const removed = before[1].slice(start, before[1].length - end).trim();
+  const added = after[1].slice(start, after[1].length - end).trim();
+  // The text before the change on the same line shows where the change is.
+  const line = tailOf(before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim(), ANCHOR);
+  const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
+  const isWhole = removed.length + added.length <= length || added === '';
+  const gone = removed === '' || !isWhole ? [] : [{ key: '−', text: cutLine(removed, length, 0) }];
+  const put = isWhole ? added : cutLine(withoutLines(added, new Set(removed.split('\n'))), length, 0);
+  const change = [
+    ...(isPlaced && line !== '' ? [{ text: line }] : []),
+    ...gone,
+    ...(put === '' ? [] : [{ key: '+', text: put }]),
+  ];
+  return { keys: [before[0], after[0]], args: change, text: givenText(change) };
 }
 
 /** Counts the equal UTF-16 units at the start, back to a word boundary, and at the end. */

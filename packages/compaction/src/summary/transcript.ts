@@ -1,10 +1,17 @@
-import { type ContentBlock, type Message, type ToolUseBlock, textOf, toolUsesOf } from '@x/core';
-import { digest, headOf, isObject } from '@x/core/internal';
+import {
+  type ContentBlock,
+  type JsonValue,
+  type Message,
+  type ToolUseBlock,
+  textOf,
+  toolUsesOf,
+} from '@x/core';
+import { diffLines, digest, headOf, isObject, LINE_BREAK } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { cutMiddle, cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
-import { changeIn } from '../record/calls.js';
+import { changeIn, editIn } from '../record/calls.js';
 import { resultText } from '../record/readable.js';
 import { cutByUse, gapMark, SHORT_CUT, usesIn } from './lines-by-use.js';
 import { toldOnce } from './told-once.js';
@@ -111,13 +118,28 @@ function renderBlock(
   }
 }
 
+/** Number of unchanged lines to show before and after a change, and the maximum number of line pairs to compare. */
+const AROUND = 1;
+const MOST_PAIRS = 40_000;
+
 /** Renders the arguments of a call as JSON, with long texts cut. Shows only the change of an edit. */
 function argumentsOf({ input }: ToolUseBlock, length: number): string {
   const entries = isObject(input) ? Object.entries(input) : [];
   const change = changeIn(entries, length);
   const shown = change ? Object.fromEntries(entries.filter(([key]) => !change.keys.includes(key))) : input;
   const json = JSON.stringify(mapStrings(shown, (text) => edges(text, length))) ?? '';
-  return change ? `${json} ${change.text}` : json;
+  if (change === undefined) return json;
+  const lines = changedLines(entries);
+  return lines.length <= length ? `${json}\n${lines}` : `${json} ${change.text}`;
+}
+
+/** Renders the lines that an edit changes, with one unchanged line before and after each change. */
+function changedLines(entries: readonly (readonly [string, JsonValue | undefined])[]): string {
+  const { before, after } = editIn(entries) ?? {};
+  const [old = [], now = []] = [before, after].map((entry) => entry?.[1].split(LINE_BREAK));
+  return diffLines(old, now, AROUND, MOST_PAIRS)
+    .map(({ mark, text }) => `${mark || ' '} ${text}`)
+    .join('\n');
 }
 
 /** Keeps the head and the tail of a text. */

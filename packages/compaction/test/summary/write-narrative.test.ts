@@ -108,7 +108,17 @@ describe('what a summarizer is asked', () => {
     expect(text).toContain('MIDDLE');
     expect(text).toContain('CAUSE');
     expect(text).toContain('result of execute, failed, exit 1');
-    expect(text).toMatch(/call edit_file\] \{"path":"src\/tax.ts"\} const rate = −“19” \+“21”/);
+    expect(text).toContain(
+      [
+        'call edit_file] {"path":"src/tax.ts"}',
+        '… 59 unchanged lines',
+        '  same line of code',
+        '- const rate = 19;',
+        '+ const rate = 21;',
+        '  more code below',
+        '… 60 unchanged lines',
+      ].join('\n'),
+    );
     expect(text.match(/same line of code/g)?.length ?? 0).toBeLessThan(3);
   });
 
