@@ -102,7 +102,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
   {
     kind: 'api-key',
-    hints: ['aiz', 'pm_', 'hf_', 'ec_', '29.', 'sg.', 'sk_', 'ai-', 'pi-', 'v1_', 'at_', 'y-1'],
+    hints: ['aiz', 'pm_', 'hf_', 'whs', '29.', 'sg.', 'gsk', 'xai', 'pi-', 'v1_', 'shp', 'y-1'],
     pattern:
       /(?<![A-Za-z0-9])(?:AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100}|ya29\.[\w-]{16,1000}|SG\.[\w-]{16,64}\.[\w-]{16,64}|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,200}|pypi-[\w-]{16,1000}|dop_v1_[a-f0-9]{32,64}|shpat_[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,100})/g,
   },
@@ -146,7 +146,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     // Programs with short options for credentials.
     kind: 'secret',
-    hints: ['url', 'sql', 'iad', 'dis', 'hpa'],
+    hints: ['url', 'ysq', 'iad', 's-c', 'hpa'],
     pattern:
       /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|sshpass\b[^\n|;&]{0,40}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,200})/g,
   },
