@@ -66,6 +66,8 @@ class Estimate {
   readonly #pairs: Float32Array;
   readonly #joined: Float32Array;
   #position = 0;
+  /** `true` if the last character of a run of white space may join the next piece. */
+  #isJoined = false;
   #tokens = 0;
 
   constructor(text: string) {
@@ -84,13 +86,25 @@ class Estimate {
 
   run(): number {
     const end = this.#text.length;
+    // Each kind of piece has one place here, because the compiler copies a function to each place that calls it.
     while (this.#position < end) {
-      const kind = this.#kinds[this.#position] as number;
-      if (kind >= SMALL) this.#word(WORD);
+      let start = this.#position;
+      let kind = this.#kinds[start] as number;
+      if (kind >= SPACE && kind <= NEWLINE) {
+        this.#whiteSpace();
+        start = this.#position;
+        kind = this.#kinds[start] as number;
+        if (!this.#isJoined) continue;
+        if (this.#kinds[start - 1] === SPACE) start--;
+        if (kind < FIRST_SCRIPT && (kind === DIGIT || start === this.#position)) {
+          this.#tokens += 1;
+          continue;
+        }
+      }
+      if (kind >= SMALL) this.#word(start < this.#position ? WORD_AFTER_SPACE : WORD);
       else if (kind >= FIRST_SCRIPT) this.#script(kind);
-      else if (kind >= SPACE) this.#whiteSpace();
       else if (kind === DIGIT) this.#digits();
-      else this.#punctuation(this.#position);
+      else this.#punctuation(start);
     }
     return this.#tokens;
   }
@@ -117,7 +131,7 @@ class Estimate {
       kind = kinds[++position] as number;
     }
     this.#tokens += Math.max(1, start + torn * (capitals > 1 ? CAPITALS_FACTOR : 1));
-    this.#position = position + contractionLength(this.#text, position);
+    this.#position = position + (kind === PUNCTUATION ? contractionLength(this.#text, position) : 0);
   }
 
   /** A run of one script, regardless of the character before it. */
@@ -163,16 +177,9 @@ class Estimate {
     }
     if (lineBreak >= 0) this.#blankPiece(lineBreak + 1);
     if (end === length) this.#blankPiece(end);
-    if (this.#position === end) return;
-    this.#blankPiece(end - 1);
-
-    const last = this.#kinds[end - 1];
-    const next = this.#kinds[end] as number;
+    this.#isJoined = this.#position < end;
+    if (this.#isJoined) this.#blankPiece(end - 1);
     this.#position = end;
-    if (next >= SMALL) this.#word(last === SPACE ? WORD_AFTER_SPACE : WORD);
-    else if (next >= FIRST_SCRIPT) this.#script(next);
-    else if (next !== DIGIT && last === SPACE) this.#punctuation(end - 1);
-    else this.#tokens += 1;
   }
 
   /** A piece of white space up to `end`, if it is not empty. */
