@@ -66,8 +66,6 @@ class Estimate {
   readonly #pairs: Float32Array;
   readonly #joined: Float32Array;
   #position = 0;
-  /** `true` if the last character of a run of white space may join the next piece. */
-  #isJoined = false;
   #tokens = 0;
 
   constructor(text: string) {
@@ -88,19 +86,8 @@ class Estimate {
     const end = this.#text.length;
     // Each kind of piece has one place here, because the compiler copies a function to each place that calls it.
     while (this.#position < end) {
-      let start = this.#position;
-      let kind = this.#kinds[start] as number;
-      if (kind >= SPACE && kind <= NEWLINE) {
-        this.#whiteSpace();
-        start = this.#position;
-        kind = this.#kinds[start] as number;
-        if (!this.#isJoined) continue;
-        if (this.#kinds[start - 1] === SPACE) start--;
-        if (kind < FIRST_SCRIPT && (kind === DIGIT || start === this.#position)) {
-          this.#tokens += 1;
-          continue;
-        }
-      }
+      const start = this.#whiteSpace();
+      const kind = this.#kinds[this.#position] as number;
       if (kind >= SMALL) this.#word(start < this.#position ? WORD_AFTER_SPACE : WORD);
       else if (kind >= FIRST_SCRIPT) this.#script(kind);
       else if (kind === DIGIT) this.#digits();
@@ -165,8 +152,11 @@ class Estimate {
     this.#position = position;
   }
 
-  /** White space up to the last line break of the run; then the rest except its last character, which may join the next piece. */
-  #whiteSpace(): void {
+  /**
+   * White space up to the last line break of the run; then the rest except its last character, which may join the next piece. Returns the
+   * start of the next piece.
+   */
+  #whiteSpace(): number {
     const { length } = this.#text;
     let end = this.#position;
     let lineBreak = -1;
@@ -177,9 +167,14 @@ class Estimate {
     }
     if (lineBreak >= 0) this.#blankPiece(lineBreak + 1);
     if (end === length) this.#blankPiece(end);
-    this.#isJoined = this.#position < end;
-    if (this.#isJoined) this.#blankPiece(end - 1);
-    this.#position = end;
+    if (this.#position < end) {
+      this.#blankPiece(end - 1);
+      this.#position = end;
+      const next = this.#kinds[end] as number;
+      if (this.#kinds[end - 1] === SPACE && next !== DIGIT) return end - 1;
+      if (next < FIRST_SCRIPT) this.#tokens += 1;
+    }
+    return end;
   }
 
   /** A piece of white space up to `end`, if it is not empty. */
