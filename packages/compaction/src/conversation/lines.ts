@@ -19,9 +19,8 @@ const PLAIN_COUNTED = /\b[A-Za-z_]*\d\w*/g;
 
 /** Masks each word that has a digit. Rows of the same kind have the same shape. */
 export function shapeOf(line: string): string {
-  const isPlain = hasPlainWords(line);
-  if (isPlain && !/\d/.test(line)) return line.trim();
-  return line.replaceAll(isPlain ? PLAIN_COUNTED : COUNTED, '0').trim();
+  if (!/\p{N}/u.test(line)) return line.trim();
+  return line.replaceAll(hasPlainWords(line) ? PLAIN_COUNTED : COUNTED, '0').trim();
 }
 
 /** Returns the offset of the end of the line that begins at `start`. */
@@ -46,26 +45,29 @@ export function oddLines(text: string): readonly OddLine[] {
 
 /** Does the work of {@link oddLines} in steps. */
 export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
-  // Skips short texts, which are the most common.
-  let breaks = 0;
-  for (let at = text.indexOf('\n'); at !== -1 && ++breaks < FEWEST - 1; ) at = text.indexOf('\n', at + 1);
-  if (breaks < FEWEST - 1) return [];
+  let left = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) left++;
+  if (left < FEWEST) return [];
   const shapes = new Map<string, OddLine | undefined>();
   let lines = 0;
-  for (let at = 0; at < text.length; ) {
+  let odd = 0;
+  for (let at = 0; at < text.length; left--) {
+    // Even if each line that is left equals one of them, too many would be odd.
+    if (odd - left > (lines + left) * SHARE) return [];
     const end = lineEnd(text, at);
     if (lines % LINES_A_PIECE === 0) yield;
     const line = headOf(text.slice(at, Math.min(end, at + LONGEST + 1)), LONGEST);
     const shape = shapeOf(line);
     if (shape !== '') {
       lines++;
-      shapes.set(shape, shapes.has(shape) ? undefined : { at, text: line });
+      const isNew = !shapes.has(shape);
+      if (isNew || shapes.get(shape)) odd += isNew ? 1 : -1;
+      shapes.set(shape, isNew ? { at, text: line } : undefined);
     }
     at = end + 1;
   }
-  if (lines < FEWEST) return [];
-  const odd = [...shapes.values()].filter((line) => line !== undefined);
-  return odd.length <= lines * SHARE ? odd.slice(0, MOST) : [];
+  if (lines < FEWEST || odd > lines * SHARE) return [];
+  return [...shapes.values()].filter((line) => line !== undefined).slice(0, MOST);
 }
 
 /** Replaces each run of consecutive lines that `isPart` accepts by the lines that `write` returns. */
@@ -100,7 +102,8 @@ export function* countedText(text: string): Work<string> {
   for (let at = 0; at < text.length; ) {
     if (++lines % LINES_A_PIECE === 0) yield;
     const line = text.slice(at, lineEnd(text, at));
-    let [end, count] = [at + line.length, 1];
+    let end = at + line.length;
+    let count = 1;
     while (text.startsWith(line, end + 1) && isLineEnd(text, end + 1 + line.length)) {
       end += line.length + 1;
       if (++count % LINES_A_PIECE === 0) yield;
