@@ -9,6 +9,7 @@ const RUN = /(?<![\w/@#~.-])[A-Za-z.-]*?(?:[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z])[\w/@
 /** Matches the query of a URL. */
 const QUERY = /\?(?<=:\/\/[^\s?]{1,500}\?)[^\s"'<>]*/g;
 /** Matches punctuation at the edges of a run that does not belong to the name. */
+const EDGE = /^[.-]|[_/@#~.-]$/;
 const EDGES = /^[.-]+|(?<![_/@#~.-])[_/@#~.-]+$/g;
 /** Matches a feature that words lack: a digit, a separator, an inner capital or a dot. A hyphen alone also joins words. */
 const TELLING = /[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z]/;
@@ -22,9 +23,9 @@ const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
  */
 export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names: string[] = [];
-  for (const run of text.replaceAll(QUERY, ' ').match(RUN) ?? []) {
+  for (const run of (text.includes('://') ? text.replaceAll(QUERY, ' ') : text).match(RUN) ?? []) {
     if (run.length > LONGEST) continue;
-    const name = run.replaceAll(EDGES, '');
+    const name = EDGE.test(run) ? run.replaceAll(EDGES, '') : run;
     if (!/[A-Za-z]/.test(name)) {
       if (numbers && /\d.*\d/.test(name)) names.push(name);
     } else if (name.length >= SHORTEST && TELLING.test(name) && !TIME.test(name)) names.push(name);
