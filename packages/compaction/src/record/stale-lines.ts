@@ -24,16 +24,10 @@ const GAP_BEFORE = `${GAP} `;
 /** Matches the number that a tool prints before a line of a file. */
 const LINE_NUMBER = /^\s*\d+(?:[\t→:|]\s?)/;
 
-/** The id of the first call whose result states a fact, and the number of results that do. */
-interface Told {
-  readonly first: string;
-  times: number;
-}
-
 /** Removes repeated facts and replaced lines from excerpts of results. */
 export class StaleLines {
-  /** By tool: the facts that nearly all its results state, each with the first call whose result states it. */
-  readonly #shared = new Map<string, ReadonlyMap<string, Told>>();
+  /** By tool: the facts that nearly all its results state, each with the id of the first call whose result states it. */
+  readonly #shared = new Map<string, ReadonlyMap<string, string>>();
   /** By path: the lines that edits replaced, each with the number of the last message that replaced it. */
   readonly #replaced = new Map<string, Map<string, number>>();
 
@@ -59,22 +53,26 @@ export class StaleLines {
       for (const fact of entry.text.split('\n').flatMap(factsOf)) stale.#told.add(fact);
     }
     for (const [name, made] of tools) {
-      const least = Math.max(LEAST_RESULTS, made.length * LEAST_SHARE);
-      const facts = new Map<string, Told>();
-      for (const [index, call] of made.entries()) {
+      // A shared fact is also in all but a few of the shortest results, so the long ones are mostly not split into facts.
+      const most = made.length - Math.max(LEAST_RESULTS, made.length * LEAST_SHARE);
+      const shortest = made
+        .map((call, index) => ({ call, index, size: call.result?.numbered.excerpts.parts.length ?? 0 }))
+        .sort((one, other) => one.size - other.size);
+      const facts = new Map<string, { first: number; times: number }>();
+      let count = 0;
+      for (const { call, index } of shortest) {
         if (isTimeToRest()) yield;
-        // Stop counting facts that can no longer reach the minimum number of results.
-        const left = made.length - index;
-        if (left < least && facts.size === 0) break;
+        if (count > most && facts.size === 0) break;
         for (const fact of new Set(partsOf(call).flatMap(({ text }) => text.split('\n').flatMap(factsOf)))) {
           const known = facts.get(fact);
-          if (known) known.times++;
-          else if (left >= least) facts.set(fact, { first: call.use.id, times: 1 });
+          if (!known && count > most) continue;
+          facts.set(fact, { first: Math.min(known?.first ?? index, index), times: (known?.times ?? 0) + 1 });
         }
-        if (left <= least)
-          for (const [fact, { times }] of facts) if (times + left - 1 < least) facts.delete(fact);
+        count++;
+        if (count > most) for (const [fact, { times }] of facts) if (count - times > most) facts.delete(fact);
       }
-      if (facts.size > 0) stale.#shared.set(name, facts);
+      const ids = [...facts].map(([fact, { first }]) => [fact, (made[first] as Made).use.id] as const);
+      if (ids.length > 0) stale.#shared.set(name, new Map(ids));
     }
     return stale;
   }
@@ -106,8 +104,7 @@ export class StaleLines {
     const shared = this.#shared.get(use.name);
     if (!shared && !replaced) return (text) => text;
     const told = new Set<string>();
-    for (const [fact, { first }] of shared ?? [])
-      if (first !== use.id || this.#told.has(fact)) told.add(fact);
+    for (const [fact, first] of shared ?? []) if (first !== use.id || this.#told.has(fact)) told.add(fact);
     const at = result?.numbered.at ?? 0;
     const isStale = (line: string) => (replaced?.get(bare(line)) ?? 0) > at;
     return (text, most = Number.POSITIVE_INFINITY) => {
@@ -119,7 +116,7 @@ export class StaleLines {
         const rest = isStale(line) ? GAP : withGaps(line, told);
         if (rest !== GAP) shown += shown === '' || shown === GAP_BEFORE ? rest : `\n${rest}`;
         else if (!shown.trimEnd().endsWith(GAP)) shown += shown === '' ? GAP_BEFORE : ` ${GAP}`;
-        if (shown.trim().length > most) break;
+        if (shown.length > most && shown.trim().length > most) break;
       }
       return shown === GAP_BEFORE ? '' : shown;
     };
@@ -157,6 +154,7 @@ function factsOf(line: string): readonly string[] {
 
 /** Replaces facts that were already stated by a gap mark, one mark per run. */
 function withGaps(line: string, told: ReadonlySet<string>): string {
+  if (told.size === 0) return line;
   const shown = factsOf(line).map((fact) => (told.has(fact) ? GAP : fact));
   const kept = shown.filter((fact, index) => fact !== GAP || shown[index - 1] !== GAP);
   return kept.length === 1 && kept[0] === GAP ? GAP : kept.join(', ');
