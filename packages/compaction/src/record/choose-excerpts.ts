@@ -56,6 +56,8 @@ const STEP = 0.95;
 /** Number of candidates between two yields. */
 const REST = 256;
 const MOST_PASSES = 150;
+/** Number of passes over the same candidates. */
+const PASSES = 12;
 
 /** Exponent of a candidate's cost. Below 1 it slightly prefers long excerpts, which keep related text together. */
 const COST_EXPONENT = 0.9;
@@ -120,18 +122,12 @@ export class Choice<Item extends Candidate> {
       for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
       if (isTimeToRest()) yield;
     }
-    for (let index = 0; index < this.#candidates.length; index += REST) {
-      this.#weighSome(index, Math.min(index + REST, this.#candidates.length));
-      yield;
-    }
-  }
-
-  #weighSome(start: number, end: number): void {
-    for (let index = start; index < end; index++) {
+    for (let index = 0; index < this.#candidates.length; index++) {
+      if (index % REST === 0) yield;
       const { terms } = this.#candidates[index] as Item;
       const first = this.#starts[index] as number;
       for (let place = 0; place < terms.length; place++)
-        this.#terms[first + place] = this.#vocabulary.index(terms[place] as number);
+        this.#terms[first + place] = vocabulary.index(terms[place] as number);
       this.#gains[index] = this.#gain(index);
     }
   }
@@ -143,17 +139,22 @@ export class Choice<Item extends Candidate> {
     const misfits = new Uint8Array(this.#candidates.length);
     const gains = this.#gains;
     let least = gains.reduce((most, gain) => Math.max(most, gain), 0);
+    let near: readonly number[] = [];
     for (let pass = 0; pass < MOST_PASSES && this.#left >= this.#least; pass++) {
       least *= STEP;
       yield;
-      this.#takeFrom(least, misfits);
+      // Few candidates gain enough for the next passes, and no gain rises.
+      const nearest = least * STEP ** PASSES;
+      if (pass % PASSES === 0)
+        near = [...gains.keys()].filter((index) => (gains[index] as number) >= nearest);
+      this.#takeFrom(near, least, misfits);
     }
   }
 
   /** Chooses every candidate that fits and gains at least `least`. */
-  #takeFrom(least: number, misfits: Uint8Array): void {
+  #takeFrom(near: readonly number[], least: number, misfits: Uint8Array): void {
     const gains = this.#gains;
-    for (let index = 0; index < gains.length; index++) {
+    for (const index of near) {
       if ((gains[index] as number) < least || misfits[index]) continue;
       // Later choices may have reduced the gain.
       const gain = this.#gain(index);
