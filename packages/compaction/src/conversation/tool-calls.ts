@@ -38,7 +38,7 @@ export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
 }
 
 /** Returns all files that a tool call names. */
-export function pathsOf(call: Pick<ToolUseBlock, 'input'>): readonly string[] {
+export const pathsOf = once((call: Pick<ToolUseBlock, 'input'>): readonly string[] => {
   const { input } = call;
   if (!isObject(input)) return [];
   for (const key of [...PATH_KEYS, ...(commandOf(call) === undefined ? FOLDER_KEYS : [])]) {
@@ -51,7 +51,7 @@ export function pathsOf(call: Pick<ToolUseBlock, 'input'>): readonly string[] {
       return paths;
   }
   return [];
-}
+});
 
 /** Tests a tool's name against patterns: a name, or a beginning followed by `*`. */
 export function matchesTool(patterns: readonly string[], name: string): boolean {
@@ -75,7 +75,7 @@ export function rangeOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
 }
 
 /** Returns the command line that a tool call runs. */
-export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
+export const commandOf = once((call: Pick<ToolUseBlock, 'input'>): string | undefined => {
   const input = call.input;
   if (!isObject(input)) return undefined;
   for (const key of COMMAND_KEYS) {
@@ -84,7 +84,7 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join(' ');
   }
   return undefined;
-}
+});
 
 /** UTF-16 units at the head and tail of a result that are searched for an exit code. */
 const HEAD = 200;
