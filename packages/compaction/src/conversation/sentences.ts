@@ -78,9 +78,9 @@ function unitsOf(text: string): readonly Unit[] {
   const kinds = lines.map((line) => shapeOf(line.slice(0, LONGEST)));
   for (const kind of kinds) shapes.set(kind, (shapes.get(kind) ?? 0) + 1);
   const add = (start: number, part: string, worth: number) => {
-    const from = start + part.length - part.trimStart().length;
-    for (let at = from; at < start + part.trimEnd().length; ) {
-      const rest = text.slice(at, start + part.trimEnd().length);
+    const last = start + part.trimEnd().length;
+    for (let at = start + part.length - part.trimStart().length; at < last; ) {
+      const rest = text.slice(at, last);
       const space = rest.length > LONGEST ? rest.lastIndexOf(' ', LONGEST) : rest.length;
       const end = at + (space > 0 ? space : Math.min(LONGEST, rest.length));
       units.push({ start: at, end, worth });
@@ -91,19 +91,19 @@ function unitsOf(text: string): readonly Unit[] {
   let frame: string | undefined;
   let at = 0;
   const lastFence = lines.findLastIndex((line) => FENCES.includes(line.trim()));
-  for (const [index, line] of lines.entries()) {
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] as string;
     const isFence = FENCES.some((fence) => line.trimStart().startsWith(fence));
     const opened = frame === undefined ? OPENED.exec(line.trimStart())?.[1] : undefined;
     if (opened !== undefined && text.includes(`</${opened}>`, at)) frame = opened;
-    const signs = line.match(SIGN)?.length ?? 0;
     const isPasted =
       isFenced ||
       isFence ||
       frame !== undefined ||
       PASTED.test(line) ||
       BRACKETS.test(line.trim()) ||
-      signs > line.length * SIGNS ||
-      (shapes.get(kinds[index] as string) ?? 0) >= ALIKE;
+      (shapes.get(kinds[index] as string) ?? 0) >= ALIKE ||
+      (line.match(SIGN)?.length ?? 0) > line.length * SIGNS;
     if (line.trim() === GAP) add(at, line, WORTH.gap);
     else if (line.startsWith('#')) add(at, line, WORTH.heading);
     else if (isPasted) add(at, line, WORTH.pasted);
@@ -136,9 +136,9 @@ function unwrapped(lines: readonly string[]): readonly string[] {
   const whole: string[] = [];
   let before = '';
   for (const line of lines) {
-    const isRow = shapeOf(line) === shapeOf(before);
-    const goesOn = before.length >= WRAPPED && !ENDS.test(before) && GOES_ON.test(line) && !isRow;
-    if (goesOn) whole[whole.length - 1] += `\n${line}`;
+    const mayGoOn = before.length >= WRAPPED && !ENDS.test(before) && GOES_ON.test(line);
+    // Rows of the same kind are not one sentence.
+    if (mayGoOn && shapeOf(line) !== shapeOf(before)) whole[whole.length - 1] += `\n${line}`;
     else whole.push(line);
     before = FENCES.includes(line.trim()) || PASTED.test(line) || line.startsWith('#') ? '' : line.trimEnd();
   }
