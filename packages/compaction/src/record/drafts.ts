@@ -242,8 +242,8 @@ class Drafts {
     const isWhole = isTold && text.length <= OUTCOME;
     const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
     const asked = new Set(termsOf(argumentsText(call)));
-    for (const [index, part] of parts.entries()) {
-      if (!result) continue;
+    for (let index = 0; index < parts.length && result; index++) {
+      const part = parts[index] as Excerpt;
       const isEnd = part.opens || index === parts.length - 1;
       const found = fresh(isEnd ? boilerplate.strip(result.block, part.text) : part.text);
       if (this.#quoted.has(found)) continue;

@@ -84,14 +84,13 @@ function extract(message: Message): Excerpts {
     worthOf: (piece: Piece, index: number) => number,
     callId?: string,
   ) => {
-    for (const [index, piece] of pieces.entries()) {
+    pieces.forEach((piece, index) => {
       const { text, leans, isBehindGap } = piece;
       number += isBehindGap ? 2 : 1;
       const own = termsOf(text);
       terms.push(own);
       const opens = index === 0 && !isBehindGap;
       const goesOn = index < pieces.length - 1;
-      const tokens = estimateCounter.count(text);
       parts.push({
         kind,
         text,
@@ -102,9 +101,9 @@ function extract(message: Message): Excerpts {
         worth: worthOf(piece, index),
         callId,
         terms: own,
-        tokens,
+        tokens: estimateCounter.count(text),
       });
-    }
+    });
   };
   if (message.role === 'assistant') {
     const statements = sentencesOf(said);
@@ -293,9 +292,7 @@ function cutLong(text: string): readonly string[] {
 
 const WORD = /[\p{L}\p{N}]/u;
 
-function hasWord(text: string): boolean {
-  return WORD.test(text);
-}
+const hasWord = (text: string): boolean => WORD.test(text);
 
 /**
  * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Ignores keys. Lines of the old text of
