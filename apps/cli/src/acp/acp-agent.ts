@@ -170,7 +170,7 @@ async function turn(
     }
     const stopped = STOPPED[stopReason];
     if (stopped) return { stopReason: stopped };
-    throw RequestError.internalError({ stopReason }, 'the turn took longer than its limit');
+    throw RequestError.internalError({ stopReason }, 'the call took longer than its limit');
   } catch (error) {
     if (signal.aborted) return { stopReason: 'cancelled' };
     throw error;

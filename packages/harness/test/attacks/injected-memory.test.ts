@@ -121,13 +121,13 @@ it('a call of ours that failed warns of nobody', async () => {
   const write = call('write_file', { path: 'a.md', content: 'x' });
   const failed = [call('read_file', { path: 'none.md' }), call('memory_get', {}), call('no_such_tool')];
   const { inNew } = agentOf([...failed, write], { mode: 'default' });
-  expect((await inNew('Write it')).pendingCalls[0]?.reason).not.toContain('of others');
+  expect((await inNew('Write it')).pendingCalls[0]?.reason).not.toContain('from others');
 });
 
 it('who decides on a call, and may keep a rule, learns whose text the turn has read', async () => {
   const write = call('write_file', { path: 'a.md', content: 'x' });
   const { inNew } = agentOf([call('fetch_page'), write, write], { mode: 'default' });
   const [read, own] = [await inNew('Read the page'), await inNew('Write it')];
-  expect(read.pendingCalls[0]?.reason).toContain('This turn has read text of others: fetch_page.');
-  expect(own.pendingCalls[0]?.reason).not.toContain('of others');
+  expect(read.pendingCalls[0]?.reason).toContain('Text from others may have influenced this call: fetch_page.');
+  expect(own.pendingCalls[0]?.reason).not.toContain('from others');
 });

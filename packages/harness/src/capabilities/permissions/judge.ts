@@ -63,7 +63,7 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
 export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
   const read = context.slice(0, context.findLastIndex(({ role }) => role === 'assistant') + 1);
   const names = strangersIn(read, ['agent', 'file']);
-  return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
+  return names.length === 0 ? '' : ` Text from others may have influenced this call: ${names.join(', ')}.`;
 }
 
 /** Explains why a command line needs approval, and how to avoid it. */
