@@ -197,7 +197,11 @@ describe('planMode', () => {
 
   it.each([
     [call('list_files', { path: '' }), 'completed', undefined],
-    [call('execute', { command: 'make' }), 'permission_required', 'from others may have influenced this call: execute.'],
+    [
+      call('execute', { command: 'make' }),
+      'permission_required',
+      'from others may have influenced this call: execute.',
+    ],
   ])('is asked about anyway if it may come from a stranger: after %j', async (reads, stopReason, reason) => {
     const { agent } = setup({ approval: false, allow: ['execute(make)'] });
     const plan = [call('plan_write', { content: 'make' }), call('plan_exit'), { text: 'ok' }];
