@@ -11,7 +11,7 @@ import {
   userMessage,
 } from '@x/core';
 import type { HarnessAgent } from '@x/harness';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAgent } from '../src/create-agent.js';
 import { readme } from '../src/guide/facts.js';
 import { decide, GuideModel } from '../src/guide/guide-model.js';
@@ -128,6 +128,65 @@ it('does not begin a finished survey again when its answer was compacted away', 
   expect(decide(readView({ messages, tools: [] }))).toMatchObject({
     calls: [],
     text: expect.stringMatching(SENTENCE),
+  });
+});
+
+describe('what is said right before a compaction, which puts its record after it', () => {
+  const orient = '[x] Orient myself: top level, manifest, README, areas, size';
+  const record = [
+    '» r1 survey this repository',
+    '- r2 I will survey this repository',
+    '* r2 todo_write (list)',
+  ];
+  const done = [...record, '- r8 The survey is done: 1 areas.'];
+  const decided = (request: string, todos: string, lines: readonly string[]) =>
+    decide(
+      readView({
+        messages: [
+          userMessage('survey this repository'),
+          userMessage(request),
+          userMessage([...lines, '[/CONVERSATION_SUMMARY]'].join('\n'), { kind: 'summary' }),
+          userMessage(todos, { kind: 'synthetic' }),
+        ],
+        tools: [],
+      }),
+    );
+
+  it('is answered, not the survey again, when the survey is finished', () => {
+    const answer = decided('How many stores?', orient, [...done, '» r9 How many stores?']);
+    expect(answer).toMatchObject({ calls: [], text: expect.stringMatching(SENTENCE) });
+    expect(answer.text).not.toContain('survey is done');
+  });
+
+  it('is answered during a survey, once, and the survey goes on', () => {
+    const todos = `${orient}\n[>] Survey engine`;
+    const asked = [...record, '» r9 How many stores?'];
+    const answer = decided('How many stores?', todos, asked);
+    expect(answer.text).toMatch(/I go on with the survey\.$/);
+    expect(answer.calls.length).toBeGreaterThan(0);
+    const next = decided('How many stores?', todos, [...asked, '- r10 I cannot answer that', '· r10 ls']);
+    expect(next.text).not.toMatch(SENTENCE);
+  });
+
+  it('is done when it is a file to write', () => {
+    const write = 'write ideas.md: look at the stores first';
+    const asked = [...done, `» r9 ${write}`];
+    expect(decided(write, orient, asked).calls).toMatchObject([{ name: 'write_file' }]);
+    const working = [...asked, '- r10 I will write that', '* r10 write_file ideas.md'];
+    expect(decided(write, orient, working).text).not.toContain('survey');
+  });
+
+  it('begins no second survey while the first one works', () => {
+    expect(
+      decided('survey this repository', orient, [...record, '» r9 survey this repository']).calls,
+    ).toMatchObject([{ name: 'todo_write' }]);
+    const working = [
+      ...record,
+      '» r9 survey this repository',
+      '- r10 Comparing the areas.',
+      '· r10 grep_files',
+    ];
+    expect(decided('survey this repository', orient, working).text).toBe('Checking the report once more.');
   });
 });
 

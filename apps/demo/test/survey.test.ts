@@ -171,6 +171,18 @@ describe('the survey through a window of 16 000 tokens', () => {
     });
   });
 
+  it('answers what is asked next with one honest sentence, also when that call compacts first', async () => {
+    const asked = `Where is this from? ${'a stack trace '.repeat(1_500)}`;
+    const types: string[] = [];
+    let text = '';
+    for await (const event of agent.stream(asked, RuntimeContext.of({ sessionId: 's' }))) {
+      if (['context.compacted', 'model.started'].includes(event.type)) types.push(event.type);
+      if (event.type === 'call.completed') text = event.text;
+    }
+    expect(types).toEqual(['context.compacted', 'model.started']);
+    expect(text).toMatch(/^I cannot answer that, /);
+  });
+
   it('answers five questions on the page, each within two clicks', { timeout: TIMEOUT }, async () => {
     const server = createServer({ backend, webRoot: inject('webRoot'), port: 0 });
     const browser = await launch();

@@ -27,7 +27,7 @@ export interface View {
   readonly request: string;
   /** Whether nothing has happened since the request. */
   readonly isFresh: boolean;
-  /** Whether no answer precedes the request: it was sent while the guide worked, or earlier messages were removed. */
+  /** Whether no answer precedes the request, in view or in the record: it was sent while the guide worked. */
   readonly isAmid: boolean;
   /** The todo list in the reminder at the end of the conversation. */
   readonly todos: readonly Todo[];
@@ -46,6 +46,8 @@ const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 /** Matches the line that masking leaves of an output. It names the tool and its size. */
 const STUB = /^\[[\w-]+ → /;
+/** Matches a line of a record that begins with what was asked (»), said (-), called (* and ·) or listed (=). */
+const ENTRY = /^([»*·=-]) r\d/gm;
 
 export function readView({ messages }: ModelRequest): View {
   const conversation = messages.filter((message) => message.kind !== 'synthetic');
@@ -56,14 +58,20 @@ export function readView({ messages }: ModelRequest): View {
   // Findings of an earlier request may be out of date.
   const since = conversation.slice(at);
   const results = seenResults(since);
+  const record = conversation.map((message) => (message.kind === 'summary' ? textOf(message) : '')).join('');
+  const marks = [...record.matchAll(ENTRY)].map(([, mark]) => mark);
+  // A record after the request quotes the request too, and what followed it.
+  const quoted = since.some(({ kind }) => kind === 'summary') ? marks.lastIndexOf('»') : marks.length;
+  const follows = before?.role === 'assistant' || before?.role === 'tool';
   return {
     request: asked ? textOf(asked).trim() : '',
-    isFresh: conversation.at(-1) === asked,
-    isAmid: before?.role !== 'assistant' || toolUsesOf(before).length > 0,
+    isFresh:
+      since.every(({ kind }, index) => index === 0 || kind === 'summary') && quoted >= marks.length - 1,
+    isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : marks[quoted - 1] !== '-',
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
-    record: conversation.map((message) => (message.kind === 'summary' ? textOf(message) : '')).join(''),
+    record,
     said: conversation.flatMap((message) =>
       message.kind === 'summary' ? recorded(textOf(message)) : since.includes(message) ? stated(message) : [],
     ),
