@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { chat, outage, survey } from '../fake-backend/scenarios.js';
+import { chat, longSession, outage, survey } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
@@ -124,6 +124,24 @@ describe('a conversation', () => {
     await latest.click();
     await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
     await latest.waitFor({ state: 'detached' });
+  });
+
+  it.each([1280, 390])('goes to the answer when one sends, from an open divider, at %d px', async (width) => {
+    await v.page.setViewportSize({ width, height: 800 });
+    v.backend.seed('s', longSession);
+    await v.open('s');
+    await v.page.locator('.fate-tag').last().click();
+    await v.page.locator('.compaction-details .request-row').first().waitFor();
+    await v.page.getByRole('button', { name: 'To the end' }).waitFor();
+    for (const words of [question, '/compact']) {
+      await v.page.getByRole('textbox', { name: 'Message' }).fill(words);
+      await v.enter();
+    }
+    await v.page.getByRole('button', { name: '3 earlier compactions' }).waitFor();
+    const view = `document.querySelector('.conversation-scroll')`;
+    const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
+    await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
+    await v.page.setViewportSize({ width: 1280, height: 800 });
   });
 
   it('of thousands of messages lays out what is near the view, and leads to its beginning', async () => {

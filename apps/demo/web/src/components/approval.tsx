@@ -3,6 +3,7 @@ import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import type { WaitingCall } from '../../../src/page.js';
 import { busy, decide, pending } from '../state/session.js';
+import { followEnd } from '../state/view.js';
 import { Button, CallLines } from './parts.js';
 
 /** A tool call that waits for approval: its effect, and the possible decisions. */
@@ -80,7 +81,10 @@ function Decide({ decision, approvals, children }: DecideProps) {
     <Button
       class={isMain ? 'button-main' : ''}
       disabled={busy.value}
-      onClick={() => void decide(decision, ...approvals)}
+      onClick={() => {
+        followEnd();
+        void decide(decision, ...approvals);
+      }}
     >
       {children}
     </Button>

@@ -13,7 +13,7 @@ import {
   sending,
   stop,
 } from '../state/session.js';
-import { following } from '../state/view.js';
+import { followEnd, following } from '../state/view.js';
 import { Button } from './parts.js';
 
 /** Returns the placeholder: what sending a text would do now. */
@@ -42,6 +42,7 @@ export function Composer() {
   const submit = async () => {
     if (!text.trim() || sending.peek() || gone) return;
     draftText.value = '';
+    followEnd();
     const accepted = await say(text);
     if (!accepted && draftText.peek() === '') draftText.value = text;
   };
@@ -70,7 +71,7 @@ export function Composer() {
       <div class="row">
         <span class="clip quiet label">{facts.filter(Boolean).join(' · ')}</span>
         {phase.value === 'ready' && !following.value && (
-          <Button onClick={() => (following.value = true)}>
+          <Button onClick={followEnd}>
             <ArrowDown size={16} aria-hidden="true" /> To the end
           </Button>
         )}

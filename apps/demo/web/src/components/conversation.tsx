@@ -25,7 +25,7 @@ import {
 } from '../state/session.js';
 import { showSavings } from '../state/show-message.js';
 import type { Block } from '../state/transcript.js';
-import { following, goToNew, holds, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import { followEnd, following, goToNew, holds, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
 import { EarlierCompactions } from './compaction.js';
 import { Composer } from './composer.js';
@@ -122,8 +122,7 @@ function Conversation() {
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
     if (!view || !inner) return;
-    following.value = true;
-    holds.value = false;
+    followEnd();
     const observer = new ResizeObserver(() => {
       if (following.peek()) view.scrollTop = view.scrollHeight;
     });

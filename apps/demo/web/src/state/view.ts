@@ -121,6 +121,12 @@ export const following = signal(true);
 /** Whether the view stays at a place that a link led to, until the user scrolls. */
 export const holds = signal(false);
 
+/** Goes to the end of the conversation, and follows new content there. */
+export function followEnd(): void {
+  holds.value = false;
+  following.value = true;
+}
+
 /** Shows or hides the panel or, without room, the sheet. */
 export function togglePanel(): void {
   const part = hasRoomForPanel.peek() ? wantsPanel : sheetOpen;
