@@ -2,7 +2,7 @@ import { estimateCounter } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PageEvent } from '../src/page.js';
-import { isStanding, standingInWords, transcriptOf } from '../web/src/state/transcript.js';
+import { fatesInWords, isStanding, standingInWords, transcriptOf } from '../web/src/state/transcript.js';
 import { chat, longSession, manualCompaction, outage, survey } from './fake-backend/scenarios.js';
 import { type Beat, Stage } from './fake-backend/stage.js';
 import { noticesOf, told } from './transcript.js';
@@ -68,6 +68,25 @@ describe('the transcript', () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  it('counts no summary among the messages that are gone, and a message once', () => {
+    const head = { type: 'context.compacted', callId: 'c', seq: 1, at: '1', status: 'applied' };
+    const merged = { messageId: 'summary-1', fate: 'merged', stage: 'summarize' };
+    const of = (fate: string, ...ids: string[]) =>
+      ids.map((messageId) => ({ messageId, fate, stage: 'summarize' }));
+    const { compactions, fates } = transcriptOf([
+      { ...head, manifest: of('masked', 'a', 'b') },
+      { ...head, manifest: [merged, ...of('summarized', 'a')] },
+    ] as unknown as PageEvent[]);
+    expect(compactions.map(({ manifest }) => fatesInWords(manifest))).toEqual([
+      '2 shortened',
+      '1 summarized',
+    ]);
+    expect([...fates].map(([id, { word }]) => [id, word])).toEqual([
+      ['a', 'summarized'],
+      ['b', 'shortened'],
+    ]);
   });
 
   it('never changes what it was given', () => {

@@ -22,10 +22,15 @@ export function requestView(
     change,
     before: old && textOf(old),
   });
+  // A compaction writes a new summary, and an undo restores the one before it: they are shown as one message, before and after.
+  const summary = before.findLast(
+    ({ id, kind }) => kind === 'summary' && !messages.some((one) => one.id === id),
+  );
   const now = messages.map((message) => {
     const old = earlier.get(message.id);
-    earlier.delete(message.id);
-    if (old === undefined) return shown(message, 'added');
+    const former = message.kind === 'summary' && old === undefined ? summary : old;
+    earlier.delete(former?.id ?? '');
+    if (old === undefined) return shown(message, 'added', former);
     return isDeepStrictEqual(old.content, message.content) ? shown(message) : shown(message, 'changed', old);
   });
   return { messages: now, removed: [...earlier.values()].map((old) => shown(old)) };

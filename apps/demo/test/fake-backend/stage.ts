@@ -254,9 +254,14 @@ export class Stage {
 
   *undo(): Generator<Beat> {
     if (this.#beforeCompaction === undefined) return;
-    this.context = this.#beforeCompaction;
+    const { total: tokensBefore } = this.usage();
+    const before = this.#beforeCompaction;
+    const later = this.context.filter((message) => this.log.includes(message) && !before.includes(message));
+    this.context = [...before, ...later];
     this.#beforeCompaction = undefined;
-    yield { type: 'context.restored', view: this.#view(), context: this.usage(), at: this.#tick(20) };
+    const context = this.usage();
+    const sizes = { tokensBefore, tokensAfter: context.total };
+    yield { type: 'context.restored', ...sizes, view: this.#view(), context, at: this.#tick(20) };
   }
 
   *#startModel(): Generator<Beat> {

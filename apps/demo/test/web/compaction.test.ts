@@ -37,7 +37,7 @@ describe('a compaction', () => {
     await expect
       .poll(() => dividers().allTextContents())
       .toEqual([
-        expect.stringMatching(/^Compacted · [\d.]+k → [\d.]+k tokens · mask outputs$/),
+        expect.stringMatching(/^Compacted · [\d.]+k tokens sent instead of [\d.]+k · mask outputs$/),
         'Compaction had no effect · nothing was changed',
         expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
@@ -121,7 +121,18 @@ describe('a compaction', () => {
     await track.press('End');
     await expect
       .poll(() => track.getAttribute('aria-valuetext'))
-      .toMatch(/^Undo after request \d+: [\d,]+ tokens$/);
+      .toMatch(/^Undo after request \d+: [\d,]+ → [\d,]+ tokens$/);
+    await expect.poll(() => v.page.locator('.timeline-undo').count()).toBe(1);
+    // 30 were summarized, 1 was shortened, and the summary is gone.
+    for (const place of ['.compaction', '.panel'])
+      await expect
+        .poll(() => v.page.locator(place).locator('.request-changes').last().locator('h3').allInnerTexts())
+        .toEqual([
+          expect.stringMatching(/^Removed\s+1 message$/),
+          expect.stringMatching(/^Whole again\s+1 message$/),
+          expect.stringMatching(/^Given back\s+30 messages$/),
+        ]);
+    await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages given back');
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });

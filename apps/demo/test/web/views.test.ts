@@ -166,9 +166,12 @@ it('says what is gone of the whole conversation, and keeps pins', async () => {
   await expect
     .poll(() => compacted.allInnerTexts())
     .toEqual([
-      expect.stringMatching(/^Compacted \d+ shortened\s+after request \d+$/),
+      // What the first one shortened, the last one summarized: each message counts once.
       expect.stringMatching(/^Compacted \d+ summarized, \d+ shortened\s+after request \d+$/),
     ]);
+  const gone = await textIn(v.page.getByText(/^The model no longer sees/));
+  const counts = (await textIn(compacted)).match(/\d+(?= summarized| shortened)/g)?.map(Number) ?? [];
+  expect(gone).toContain(`sees ${counts.reduce((sum, count) => sum + count, 0)} of `);
   await compacted.last().click();
   await v.page.locator('.compaction:focus .compaction-details').waitFor();
   const pin = v.page

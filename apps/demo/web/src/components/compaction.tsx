@@ -28,13 +28,14 @@ export function headOf({ status, undone }: Compaction): string {
 export function CompactionDivider({ compaction }: CompactionProps) {
   const stands = isStanding(compaction);
   const Icon = stands ? Shrink : TriangleAlert;
-  const what = compaction.undone ? '' : ` · ${stands ? changeInWords(compaction) : 'nothing was changed'}`;
+  const undone = `${plural(compaction.manifest.length, 'message')} given back`;
+  const what = stands ? changeInWords(compaction) : compaction.undone ? undone : 'nothing was changed';
   const line = (
     <>
       <Icon size={16} aria-hidden="true" />
       <span>
         <strong>{headOf(compaction)}</strong>
-        {what}
+        {` · ${what}`}
         {stands && <span class="wide-only"> · {stagesInWords(compaction.stagesUsed)}</span>}
       </span>
     </>
@@ -72,7 +73,8 @@ export function EarlierCompactions() {
 
 /** The reason and outcome, the steps, and what the model no longer sees. */
 function CompactionDetails({ compaction }: CompactionProps) {
-  const { id, status, reason, steps, manifest, undone, place } = compaction;
+  const { id, status, reason, steps, manifest, undone } = compaction;
+  const place = undone ? compaction.undoPlace : compaction.place;
   const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
   const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
@@ -86,10 +88,11 @@ function CompactionDetails({ compaction }: CompactionProps) {
   return (
     <div class="compaction-details card stack small pad-wide">
       <Facts rows={facts} />
-      {manifest.length > 0 && !undone && place > 0 && (
+      {manifest.length > 0 && place > 0 && (
         <section>
           <h2 class="removed-heading heading">
-            What the model no longer sees <span class="quiet small">{fatesInWords(manifest)}</span>
+            {undone ? 'What the undo gave back' : 'What the model no longer sees'}{' '}
+            {!undone && <span class="quiet small">{fatesInWords(manifest)}</span>}
           </h2>
           <RequestChanges place={place} />
         </section>

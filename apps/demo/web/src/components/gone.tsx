@@ -4,7 +4,7 @@ import { firstLine } from '../../../src/page.js';
 import { exactCount, plural } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
 import { api } from '../state/api.js';
-import { changes, places, sessionId, transcript, unpin } from '../state/session.js';
+import { changes, fates, places, sessionId, transcript, unpin } from '../state/session.js';
 import { showCompaction, showMessage } from '../state/show-message.js';
 import { fatesInWords, isStanding } from '../state/transcript.js';
 import { Fold, IconButton } from './parts.js';
@@ -48,11 +48,16 @@ function ReceiptView() {
     })),
     ...transcript.value.compactions.filter(isStanding).map((compaction) => ({
       name: 'Compacted',
-      text: fatesInWords(compaction.manifest),
+      // A message that several compactions changed counts once, where the last one did.
+      text: fatesInWords(
+        compaction.manifest.filter(
+          ({ messageId }) => fates.value.get(messageId)?.compactionId === compaction.id,
+        ),
+      ),
       where: `after request ${places.value[compaction.place - 1]?.request}`,
       show: () => showCompaction(compaction.id),
     })),
-  ];
+  ].filter(({ text }) => text !== '');
   return (
     <div class="stack small">
       <p class="quiet">

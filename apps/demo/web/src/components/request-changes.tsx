@@ -31,13 +31,16 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
     messages.length > 0 && <Rows key={heading} heading={heading} messages={messages} />;
   const with_ = (change: RequestMessage['change']) =>
     request.messages.filter((message) => message.change === change);
+  const { compaction, before } = places.value[(place ?? 0) - 1] ?? {};
+  const undone = before === undefined ? ['Changed', 'New'] : ['Whole again', 'Given back'];
+  const [changed = '', added = ''] = compaction ? ['Shortened', 'In their place'] : undone;
   const same = with_(undefined);
   const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
     <div class="stack request-changes">
       {group('Removed', request.removed)}
-      {group('Shortened', with_('changed'))}
-      {group(places.value[(place ?? 0) - 1]?.compaction ? 'In their place' : 'New', with_('added'))}
+      {group(changed, with_('changed'))}
+      {group(added, with_('added'))}
       {whole && !hasChanged && group('Messages', same)}
       {whole && hasChanged && same.length > 0 && (
         <Fold

@@ -29,7 +29,7 @@ export function WindowChart() {
   // Skip compactions and undos, because their result was not sent yet.
   const sent = points.filter(({ request }, index) => request !== points[index - 1]?.request);
   const peak = Math.max(1, ...sent.map(({ context }) => context.total));
-  const sizes = points.flatMap(({ context, compaction }) => [context.total, compaction?.tokensBefore ?? 0]);
+  const sizes = points.flatMap(({ context, before = 0 }) => [context.total, before]);
   const most = Math.max(peak, ...sizes);
   // The trigger is hidden if it is so high that the chart would be too flat.
   const showsTrigger = trigger > 0 && most > trigger / 4;
@@ -82,15 +82,14 @@ export function WindowChart() {
           {sources.map(({ key }, index) => (
             <path key={key} class={`timeline-part source-${key}`} d={area(points, index, pitch, y)} />
           ))}
-          {points.map(({ compaction }, index) =>
-            compaction ? (
+          {points.map(({ compaction, before }, index) =>
+            before !== undefined ? (
               <g key={index} transform={`translate(${index * pitch} 0)`}>
-                <path
-                  class="timeline-before quiet"
-                  d={`M0.5 ${FLOOR} V${y(compaction.tokensBefore)} h${pitch}`}
-                />
-                {compaction.status === 'applied' ? (
+                <path class="timeline-before quiet" d={`M0.5 ${FLOOR} V${y(before)} h${pitch}`} />
+                {compaction?.status === 'applied' ? (
                   <path class="timeline-mark accent" d={`M${pitch / 2 - 4} ${HEIGHT - 2} h8 l-4 -7 z`} />
+                ) : compaction === undefined ? (
+                  <path class="timeline-undo warn" d={`M${pitch / 2 - 4} ${HEIGHT - 9} h8 l-4 7 z`} />
                 ) : (
                   <path
                     class="timeline-mark-void warn"
@@ -107,7 +106,7 @@ export function WindowChart() {
       <figcaption class="quiet label">
         {isChosen && shown
           ? pointInWords(at)
-          : `Largest ${shortCount(peak)}${most > peak ? ' · ▲ compaction, outlined: before it' : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `Largest ${shortCount(peak)}${most > peak ? ' · ▲ compaction, ▼ undo, outlined: before it' : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
       <Steps />
     </figure>
@@ -181,7 +180,7 @@ export function placeTitle(index: number): string {
 }
 
 function pointInWords(index: number): string {
-  const { context, compaction } = places.value[index] ?? {};
-  const before = compaction ? `${exactCount(compaction.tokensBefore)} → ` : '';
-  return `${placeTitle(index)}: ${before}${exactCount(context?.total ?? 0)} tokens`;
+  const { context, before } = places.value[index] ?? {};
+  const from = before === undefined ? '' : `${exactCount(before)} → `;
+  return `${placeTitle(index)}: ${from}${exactCount(context?.total ?? 0)} tokens`;
 }

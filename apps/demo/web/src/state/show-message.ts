@@ -21,7 +21,7 @@ export function showMessage(messageId: string): void {
 export function showCompaction(id: string): void {
   sheetOpen.value = false;
   goToConversation();
-  setOpen('earlier-compactions', true);
+  if (transcript.peek().compactions.at(-1)?.id !== id) setOpen('earlier-compactions', true);
   setOpen(`${id}-fold`, true);
   goTo(`#${CSS.escape(id)}`, 'start');
 }

@@ -61,6 +61,8 @@ export interface Compaction extends EventOf<'context.compacted'> {
   /** The number of its place, from 1; 0 if its window is unknown. */
   readonly place: number;
   readonly undone: boolean;
+  /** The number of the place of its undo; 0 if there is none. */
+  readonly undoPlace: number;
 }
 
 /** A notice for the user between two messages. */
@@ -93,6 +95,8 @@ export interface Place {
   /** The number of the request, from 1. For a compaction or an undo, that of the preceding request. */
   readonly request: number;
   readonly compaction?: Compaction | undefined;
+  /** Tokens before the compaction or undo. */
+  readonly before?: number | undefined;
   /** The id of the message that the model wrote. */
   messageId?: string | undefined;
 }
@@ -194,6 +198,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       places.push({
         context: event.context,
         request: (places.at(-1)?.request ?? 0) + (event.type === 'model.started' ? 1 : 0),
+        before: 'tokensBefore' in event ? event.tokensBefore : undefined,
       });
     switch (event.type) {
       case 'call.started':
@@ -239,13 +244,16 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       case 'context.compacted': {
         const place = event.context ? places.length : 0;
-        const compaction = { ...event, id: `compaction-${compactions.length + 1}`, place, undone: false };
+        const id = `compaction-${compactions.length + 1}`;
+        // An earlier summary that was merged into the new one is not a message of the log.
+        const manifest = event.manifest.filter(({ fate }) => fate !== 'merged');
+        const compaction = { ...event, id, place, manifest, undone: false, undoPlace: 0 };
         compactions.push(compaction);
         blocks.push({ type: 'compaction', id: compaction.id, compaction });
         break;
       }
       case 'context.restored':
-        change(isStanding, { undone: true });
+        change(isStanding, { undone: true, undoPlace: event.context ? places.length : 0 });
         break;
       case 'usage.reported':
         if (event.source === 'compaction') spend(event.usage);
