@@ -2,7 +2,8 @@ import type { AgentEvent, CompactionStep } from '@x/core';
 import { type KeptEvent, shortNumber } from '@x/harness/view';
 
 type Compacted = Extract<AgentEvent, { readonly type: 'context.compacted' }>;
-type Change = Pick<Compacted, 'messagesBefore' | 'messagesAfter' | 'tokensBefore' | 'tokensAfter'>;
+type Sizes = 'messagesBefore' | 'messagesAfter' | 'tokensBefore' | 'tokensAfter';
+type Change = Pick<Compacted, Sizes> & { readonly reason?: string | undefined };
 
 /** Why a compaction ran, for people. */
 export const REASONS: Readonly<Record<Compacted['reason'], string>> = {
@@ -16,9 +17,15 @@ export function stagesInWords(names: string): string {
   return names.replaceAll('_', ' ').replaceAll('+', ' + ');
 }
 
-/** Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. */
-export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
-  const tokens = `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
+/**
+ * Describes a change: `36 → 7 messages` if the count changed, and `19k → 8.4k tokens`. The request that an automatic compaction reduced was
+ * never sent with its first size: `8.4k tokens sent instead of 19k`.
+ */
+export function changeInWords(change: Change): string {
+  const { reason, messagesBefore, messagesAfter } = change;
+  const [before, after] = [shortNumber(change.tokensBefore), shortNumber(change.tokensAfter)];
+  const isUnsent = reason === 'proactive_budget';
+  const tokens = isUnsent ? `${after} tokens sent instead of ${before}` : `${before} → ${after} tokens`;
   return messagesBefore === messagesAfter
     ? tokens
     : `${messagesBefore} → ${messagesAfter} messages · ${tokens}`;

@@ -54,6 +54,11 @@ it('names the stages of a compaction in words', () => {
   const change = { messagesBefore: 9, messagesAfter: 4, tokensBefore: 9_000, tokensAfter: 2_000 };
   const step = { ...change, stage: 'observation_masking', durationMs: 1 };
   const event = { ...change, type: 'context.compacted', status: 'applied', steps: [step] };
+  const automatic = { ...event, reason: 'proactive_budget', stagesUsed: 'summarize' };
+  // The request of 9k was never sent.
+  expect(printed(automatic)).toMatch(
+    /^── Context compacted · summarize · 9 → 4 messages · 2k tokens sent instead of 9k ──\n/,
+  );
   expect(printed({ ...event, stagesUsed: 'observation_masking+summarize' })).toBe(
     '── Context compacted · observation masking + summarize · 9 → 4 messages · 9k → 2k tokens ──\n' +
       '   observation masking: 9 → 4 messages · 9k → 2k tokens\n',
