@@ -3,8 +3,9 @@ import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type Model, mountWorkspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { type EventLog, eventLog, HarnessAgent, shell, todoList, workspaceTools } from '@x/harness';
+import { budget, type EventLog, eventLog, HarnessAgent, shell, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
+import type { Prices } from '@x/replay';
 import { approvals } from './approvals.js';
 import { forPage } from './server/errors.js';
 import { openFiles, type Storage } from './storage.js';
@@ -33,6 +34,8 @@ interface CreateAgentOptions {
   readonly model: Model;
   /** Whether it is the embedded guide, which follows rules. */
   readonly embedded: boolean;
+  /** US dollars per million tokens; undefined if unknown. */
+  readonly prices?: Prices | undefined;
   /** The model for summaries and memories; `null` to use rules instead. Default: the agent's model, unless it is embedded. */
   readonly background?: Model | null | undefined;
   /** The directory for local data. */
@@ -50,7 +53,7 @@ const DUE_AT = 0.85;
 
 /** Creates the demo's agent, which uses every package. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
-  const { model, embedded, data, repo, unattended = false } = options;
+  const { model, embedded, prices, data, repo, unattended = false } = options;
   const { storage = openFiles(data) } = options;
   // The guide can write neither summaries nor notes: the record serves as summary, and nothing is remembered.
   const { background = embedded ? null : undefined } = options;
@@ -96,6 +99,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       remembering,
       sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
+      // Limits nothing: it counts tokens and cost for the terminal.
+      budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices: prices ? { '*': prices } : {} }),
       events,
     )
     .build();

@@ -27,10 +27,11 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
   const choice = await chooseModel(process.env, { ...settings, paceMs });
   const { data, repo } = settings;
   const storage = openFiles(data);
-  const demo = createAgent({ ...choice, data, repo, storage, unattended });
   const { id } = choice.model;
+  const prices = choice.embedded ? undefined : modelPrices(id);
+  const demo = createAgent({ ...choice, prices, data, repo, storage, unattended });
   console.log(`Model ${id}${choice.embedded ? ' (rules, no LLM)' : ''}, files in ${data}`);
-  return { ...choice, demo, storage };
+  return { ...choice, prices, demo, storage };
 }
 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
@@ -44,10 +45,9 @@ async function runOnce(settings: DemoSettings, prompt: string): Promise<number> 
 
 async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token } = settings;
-  const { demo, storage, model, embedded } = await open(settings, PACE_MS);
+  const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
   const { triggerTokens } = demo;
-  const prices = embedded ? undefined : modelPrices(id);
   const info = { model: { id, embedded, prices }, contextWindow, triggerTokens };
   const backend = new Backend({ demo, counter: tiktokenCounter(), info });
   // The path is the same from the sources and from the build.

@@ -7,6 +7,7 @@ import { join, relative } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
+  compactionCostOf,
   type Model,
   type ModelRequest,
   RuntimeContext,
@@ -18,8 +19,10 @@ import {
 } from '@x/core';
 import { countRequest } from '@x/core/messages';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
-import type { HarnessAgent } from '@x/harness';
+import { type HarnessAgent, spendingOf } from '@x/harness';
+import { savingsInWords, shortNumber } from '@x/harness/view';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { costLines } from '../../cli/src/session-events.js';
 import { Backend } from '../src/backend/backend.js';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
@@ -169,6 +172,28 @@ describe('the survey through a window of 16 000 tokens', () => {
     await expect(backend.request('s', transcript.places.length + 1)).rejects.toMatchObject({
       code: 'not_found',
     });
+  });
+
+  it('counts each message that is gone once, over all compactions and in the receipt', async () => {
+    const { compactions, fates } = await transcriptOf(backend, 's');
+    const receipt = await backend.receipt('s');
+    expect(fates.size).toBe(receipt?.gone);
+    const sum = compactions.reduce((count, { manifest }) => count + manifest.length, 0);
+    expect(sum, 'this survey only summarizes, each message once').toBe(receipt?.gone);
+  });
+
+  it('has the same figures in the terminal as on the page', async () => {
+    const { usage, savings, events: kept } = await transcriptOf(backend, 's');
+    const state = await agent.state(context);
+    if (!state) throw new Error('There is no session.');
+    const { inputTokens, outputTokens } = usage;
+    expect(spendingOf(state).tokens).toBe(inputTokens + outputTokens);
+    expect(compactionCostOf(state).savedTokens).toBe(savings.unreduced - savings.sent);
+    expect(costLines({ state, events: kept })).toEqual([
+      savingsInWords(savings),
+      expect.stringContaining(`saved ${shortNumber(savings.unreduced - savings.sent)} tokens`),
+      `all model calls: ${shortNumber(inputTokens + outputTokens)} tokens`,
+    ]);
   });
 
   it('answers what is asked next with one honest sentence, also when that call compacts first', async () => {
