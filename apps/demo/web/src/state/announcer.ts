@@ -10,8 +10,12 @@ let unspoken = '';
 /** Combines recent events into one text, because an announcement interrupts the previous one. */
 export function announce(items: readonly Sent[]): void {
   const words = items.map(wordsFor).filter(Boolean).join(' ').trim();
-  // Removes Markdown marks, which would be read out.
-  if (words) announcement.value = words.replace(/[*_`#|>]+/g, '').replace(/^[ \t]*-\s/gm, '');
+  if (words) announcement.value = words;
+}
+
+/** Removes Markdown marks from an answer, which would be read out. Names and code stay as they are. */
+function spoken(text: string): string {
+  return text.replace(/(`+)(.+?)\1|[*|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[#>-]+\s/gm, '$2');
 }
 
 /** Returns the words for an item. Answers are announced sentence by sentence, because single words would interrupt each other. */
@@ -20,7 +24,7 @@ function wordsFor(item: Sent): string {
     case 'text.delta': {
       const sentences = `${unspoken}${item.text}`.split(/(?<=[.!?:])\s+/);
       unspoken = sentences.pop() ?? '';
-      return sentences.join(' ');
+      return sentences.map(spoken).join(' ');
     }
     case 'draft.discarded':
       unspoken = '';
@@ -28,7 +32,7 @@ function wordsFor(item: Sent): string {
     case 'model.completed': {
       const rest = unspoken;
       unspoken = '';
-      return rest;
+      return spoken(rest);
     }
     case 'tool.call':
       return `Runs ${item.call.name}.`;
