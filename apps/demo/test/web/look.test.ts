@@ -181,6 +181,36 @@ describe('on a phone', () => {
     });
   });
 
+  it('Back closes what is open, the last one first, and leaves no trace', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('a', longSession);
+      v.backend.seed('b', (stage) => chat(stage, 'The second'));
+      await v.open('a');
+      const dialog = (name: string) => v.page.getByRole('dialog', { name });
+      await v.page.getByRole('button', { name: 'What fills the window' }).click();
+      await dialog('Context').getByRole('slider').press('Home');
+      await dialog('Context').getByRole('region', { name: 'Request 1' }).waitFor();
+      await v.page.goBack();
+      await dialog('Context').getByRole('button', { name: 'What the model sees now' }).waitFor();
+      await v.page.goBack();
+      await dialog('Context').waitFor({ state: 'detached' });
+
+      await v.page.getByRole('button', { name: 'Conversations' }).click();
+      await dialog('Conversations').getByRole('button', { name: 'Keys' }).click();
+      await dialog('Keys').waitFor();
+      await v.page.goBack();
+      await dialog('Keys').waitFor({ state: 'detached' });
+      await dialog('Conversations')
+        .getByRole('link', { name: /The second/ })
+        .click();
+      await v.page.locator('.user-turn', { hasText: 'The second' }).waitFor();
+      await v.page.goBack();
+      await v.page.locator('.user-turn', { hasText: 'Survey this repository' }).waitFor();
+      await v.page.goBack();
+      await expect.poll(() => v.page.url()).not.toContain('/s/a');
+    });
+  });
+
   it('a finger hits every button, and what is read has most of a low screen', async () => {
     const low = { viewport: { width: 844, height: 390 }, hasTouch: true, isMobile: true };
     await visiting(low, async (v) => {
@@ -200,6 +230,29 @@ describe('on a phone', () => {
       const above = `${view}.getBoundingClientRect().top - document.querySelector('.empty h2').getBoundingClientRect().top`;
       expect(await evaluate(v.page, above), 'nothing is cut off above').toBeLessThanOrEqual(0);
     });
+  });
+});
+
+it('Back closes a dialog, then a place in the panel, beside the conversation', async () => {
+  await visiting({}, async (v) => {
+    v.backend.seed('a', longSession);
+    await v.open('a');
+    const now = v.page.getByRole('button', { name: 'What the model sees now' });
+    for (const leave of [
+      () => v.page.goBack(),
+      () => v.page.getByRole('button', { name: 'Latest' }).click(),
+    ]) {
+      await v.page.locator('.reply-figures').last().click();
+      await v.page.getByRole('region', { name: /^Request \d+$/ }).waitFor();
+      await v.page.keyboard.press('?');
+      await v.page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      await v.page.goBack();
+      await v.page.getByRole('dialog', { name: 'Keys' }).waitFor({ state: 'detached' });
+      expect(await now.count()).toBe(0);
+      await leave();
+      await now.waitFor();
+      await expect.poll(() => v.page.url()).toMatch(/#\/s\/a$/);
+    }
   });
 });
 

@@ -3,7 +3,15 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import { drawerOpen, filePath, keysOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
+import {
+  drawerOpen,
+  filePath,
+  keysOpen,
+  leave,
+  sheetOpen,
+  showsPanel,
+  showsSessions,
+} from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { FileView } from './file-view.js';
@@ -62,6 +70,13 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const close = () => {
     open.value = false;
   };
+  const onClick = (event: MouseEvent) => {
+    const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
+    if (event.target === dialog.current) close();
+    if (!link || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    leave(() => (location.hash = link.hash));
+  };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes it; with keys it is Escape, by the browser.
     <dialog
@@ -70,7 +85,7 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
       tabIndex={-1}
       aria-label={label}
       onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
+      onClick={onClick}
     >
       {shown && (
         <div class="overlay-content">

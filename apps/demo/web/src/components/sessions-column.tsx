@@ -13,13 +13,10 @@ import {
   sessionsFailed,
   title,
 } from '../state/session.js';
-import { addressOf, drawerOpen, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
+import { addressOf, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
 const faces = { system: Monitor, light: Sun, dark: Moon };
-const closeDrawer = () => {
-  drawerOpen.value = false;
-};
 
 /** Returns the server's sessions, plus the open one from its first message. */
 function listed(): readonly SessionSummary[] {
@@ -99,7 +96,6 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         class="press stack tight small pad"
         href={addressOf(session.id)}
         aria-current={current && filePath.value === '' ? 'page' : undefined}
-        onClick={closeDrawer}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
         {session.found && <div class="quiet label">{session.found}</div>}

@@ -10,8 +10,8 @@ export function showMessage(messageId: string): void {
     showCompaction(compaction);
     return;
   }
-  sheetOpen.value = false;
   goToConversation();
+  sheetOpen.value = false;
   if (toolUseId !== undefined) setOpen(toolUseId, true);
   const place = toolUseId === undefined ? 'messages~' : 'fold';
   goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
@@ -19,8 +19,8 @@ export function showMessage(messageId: string): void {
 
 /** Opens a compaction at its position in the conversation. */
 export function showCompaction(id: string): void {
-  sheetOpen.value = false;
   goToConversation();
+  sheetOpen.value = false;
   if (transcript.peek().compactions.at(-1)?.id !== id) setOpen('earlier-compactions', true);
   setOpen(`${id}-fold`, true);
   goTo(`#${CSS.escape(id)}`, 'start');

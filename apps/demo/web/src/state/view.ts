@@ -37,8 +37,7 @@ export function startRouting(): void {
   const follow = () => {
     const place = addressed();
     filePath.value = place.path ?? '';
-    drawerOpen.value = false;
-    sheetOpen.value = false;
+    if (layersInHistory() === 0) drawerOpen.value = sheetOpen.value = false;
     // The session stays open while a file is shown.
     if (place.path !== undefined) return;
     lookedAt.value = place.at;
@@ -47,18 +46,34 @@ export function startRouting(): void {
     else openSession(place.session);
   };
   addEventListener('hashchange', () => batch(follow));
+  addEventListener('popstate', () => {
+    while (layers.peek() > layersInHistory()) closeTop();
+    const next = layersInHistory() === 0 ? afterClosing : undefined;
+    if (next) afterClosing = undefined;
+    next?.();
+  });
   effect(() => {
     document.title = `${title.value || 'Context'} · x`;
   });
   batch(follow);
+  // Each open layer has an entry in the history, so that Back closes it. This effect runs before the one that sets the address.
+  effect(() => {
+    const [open, known] = [layers.value, layersInHistory()];
+    if (open < known) history.go(open - known);
+    const address = location.href;
+    // Below a place is the conversation without a place.
+    if (open > known && known === 0)
+      history.replaceState(null, '', address.replace(/(#\/s\/[^/]+)\/\d+$/, '$1'));
+    for (let layer = known + 1; layer <= open; layer++) history.pushState({ layer }, '', address);
+  });
   effect(() => {
     // A session gets its URL once it exists.
     if (phase.value !== 'ready' || filePath.value !== '') return;
     const { session, at } = addressed();
     const address = addressOf(sessionId.value, lookedAt.value);
     if (session !== sessionId.value) history.pushState(null, '', address);
-    // Replaced, not pushed, so that going back leaves the conversation instead of stepping through requests.
-    else if (at !== lookedAt.value) history.replaceState(null, '', address);
+    // Replaced, not pushed, so that going back leaves the place instead of stepping through requests.
+    else if (at !== lookedAt.value) history.replaceState(history.state, '', address);
   });
 }
 
@@ -85,13 +100,42 @@ export function goToConversation(): void {
 
 /** Opens an empty conversation. */
 export function goToNew(): void {
-  if (location.hash) history.pushState(null, '', location.pathname);
-  batch(() => {
-    filePath.value = '';
-    lookedAt.value = undefined;
-    drawerOpen.value = false;
-    startSession();
+  leave(() => {
+    if (location.hash) history.pushState(null, '', location.pathname);
+    batch(() => {
+      filePath.value = '';
+      startSession();
+    });
   });
+}
+
+/** Number of open layers: dialogs, and a place that the panel shows. */
+const layers = computed(() => {
+  const showsPlace = lookedAt.value !== undefined && (hasRoomForPanel.value || sheetOpen.value);
+  return [sheetOpen.value, drawerOpen.value, keysOpen.value, showsPlace].filter(Boolean).length;
+});
+
+function layersInHistory(): number {
+  return Number(history.state?.layer ?? 0);
+}
+
+function closeTop(): void {
+  const dialog = [keysOpen, drawerOpen].find((open) => open.peek());
+  if (dialog) dialog.value = false;
+  else if (lookedAt.peek() !== undefined) lookedAt.value = undefined;
+  else sheetOpen.value = false;
+}
+
+let afterClosing: (() => void) | undefined;
+
+/** Closes all layers, then navigates: their entries are gone from the history by then. */
+export function leave(navigate: () => void): void {
+  const isInHistory = layersInHistory() > 0;
+  if (isInHistory) afterClosing = navigate;
+  batch(() => {
+    while (layers.value > 0) closeTop();
+  });
+  if (!isInHistory) navigate();
 }
 
 /** Returns a media query as a signal. */
