@@ -293,7 +293,7 @@ export class Backend {
   async #known(sessionId: string): Promise<AgentState | undefined> {
     const state = await this.#agent.state(contextOf(sessionId));
     if (state || this.#isRunning(sessionId)) return state;
-    throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
+    throw new BackendError('session_not_found', `There is no session "${sessionId}".`);
   }
 
   /** Returns the state of a session without a running call. */

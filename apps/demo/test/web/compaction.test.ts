@@ -129,7 +129,7 @@ describe('a compaction', () => {
         .poll(() => v.page.locator(place).locator('.request-changes').last().locator('h3').allInnerTexts())
         .toEqual([
           expect.stringMatching(/^Removed\s+1 message$/),
-          expect.stringMatching(/^Whole again\s+1 message$/),
+          expect.stringMatching(/^Changed back\s+1 message$/),
           expect.stringMatching(/^Given back\s+30 messages$/),
         ]);
     await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages given back');

@@ -249,6 +249,28 @@ describe('a conversation', () => {
       .toBe('fail please');
   });
 
+  it('chooses what an error card says and offers by the code of the error, not by its words', async () => {
+    v.backend.seed('s', function* (stage) {
+      yield* stage.begin('One');
+      yield* stage.fail('context_overflow', 'It has 30 000 tokens.');
+      yield* stage.begin('Two');
+      yield* stage.fail('model_error', 'context_overflow: it has 30 000 tokens.');
+    });
+    await v.open('s');
+    const cards = v.page.locator('.notice-error');
+    await expect
+      .poll(() => cards.locator('strong').allInnerTexts())
+      .toEqual(['The request is too large for the model', 'The model failed']);
+    await expect.poll(() => cards.getByRole('button').allInnerTexts()).toEqual(['Edit and send again']);
+    v.backend.seed('t', function* (stage) {
+      yield* stage.begin('One');
+      yield* stage.fail('context_overflow', 'It has 30 000 tokens.');
+    });
+    await v.open('t');
+    await cards.getByRole('button', { name: 'Compact' }).click();
+    await v.page.locator('.compaction').waitFor();
+  });
+
   it('is there seven times in one browser: a hidden page holds no connection, and catches up when it is shown', async () => {
     const context = v.page.context();
     const more = await Promise.all(Array.from({ length: 6 }, () => context.newPage()));
@@ -313,7 +335,7 @@ describe('a conversation', () => {
     await v.page.goto(`${v.url}#/s/gone`);
     await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
     await v.page.getByRole('heading', { name: 'No conversation', exact: true }).waitFor();
-    await v.page.getByPlaceholder('There is nothing to say it to').waitFor();
+    await v.page.getByPlaceholder('No conversation is open').waitFor();
     await v.page.locator('.missing').getByRole('button', { name: 'New conversation' }).click();
     await v.page.locator('.empty').waitFor();
   });

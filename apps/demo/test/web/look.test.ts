@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { chat, longSession } from '../fake-backend/scenarios.js';
+import { asking, chat, longSession, outage } from '../fake-backend/scenarios.js';
 import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
 import { contrast, type Rgb, seenDistance } from './color.js';
 
@@ -178,6 +178,44 @@ describe('on a phone', () => {
       await v.page.getByRole('link', { name: /The second/ }).click();
       await v.page.locator('.user-turn', { hasText: 'The second' }).waitFor();
       await expect.poll(() => v.page.locator('.sessions').count()).toBe(0);
+    });
+  });
+
+  it('a finger hits everything that can be pressed: 44 pixels', async () => {
+    await visiting({ ...phone, hasTouch: true, isMobile: true }, async (v) => {
+      v.backend.seed('long', longSession);
+      v.backend.seed('asking', (stage) => asking(stage, 'Publish it'));
+      v.backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'));
+      // Links within a text are as high as its lines. The gauge has a larger equivalent in the header.
+      const small = `[...document.querySelectorAll(':is(button, a, input, textarea):not(.markdown *, .conversation-gauge)')]
+        .map((one) => [one.textContent || one.ariaLabel, one.getBoundingClientRect()])
+        .filter(([, { width, height }]) => width > 0 && (width < 44 || height < 44))
+        .map(([name, { width, height }]) => name + ' ' + width + ' x ' + height)`;
+      const look = async () => expect(await evaluate(v.page, small)).toEqual([]);
+      await v.open();
+      await look();
+      await v.open('long');
+      await v.page.locator('.compaction .fold-line').last().click();
+      await v.page.locator('.compaction .request-row .fold-line').first().click();
+      await v.page.locator('.compaction .code-block').first().waitFor();
+      await look();
+      await v.page.getByRole('button', { name: 'What fills the window' }).click();
+      await v.page.getByRole('slider').press('Home');
+      await v.page.getByRole('button', { name: 'What is gone' }).click();
+      await v.page.getByRole('region', { name: 'Request 1' }).waitFor();
+      await v.page.locator('.gone-item').first().waitFor();
+      await look();
+      await v.page.getByRole('button', { name: 'Close Context' }).click();
+      await v.page.getByRole('button', { name: 'Conversations' }).click();
+      await v.page
+        .getByRole('button', { name: /^Delete/ })
+        .first()
+        .click();
+      await look();
+      for (const id of ['asking', 'failed']) {
+        await v.open(id);
+        await look();
+      }
     });
   });
 

@@ -169,9 +169,9 @@ function Costs() {
       <Fold id="counted" line={<span class="quiet">How savings are counted</span>}>
         {() => (
           <p class="quiet small">
-            {savingsInWords(savings)} Each request counts as it was sent. Without compaction it would also
-            have what the compactions before it removed: {savings.compactions} of them stand. An undo gives
-            that back. What models took to write summaries counts as sent. The steps are taken to be the same.
+            {savingsInWords(savings)} Each request counts as it was sent. Without compaction, it would also
+            have what earlier compactions removed ({plural(savings.compactions, 'compaction')} in effect).
+            Model calls that wrote summaries count as sent. We assume that the agent takes the same steps.
           </p>
         )}
       </Fold>

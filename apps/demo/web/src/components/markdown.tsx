@@ -82,7 +82,11 @@ function draw(token: Token, key: number): ComponentChildren {
         />
       );
     default:
-      return <span key={key}>{token.raw}</span>;
+      return (
+        <span key={key} class={token.type === 'html' ? 'quiet label' : ''}>
+          {token.raw}
+        </span>
+      );
   }
 }
 

@@ -29,18 +29,19 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
     return <p class={failure ? 'failure small' : 'quiet small'}>{failure || 'Reading the log …'}</p>;
   const group = (heading: string, messages: readonly RequestMessage[]) =>
     messages.length > 0 && <Rows key={heading} heading={heading} messages={messages} />;
-  const with_ = (change: RequestMessage['change']) =>
-    request.messages.filter((message) => message.change === change);
   const { compaction, before } = places.value[(place ?? 0) - 1] ?? {};
-  const undone = before === undefined ? ['Changed', 'New'] : ['Whole again', 'Given back'];
-  const [changed = '', added = ''] = compaction ? ['Shortened', 'In their place'] : undone;
+  const isUndo = before !== undefined && !compaction;
+  // After an undo, the earlier summary counts as changed, because it is not a message of the log.
+  const with_ = (change: RequestMessage['change']) =>
+    request.messages.filter((one) => (isUndo && one.before ? 'changed' : one.change) === change);
+  const [changed, added] = compaction ? ['Shortened', 'In their place'] : ['Changed back', 'Given back'];
   const same = with_(undefined);
   const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
     <div class="stack request-changes">
       {group('Removed', request.removed)}
       {group(changed, with_('changed'))}
-      {group(added, with_('added'))}
+      {group(before === undefined ? 'New' : added, with_('added'))}
       {whole && !hasChanged && group('Messages', same)}
       {whole && hasChanged && same.length > 0 && (
         <Fold

@@ -166,6 +166,14 @@ const faces = {
   info: [Info, ''],
 } as const;
 
+/** What failed, by the code of the error. */
+const failures: Readonly<Record<string, string | undefined>> = {
+  model_error: 'The model failed',
+  context_overflow: 'The request is too large for the model',
+  timed_out: 'The call took too long',
+  lease_lost: 'Another process took over this conversation',
+};
+
 /** A notice between two messages. An error says what happened, what is safe, and what to do. */
 function NoticeView({ id, notice }: { readonly id: string; readonly notice: Notice }) {
   const { level, code, message } = notice;
@@ -187,12 +195,17 @@ function NoticeView({ id, notice }: { readonly id: string; readonly notice: Noti
     <div class="block notice notice-error row small pad-wide" data-turn tabIndex={-1} role="alert">
       <Icon size={16} aria-hidden="true" class={color} />
       <div class="stack grow">
-        <strong class={color}>The call failed</strong>
+        <strong class={color}>{failures[code] ?? 'The call failed'}</strong>
         <p>{message}</p>
         <p class="quiet">
           Nothing is lost: the conversation up to here is stored. <code>{code}</code>
         </p>
-        {isLast && lastQuestion.value && <Button onClick={editAgain}>Edit and send again</Button>}
+        {isLast && (
+          <div class="row wrap">
+            {code === 'context_overflow' && <Button onClick={() => void compact({})}>Compact</Button>}
+            {lastQuestion.value && <Button onClick={editAgain}>Edit and send again</Button>}
+          </div>
+        )}
       </div>
     </div>
   );

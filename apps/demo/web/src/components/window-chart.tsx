@@ -31,6 +31,7 @@ export function WindowChart() {
   const peak = Math.max(1, ...sent.map(({ context }) => context.total));
   const sizes = points.flatMap(({ context, before = 0 }) => [context.total, before]);
   const most = Math.max(peak, ...sizes);
+  const hasUndo = points.some(({ compaction, before }) => before !== undefined && !compaction);
   // The trigger is hidden if it is so high that the chart would be too flat.
   const showsTrigger = trigger > 0 && most > trigger / 4;
   const top = showsTrigger ? Math.max(most, trigger) * 1.06 : most * 1.15;
@@ -106,7 +107,7 @@ export function WindowChart() {
       <figcaption class="quiet label">
         {isChosen && shown
           ? pointInWords(at)
-          : `Largest ${shortCount(peak)}${most > peak ? ' · ▲ compaction, ▼ undo, outlined: before it' : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `Largest ${shortCount(peak)}${most > peak ? ` · ▲ compaction${hasUndo ? ', ▼ undo' : ''}, outlined: before it` : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
       <Steps />
     </figure>
