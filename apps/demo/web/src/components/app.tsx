@@ -3,15 +3,7 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import {
-  drawerOpen,
-  filePath,
-  keysOpen,
-  leave,
-  sheetOpen,
-  showsPanel,
-  showsSessions,
-} from '../state/view.js';
+import { drawerOpen, filePath, keysOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { FileView } from './file-view.js';
@@ -72,10 +64,12 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   };
   const onClick = (event: MouseEvent) => {
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
-    if (event.target === dialog.current) close();
-    if (!link || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    leave(() => (location.hash = link.hash));
+    if (link) {
+      // Replaces this dialog's entry in the history.
+      event.preventDefault();
+      location.replace(link.href);
+    }
+    if (link || event.target === dialog.current) close();
   };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes it; with keys it is Escape, by the browser.

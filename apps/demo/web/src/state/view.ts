@@ -45,12 +45,13 @@ export function startRouting(): void {
     if (place.session === undefined) startSession();
     else openSession(place.session);
   };
-  addEventListener('hashchange', () => batch(follow));
+  addEventListener('hashchange', () => {
+    batch(follow);
+    // Skips the entry of a layer that a link closed.
+    if (layers.peek() < layersInHistory()) history.back();
+  });
   addEventListener('popstate', () => {
     while (layers.peek() > layersInHistory()) closeTop();
-    const next = layersInHistory() === 0 ? afterClosing : undefined;
-    if (next) afterClosing = undefined;
-    next?.();
   });
   effect(() => {
     document.title = `${title.value || 'Context'} · x`;
@@ -100,12 +101,13 @@ export function goToConversation(): void {
 
 /** Opens an empty conversation. */
 export function goToNew(): void {
-  leave(() => {
-    if (location.hash) history.pushState(null, '', location.pathname);
-    batch(() => {
-      filePath.value = '';
-      startSession();
-    });
+  if (location.hash)
+    history[layersInHistory() > 0 ? 'replaceState' : 'pushState'](null, '', location.pathname);
+  batch(() => {
+    filePath.value = '';
+    lookedAt.value = undefined;
+    drawerOpen.value = false;
+    startSession();
   });
 }
 
@@ -124,18 +126,6 @@ function closeTop(): void {
   if (dialog) dialog.value = false;
   else if (lookedAt.peek() !== undefined) lookedAt.value = undefined;
   else sheetOpen.value = false;
-}
-
-let afterClosing: (() => void) | undefined;
-
-/** Closes all layers, then navigates: their entries are gone from the history by then. */
-export function leave(navigate: () => void): void {
-  const isInHistory = layersInHistory() > 0;
-  if (isInHistory) afterClosing = navigate;
-  batch(() => {
-    while (layers.value > 0) closeTop();
-  });
-  if (!isInHistory) navigate();
 }
 
 /** Returns a media query as a signal. */
