@@ -37,7 +37,7 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   const { demo, storage } = await open(settings, 0, true);
   onSignals(() => demo.agent.close());
-  const code = await once(demo, { prompt, output: process.stdout, folder: storage.folder });
+  const code = await once(demo, prompt, storage.folder);
   await demo.agent.close();
   await storage.close();
   return code;
@@ -47,8 +47,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token } = settings;
   const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
-  const { triggerTokens } = demo;
-  const info = { model: { id, embedded, prices }, contextWindow, triggerTokens };
+  const info = { model: { id, embedded, prices }, contextWindow, triggerTokens: demo.triggerTokens };
   const backend = new Backend({ demo, counter: tiktokenCounter(), info });
   // The path is the same from the sources and from the build.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));

@@ -1,23 +1,21 @@
 import { createHash } from 'node:crypto';
 import { join, relative } from 'node:path';
+import { stdout } from 'node:process';
 import { RuntimeContext } from '@x/core';
 import { EventPrinter } from '../../cli/src/terminal/event-printer.js';
 import { answerOnce } from '../../cli/src/terminal/once.js';
 import { styleFor } from '../../cli/src/terminal/style.js';
 import type { DemoAgent } from './create-agent.js';
 
-interface OnceOptions {
-  readonly prompt: string;
-  readonly output: NodeJS.WriteStream;
-  /** The folder of the agent's files, for printing the paths of files that it wrote. */
-  readonly folder: string;
-}
-
-/** Answers one prompt in the terminal. The same prompt has the same session, so that it resumes. Resolves to the exit code. */
-export async function once({ agent }: DemoAgent, { prompt, output, folder }: OnceOptions): Promise<number> {
+/**
+ * Answers one prompt in the terminal. The same prompt has the same session, so that it resumes. Resolves to the exit code.
+ *
+ * @param folder The folder of the agent's files, for printing the paths of files that it wrote.
+ */
+export async function once({ agent }: DemoAgent, prompt: string, folder: string): Promise<number> {
   const sessionId = `once-${createHash('sha256').update(prompt).digest('hex').slice(0, 12)}`;
   const context = RuntimeContext.of({ sessionId });
-  const printer = new EventPrinter({ reply: output, progress: output, style: styleFor(output) });
+  const printer = new EventPrinter({ reply: stdout, progress: stdout, style: styleFor(stdout) });
   const isUnfinished = (await agent.state(context))?.activeCall !== undefined;
   printer.note(
     isUnfinished ? `Resuming session ${sessionId} at its last checkpoint.` : `Session ${sessionId}`,

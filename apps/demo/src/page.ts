@@ -106,9 +106,6 @@ export function textOf(message: Pick<Message, 'content'>): string {
 
 /** Returns a text in one line. A long text is cut. */
 export function firstLine(text: string, length = 160): string {
-  const beginning = text
-    .slice(0, length * 2)
-    .replace(/\s+/g, ' ')
-    .trim();
-  return beginning.length > length ? `${beginning.slice(0, length)}…` : beginning;
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > length ? `${line.slice(0, length)}…` : line;
 }

@@ -136,11 +136,7 @@ export const exported = (area: string): Fact<number> => ({
 });
 
 /** The figures of an area in the report. */
-interface Figures {
-  readonly area: string;
-  readonly files: number;
-  readonly lines: number;
-}
+type Figures = Pick<AreaStats, 'files' | 'lines'> & { readonly area: string };
 
 /** The figures of every written section, the largest area first. */
 export const written: Fact<readonly Figures[]> = {

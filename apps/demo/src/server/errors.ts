@@ -2,19 +2,12 @@ import { type ClientError, httpStatusOf, toClientError, XError } from '@x/core';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-type BackendErrorCode =
-  | 'session_not_found'
-  | 'session_busy'
-  | 'nothing_to_undo'
-  | 'not_pending'
-  | 'not_found';
-
 /** The backend cannot fulfil a request of the page. */
 export class BackendError extends XError {
   static override readonly brand = 'BackendError';
 
-  constructor(code: BackendErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(code, message, { ...options, clientMessage: message });
+  constructor(code: string, message: string) {
+    super(code, message, { clientMessage: message });
   }
 }
 

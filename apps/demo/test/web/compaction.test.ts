@@ -69,7 +69,7 @@ describe('a compaction', () => {
     await expect
       .poll(() => textIn(details.locator('.facts')))
       .toMatch(
-        /Step 1\s+mask outputs: [\d.]+k → [\d.]+k tokens · 3\sms\s+Step 2\s+summarize: 36 → 7 messages · [\d.]+k → [\d.]+k tokens/,
+        /Step 1\s+mask outputs: [\d.]+k → [\d.]+k tokens\s+Step 2\s+summarize: 36 → 7 messages · [\d.]+k → [\d.]+k tokens/,
       );
     await expect
       .poll(() => textIn(details.locator('.removed-heading')))

@@ -1,6 +1,5 @@
 import type { Decision } from '@x/harness';
 import { Hand } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
 import type { WaitingCall } from '../../../src/page.js';
 import { busy, decide, pending } from '../state/session.js';
 import { followEnd } from '../state/view.js';
@@ -24,17 +23,9 @@ export function Approval({ call }: { readonly call: WaitingCall }) {
       {reason && <p class="quiet small">{reason}</p>}
       <CallLines label={seen.change?.path ?? (seen.kind === 'execute' ? 'Command' : 'Input')} call={seen} />
       <div class="row wrap">
-        <Decide decision={{ type: 'approve' }} approvals={[approvalId]}>
-          Allow
-        </Decide>
-        {suggestion && (
-          <Decide decision={{ type: 'approve', always: true }} approvals={[approvalId]}>
-            Always
-          </Decide>
-        )}
-        <Decide decision={{ type: 'deny' }} approvals={[approvalId]}>
-          Deny
-        </Decide>
+        {decideButton('Allow', { type: 'approve' }, approvalId)}
+        {suggestion && decideButton('Always', { type: 'approve', always: true }, approvalId)}
+        {decideButton('Deny', { type: 'deny' }, approvalId)}
       </div>
       <p class="quiet small">
         {suggestion && (
@@ -59,34 +50,21 @@ export function ApproveAll() {
   if (waiting.length < 2) return null;
   return (
     <div class="block row wrap">
-      <Decide decision={{ type: 'approve' }} approvals={waiting}>
-        Allow all {waiting.length}
-      </Decide>
-      <Decide decision={{ type: 'deny' }} approvals={waiting}>
-        Deny all
-      </Decide>
+      {decideButton(`Allow all ${waiting.length}`, { type: 'approve' }, ...waiting)}
+      {decideButton('Deny all', { type: 'deny' }, ...waiting)}
     </div>
   );
 }
 
-interface DecideProps {
-  readonly decision: Decision;
-  readonly approvals: readonly string[];
-  readonly children: ComponentChildren;
-}
-
-function Decide({ decision, approvals, children }: DecideProps) {
+function decideButton(label: string, decision: Decision, ...approvals: readonly string[]) {
+  const onClick = () => {
+    followEnd();
+    void decide(decision, ...approvals);
+  };
   const isMain = decision.type === 'approve' && !decision.always;
   return (
-    <Button
-      class={isMain ? 'button-main' : ''}
-      disabled={busy.value}
-      onClick={() => {
-        followEnd();
-        void decide(decision, ...approvals);
-      }}
-    >
-      {children}
+    <Button class={isMain ? 'button-main' : ''} disabled={busy.value} onClick={onClick}>
+      {label}
     </Button>
   );
 }

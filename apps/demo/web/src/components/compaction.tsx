@@ -1,6 +1,10 @@
-import type { CompactionStep } from '@x/core';
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
-import { changeInWords, REASONS, stagesInWords } from '../../../../cli/src/terminal/compaction-words.js';
+import {
+  changeInWords,
+  REASONS,
+  stagesInWords,
+  stepLines,
+} from '../../../../cli/src/terminal/compaction-words.js';
 import { duration, plural } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
@@ -15,17 +19,13 @@ const heads: Readonly<Record<Compaction['status'], string>> = {
   aborted: 'Compaction stopped',
 };
 
-interface CompactionProps {
-  readonly compaction: Compaction;
-}
-
 /** Returns the headline for the outcome of a compaction. */
 export function headOf({ status, undone }: Compaction): string {
   return undone ? 'Compaction undone' : heads[status];
 }
 
 /** A compaction as a line across the conversation. It expands to its details, whatever its outcome. */
-export function CompactionDivider({ compaction }: CompactionProps) {
+export function CompactionDivider({ compaction }: { readonly compaction: Compaction }) {
   const stands = isStanding(compaction);
   const Icon = stands ? Shrink : TriangleAlert;
   const undone = `${plural(compaction.manifest.length, 'message')} given back`;
@@ -72,18 +72,18 @@ export function EarlierCompactions() {
 }
 
 /** The reason and outcome, the steps, and what the model no longer sees. */
-function CompactionDetails({ compaction }: CompactionProps) {
+function CompactionDetails({ compaction }: { readonly compaction: Compaction }) {
   const { id, status, reason, steps, manifest, undone } = compaction;
   const place = undone ? compaction.undoPlace : compaction.place;
   const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
-  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
+  const lines = stepLines(steps);
   const isPlain = isStanding(compaction) && reason !== 'manual';
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
     ['How', join(stagesInWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
-    ...(effective.length > 1 ? effective.map(stepFact) : []),
+    ...(lines.length > 1 ? lines : []).map((line, index) => [`Step ${index + 1}`, line.trim()] as const),
   ];
   return (
     <div class="compaction-details card stack small pad-wide">
@@ -104,13 +104,4 @@ function CompactionDetails({ compaction }: CompactionProps) {
       )}
     </div>
   );
-}
-
-function stepFact(step: CompactionStep, index: number): readonly [string, string] {
-  const words = [
-    `${stagesInWords(step.stage)}: ${changeInWords(step)}`,
-    step.note,
-    duration(step.durationMs),
-  ];
-  return [`Step ${index + 1}`, words.filter(Boolean).join(' · ')];
 }

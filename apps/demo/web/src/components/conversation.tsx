@@ -211,16 +211,14 @@ function EmptyState() {
         >
           Survey this repository
         </Button>
-        <p class="small">
-          <button
-            type="button"
-            class="link"
-            disabled={busy.value || !backend}
-            onClick={() => void say(ASKING)}
-          >
-            Let it write a file, and be asked first
-          </button>
-        </p>
+        <button
+          type="button"
+          class="link small"
+          disabled={busy.value || !backend}
+          onClick={() => void say(ASKING)}
+        >
+          Let it write a file, and be asked first
+        </button>
         {!backend && <p class="quiet small">Waiting for the server …</p>}
       </div>
     </div>
@@ -249,13 +247,10 @@ function WorkStatus() {
   const lost = phase.value === 'ready' && !connected.value;
   const words = compacting.value ? 'Compacting' : call.value ? 'Working' : '';
   if (!lost && !words) return null;
+  const Icon = lost ? Unplug : LoaderCircle;
   return (
     <span class={`row small ${lost ? 'warn' : 'quiet'}`} role="status">
-      {lost ? (
-        <Unplug size={16} aria-hidden="true" />
-      ) : (
-        <LoaderCircle class="spin" size={16} aria-hidden="true" />
-      )}
+      <Icon class={lost ? '' : 'spin'} size={16} aria-hidden="true" />
       <span>{lost ? 'Reconnecting' : words}</span>
     </span>
   );

@@ -81,12 +81,14 @@ function draw(token: Token, key: number): ComponentChildren {
           aria-label={token.checked ? 'Done' : 'To do'}
         />
       );
-    default:
+    case 'html':
       return (
-        <span key={key} class={token.type === 'html' ? 'quiet label' : ''}>
+        <span key={key} class="quiet label">
           {token.raw}
         </span>
       );
+    default:
+      return <span key={key}>{token.raw}</span>;
   }
 }
 

@@ -4,32 +4,20 @@ import type { SessionSummary } from '../../../src/page.js';
 import { whenOf } from '../lib/format.js';
 import {
   busy,
-  phase,
   refreshSessions,
   removeSession,
   searched,
   sessionId,
   sessions,
   sessionsFailed,
-  title,
 } from '../state/session.js';
 import { addressOf, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
 const faces = { system: Monitor, light: Sun, dark: Moon };
 
-/** Returns the server's sessions, plus the open one from its first message. */
-function listed(): readonly SessionSummary[] {
-  const [id, isOpen] = [sessionId.value, phase.value === 'ready'];
-  if (!isOpen || searched.value.trim() !== '' || sessions.value.some((session) => session.id === id))
-    return sessions.value;
-  const updatedAt = new Date().toISOString();
-  return [{ id, title: title.value, updatedAt, running: true }, ...sessions.value];
-}
-
 /** All conversations, the latest first, with a full-text search. */
 export function SessionsColumn() {
-  const found = listed();
   const note = sessionsFailed.value
     ? 'The list could not be loaded.'
     : searched.value.trim() === ''
@@ -59,11 +47,13 @@ export function SessionsColumn() {
       </div>
       <div class="sessions-list scrolls pad">
         <ul>
-          {found.map((session) => (
+          {sessions.value.map((session) => (
             <SessionItem key={session.id} session={session} />
           ))}
         </ul>
-        {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note quiet label pad">{note}</p>}
+        {(sessions.value.length === 0 || sessionsFailed.value) && (
+          <p class="sessions-note quiet label pad">{note}</p>
+        )}
       </div>
       <footer class="sessions-foot row pad">
         <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />

@@ -170,8 +170,6 @@ const faces = {
 const failures: Readonly<Record<string, string | undefined>> = {
   model_error: 'The model failed',
   context_overflow: 'The request is too large for the model',
-  timed_out: 'The call took too long',
-  lease_lost: 'Another process took over this conversation',
 };
 
 /** A notice between two messages. An error says what happened, what is safe, and what to do. */
@@ -200,12 +198,8 @@ function NoticeView({ id, notice }: { readonly id: string; readonly notice: Noti
         <p class="quiet">
           Nothing is lost: the conversation up to here is stored. <code>{code}</code>
         </p>
-        {isLast && (
-          <div class="row wrap">
-            {code === 'context_overflow' && <Button onClick={() => void compact({})}>Compact</Button>}
-            {lastQuestion.value && <Button onClick={editAgain}>Edit and send again</Button>}
-          </div>
-        )}
+        {isLast && code === 'context_overflow' && <Button onClick={() => void compact({})}>Compact</Button>}
+        {isLast && lastQuestion.value && <Button onClick={editAgain}>Edit and send again</Button>}
       </div>
     </div>
   );

@@ -3,7 +3,7 @@ import { ChevronLeft, ChevronRight } from 'lucide-preact';
 import { exactCount, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
-import type { Place } from '../state/transcript.js';
+import type { Compaction, Place } from '../state/transcript.js';
 import { lookedAt, shownPlace } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
@@ -87,16 +87,7 @@ export function WindowChart() {
             before !== undefined ? (
               <g key={index} transform={`translate(${index * pitch} 0)`}>
                 <path class="timeline-before quiet" d={`M0.5 ${FLOOR} V${y(before)} h${pitch}`} />
-                {compaction?.status === 'applied' ? (
-                  <path class="timeline-mark accent" d={`M${pitch / 2 - 4} ${HEIGHT - 2} h8 l-4 -7 z`} />
-                ) : compaction === undefined ? (
-                  <path class="timeline-undo warn" d={`M${pitch / 2 - 4} ${HEIGHT - 9} h8 l-4 7 z`} />
-                ) : (
-                  <path
-                    class="timeline-mark-void warn"
-                    d={`M${pitch / 2 - 3} ${HEIGHT - 8} l6 6 m0 -6 l-6 6`}
-                  />
-                )}
+                <path {...markOf(compaction)} transform={`translate(${pitch / 2} ${FLOOR + 6})`} />
               </g>
             ) : null,
           )}
@@ -112,6 +103,13 @@ export function WindowChart() {
       <Steps />
     </figure>
   );
+}
+
+/** Returns the mark of a compaction, or of an undo. */
+function markOf(compaction: Compaction | undefined) {
+  if (compaction === undefined) return { class: 'timeline-undo warn', d: 'M-4 -3 h8 l-4 7 z' };
+  if (compaction.status === 'applied') return { class: 'timeline-mark accent', d: 'M-4 4 h8 l-4 -7 z' };
+  return { class: 'timeline-mark-void warn', d: 'M-3 -2 l6 6 m0 -6 l-6 6' };
 }
 
 /** Steps through places, or jumps to a request by its number. */

@@ -39,12 +39,8 @@ export function size(bytes: number): string {
 
 /** Formats an amount of US dollars. */
 export function money(amount: number): string {
-  const digits = amount >= 1 ? 2 : 4;
-  return amount.toLocaleString('en-US', {
-    style: 'currency',
-    currency: 'USD',
-    maximumFractionDigits: digits,
-  });
+  const maximumFractionDigits = amount >= 1 ? 2 : 4;
+  return amount.toLocaleString('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits });
 }
 
 export function plural(count: number, noun: string): string {

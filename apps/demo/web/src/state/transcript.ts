@@ -108,23 +108,21 @@ export interface RunningCall {
   readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
 }
 
-const WORDS: Readonly<Record<MessageFate, FateWord>> = {
+/** Any other fate shortens the message. */
+const WORDS: Readonly<Partial<Record<MessageFate, FateWord>>> = {
   summarized: 'summarized',
-  merged: 'summarized',
   dropped: 'removed',
-  masked: 'shortened',
-  truncated: 'shortened',
-  previewed: 'shortened',
-  trimmed: 'shortened',
-  replaced: 'shortened',
-  repaired: 'shortened',
   pinned: 'pinned',
 };
+
+function wordFor({ fate }: ManifestEntry): FateWord {
+  return WORDS[fate] ?? 'shortened';
+}
 
 /** Counts what happened to messages: `12 summarized, 3 shortened`. */
 export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   const counts = new Map<string, number>();
-  for (const { fate } of manifest) counts.set(WORDS[fate], (counts.get(WORDS[fate]) ?? 0) + 1);
+  for (const word of manifest.map(wordFor)) counts.set(word, (counts.get(word) ?? 0) + 1);
   const sorted = [...counts].sort(([, left], [, right]) => right - left);
   return sorted.map(([word, count]) => `${count} ${word}`).join(', ');
 }
@@ -283,7 +281,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   }
   const fates = new Map<string, Fate>();
   for (const { id: compactionId, manifest } of compactions.filter(isStanding))
-    for (const { messageId, fate } of manifest) fates.set(messageId, { word: WORDS[fate], compactionId });
+    for (const entry of manifest) fates.set(entry.messageId, { word: wordFor(entry), compactionId });
   const byPlace = new Map(compactions.map((compaction) => [compaction.place, compaction]));
   return {
     title,

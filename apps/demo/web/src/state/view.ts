@@ -8,14 +8,12 @@ export const lookedAt = signal<number | undefined>(undefined);
 /** The place that {@link lookedAt} names; `undefined` if the session does not have it. */
 export const shownPlace = computed(() => places.value[(lookedAt.value ?? 0) - 1]);
 
-interface Place {
+/** Parses the URL: `#/s/<id>`, `#/s/<id>/<place>`, `#/file/<path>`. Any other URL is a new conversation. */
+function addressed(): {
   readonly session?: string;
   readonly at?: number | undefined;
   readonly path?: string;
-}
-
-/** Parses the URL: `#/s/<id>`, `#/s/<id>/<place>`, `#/file/<path>`. Any other URL is a new conversation. */
-function addressed(): Place {
+} {
   const [, kind = '', name = '', at] =
     /^#\/(s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
   if (kind === 'file') return { path: decoded(name) };
