@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, parse, resolve, sep } from 'node:path';
+import { dirname, join, parse, relative, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { isObject, STORAGE } from '@x/core/internal';
 import { oneLine } from '@x/harness/view';
@@ -35,17 +35,22 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<() => void> {
   const realFile = realPathOf(resolve(file));
   const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(realFile)));
-  const record = join(homedir(), STORAGE, 'trusted', hashOf(realFile, config, entries));
+  const parts = partsOf(realFile, config, entries);
+  const records = join(homedir(), STORAGE, 'trusted');
+  const record = join(records, digest(JSON.stringify([realFile, config, parts])));
+  // The parts that were trusted last at this path, to name those that have changed since.
+  const last = join(records, digest(realFile));
   if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
-  const summary = `${file} is not trusted yet, or has changed since. It starts, allows or uses:\n${list}\n`;
+  const summary = `${file} ${trustOf(last, parts)}. It starts, allows or uses:\n${list}\n`;
   if (typeof trust === 'function' ? !(await trust(`${summary}Trust it?`)) : !trust) {
     throw new UsageError(
       `${summary}Read the file, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
     );
   }
   return () => {
-    mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+    mkdirSync(records, { recursive: true, mode: 0o700 });
+    writeFileSync(last, parts.join('\n'), { mode: 0o600 });
     writeFileSync(record, '', { mode: 0o600 });
   };
 }
@@ -92,9 +97,17 @@ function startsNothing(name: string): boolean {
   return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
 }
 
-/** Returns a hash of everything that the trust covers. See {@link requireTrust}. */
-function hashOf(file: string, config: Config, entries: readonly Entry[]): string {
-  const hash = createHash('sha256').update(JSON.stringify([file, config]));
+/** Says whether a file was trusted before, and which parts have changed since. */
+function trustOf(last: string, parts: readonly string[]): string {
+  if (!existsSync(last)) return 'is not trusted yet';
+  const [before, now] = [new Set(readFileSync(last, 'utf8').split('\n')), new Set(parts)];
+  const changed = [...now, ...before].filter((part) => now.has(part) !== before.has(part));
+  const names = new Set(changed.map((part) => part.slice(part.indexOf(' ') + 1)));
+  return `has changed since you trusted it: ${[...names].join(', ') || 'the order of its settings'}`;
+}
+
+/** Returns everything that the trust covers, as lines of a digest and a name: each setting, and each file. See {@link requireTrust}. */
+function partsOf(file: string, config: Config, entries: readonly Entry[]): readonly string[] {
   const [rules, others] = [true, false].map((isRule) =>
     textOf(entries.filter(([name]) => !startsNothing(name) && name.startsWith('permissions') === isRule)),
   ) as [string, string];
@@ -105,9 +118,11 @@ function hashOf(file: string, config: Config, entries: readonly Entry[]): string
   const [isWord, isPath] = [namesIn(rules), namesIn(rules.match(NO_EXTENSION)?.join('\n') ?? '')];
   const isAllowed = (name: string) => isWord(name) || isPath(parse(name).name);
   const isWhole = WHOLE.test(others.replaceAll(STANDALONE, ''));
-  for (const path of filesIn(dirname(file), { isNamed, isAllowed }, isWhole))
-    if (path !== file) hash.update(path).update(digestOf(path));
-  return hash.digest('hex');
+  const files = filesIn(dirname(file), { isNamed, isAllowed }, isWhole).filter((path) => path !== file);
+  return [
+    ...entriesOf(config).map(([name, value]) => `${digest(JSON.stringify(value))} ${oneLine(name)}`),
+    ...files.map((path) => `${digestOf(path)} ${oneLine(relative(dirname(file), path))}`),
+  ];
 }
 
 /** Returns a function that tests if a text contains a name. The word `-msrv` may be an option with the name `srv`. */
@@ -119,15 +134,17 @@ function namesIn(text: string): (name: string) => boolean {
   return (name) => all.has(name) || (SEPARATORS.test(name) && text.includes(name));
 }
 
+function digest(data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
 /** Returns the hash of a file. If this user cannot read the file, returns the hash of no bytes. */
-function digestOf(path: string): Buffer {
-  const hash = createHash('sha256');
+function digestOf(path: string): string {
   try {
-    hash.update(readFileSync(path));
+    return digest(readFileSync(path));
   } catch {
-    // Nothing to add.
+    return digest('');
   }
-  return hash.digest();
 }
 
 /** Returns all texts in the entries, each unchanged and without the quotes that a shell would remove. */

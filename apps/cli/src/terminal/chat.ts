@@ -6,6 +6,7 @@ import {
   type PendingCall,
   RuntimeContext,
   type SessionInfo,
+  textOf,
   toolResultsOf,
   XError,
 } from '@x/core';
@@ -19,7 +20,7 @@ import { LineInput } from './line-input.js';
 import { markdownLines } from './markdown.js';
 import { complete, withMentions } from './mentions.js';
 import type { Output } from './screen.js';
-import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
+import { type ChatScope, type CommandResult, isCommand, runCommand, WAITS } from './slash-commands.js';
 import type { Style } from './style.js';
 
 export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
@@ -35,6 +36,9 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   /** Whether the chat begins with the choice of a session. Default false. */
   readonly picks?: boolean;
 }
+
+/** Returns an error as the result of a command. */
+const sayError = (error: unknown) => ({ say: XError.isInstance(error) ? error.message : String(error) });
 
 /** Keys that choose a session. */
 const KEYS = '123456789';
@@ -72,13 +76,7 @@ class Chat {
     this.#context = context;
     this.#input = new LineInput(input, output, style, {
       typed: (text) => this.#typed(text),
-      interrupt: () => {
-        if (!this.#running) return false;
-        this.#interrupted = true;
-        this.#stop.abort();
-        agent.interrupt(this.#context);
-        return true;
-      },
+      interrupt: () => this.#interrupt(),
       complete: async (line) => {
         const found = await complete(line, agent.workspace);
         if (found[0].length > 1) this.#printer.note(found[0].join(' '));
@@ -103,14 +101,14 @@ class Chat {
     process.on('warning', onWarning);
     try {
       if (this.#options.picks) await this.#pick();
-      await this.#announce();
+      await this.#open();
       for (let line = await this.#input.next(); line !== undefined; line = await this.#input.next()) {
         if (line.trim() === '') continue;
         try {
           if (!(await this.#handle(line))) break;
         } catch (error) {
           // A failed call does not end the chat. The error describes the state of the session.
-          this.#printer.note(XError.isInstance(error) ? error.message : String(error));
+          if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
         }
       }
       this.#printer.note(`Go on with --session ${quoted(this.#context.sessionId ?? '')}`);
@@ -120,11 +118,22 @@ class Chat {
     }
   }
 
+  /** Stops running work. Returns false if nothing runs. */
+  #interrupt(): boolean {
+    if (!this.#running) return false;
+    this.#interrupted = true;
+    this.#stop.abort();
+    this.#agent.interrupt(this.#context);
+    return true;
+  }
+
   #typed(text: string): void {
-    if (!this.#running || text.trim() === '' || isCommand(text)) {
-      this.#input.push(text);
-      return;
-    }
+    if (!this.#running || text.trim() === '') this.#input.push(text);
+    else if (isCommand(text)) void this.#commandMeanwhile(text);
+    else this.#steer(text);
+  }
+
+  #steer(text: string): void {
     this.#queued = [...this.#queued, text];
     void this.#agent.steer(this.#context, text).then((read) => {
       this.#queued = this.#queued.filter((each) => each !== text);
@@ -136,6 +145,18 @@ class Chat {
     });
   }
 
+  /** Answers a command while work runs. Commands that change the session wait for the end of the work, and `/exit` stops it. */
+  async #commandMeanwhile(line: string): Promise<void> {
+    const result = WAITS.test(line) ? undefined : await runCommand(line, this.#scope).catch(sayError);
+    if (result && 'say' in result) {
+      this.#echo(line);
+      return this.#printer.note(result.say);
+    }
+    if (result) this.#interrupt();
+    else this.#printer.note(`${line} waits for the end of the running call.`);
+    this.#input.push(line);
+  }
+
   /** Shows a sent text above the input. */
   #echo(text: string): void {
     if (this.#input.screen.isTerminal) this.#printer.said(text);
@@ -145,14 +166,15 @@ class Chat {
     const { waiting: onWait } = this.#printer;
     this.#echo(line);
     if (!isCommand(line)) {
-      const input = await withMentions(line, this.#ran.splice(0), this.#agent);
+      const note = (text: string) => this.#printer.note(text);
+      const input = await withMentions(line, this.#ran.splice(0), this.#agent, note);
       await this.#turn(this.#agent.stream(input, this.#context, { onWait }));
       return true;
     }
     const result = await this.#command(line);
     if ('exit' in result) return false;
     if ('pick' in result) {
-      if (await this.#pick()) await this.#announce();
+      if (await this.#pick()) await this.#open();
     } else if ('resume' in result) await this.#turn(this.#agent.resumeStream(this.#context, { onWait }));
     else {
       this.#printer.note(result.say);
@@ -172,9 +194,10 @@ class Chat {
       show: (text: string) => this.#printer.change(text),
       ask: (question: string, keys?: string) => this.#input.ask(question, keys),
     };
-    const decisions = await askDecisions(pending, human, (call) =>
-      previewCall(this.#agent, this.#context, call),
-    );
+    const decisions = await askDecisions(pending, human, (call) => {
+      this.#printer.asked(call.id);
+      return previewCall(this.#agent, this.#context, call);
+    });
     const { waiting: onWait } = this.#printer;
     if (Object.keys(decisions).length > 0)
       await this.#turn(this.#agent.resumeStream(this.#context, { decisions, onWait }));
@@ -197,9 +220,13 @@ class Chat {
 
   /** Runs a command. It can be interrupted, because a compaction, for example, takes a while. */
   #command(line: string): Promise<CommandResult> {
+    return this.#interruptible(() => runCommand(line, this.#scope));
+  }
+
+  get #scope(): ChatScope {
     const { events } = this.#options;
-    const scope = { agent: this.#agent, events, context: this.#context, usage: this.#printer.context };
-    return this.#interruptible(() => runCommand(line, { ...scope, signal: this.#stop.signal }));
+    const [agent, context, usage] = [this.#agent, this.#context, this.#printer.context];
+    return { agent, events, context, usage, signal: this.#stop.signal };
   }
 
   /** Runs work that Ctrl-C can stop. */
@@ -232,6 +259,21 @@ class Chat {
     const sessionId = chosen?.key.parts.sessionId ?? randomUUID();
     this.#context = RuntimeContext.builder(this.#context).sessionId(sessionId).build();
     return true;
+  }
+
+  /** Shows the end of the session that is open: the user's last words and the answer. */
+  async #open(): Promise<void> {
+    let [count, before, asked, answer] = [0, 0, '', ''];
+    for await (const message of this.#agent.log(this.#context).read()) {
+      if (message.role === 'system' || message.kind !== undefined) continue;
+      if (message.role === 'user') [before, asked, answer] = [count, textOf(message), ''];
+      if (message.role === 'assistant') answer = textOf(message) || answer;
+      count++;
+    }
+    if (before > 0) this.#printer.note(`… ${before} earlier messages`);
+    if (asked !== '') this.#printer.said(asked);
+    if (answer !== '') this.#printer.answered(answer);
+    await this.#announce();
   }
 
   /** Shows which session is open, and its pending calls. A new message denies them. */

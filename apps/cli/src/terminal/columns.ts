@@ -31,6 +31,12 @@ export function rowsOf(text: string, columns: number, cutsWords = false): readon
   });
 }
 
+/** Shortens a line to its first row of this width, and marks the cut with "…". */
+export function clip(line: string, columns: number): string {
+  const [row = '', ...rest] = rowsOf(line, columns);
+  return rest.length === 0 ? row : `${row} …`;
+}
+
 /** Maximum UTF-16 units per column. Without it, a row could have any number of characters that take no column. */
 const MAX_UNITS = 4;
 

@@ -31,14 +31,9 @@ export function changeInWords(change: Change): string {
     : `${messagesBefore} → ${messagesAfter} messages · ${tokens}`;
 }
 
-/** Describes the steps of a compaction, one line each: those that changed something or, without one, all of them. */
-export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
-  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
-  const shown = effective.length > 0 ? effective : steps;
-  return shown.map((step) => {
-    const change = effective.length > 0 ? changeInWords(step) : 'nothing';
-    return `   ${stagesInWords(step.stage)}: ${[change, step.note].filter(Boolean).join(' · ')}`;
-  });
+/** Lists the notes of a compaction's steps, one line each. The numbers of the whole compaction include those of its steps. */
+export function stepNotes(steps: readonly CompactionStep[]): readonly string[] {
+  return steps.flatMap(({ stage, note }) => (note ? [`   ${stagesInWords(stage)}: ${note}`] : []));
 }
 
 /** Maximum number of compactions that are listed. */

@@ -1,5 +1,4 @@
-import { type AgentEvent, type ContextUsage, textOf } from '@x/core';
-import { headOf } from '@x/core/internal';
+import { type AgentEvent, type ContextUsage, textOf, XError } from '@x/core';
 import { formatRule } from '@x/harness';
 import {
   printable,
@@ -9,7 +8,9 @@ import {
   renderResult,
   shortNumber,
 } from '@x/harness/view';
-import { changeInWords, stagesInWords, stepLines } from './compaction-words.js';
+import { X } from '../command.js';
+import { clip, rowsOf } from './columns.js';
+import { changeInWords, stagesInWords, stepNotes } from './compaction-words.js';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -46,16 +47,12 @@ const DECIDED: { readonly [decision: string]: string | undefined } = {
 const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
-  'draft.discarded': ({ text }) =>
-    text === '' ? undefined : ['yellow', 'Ignore the text above: the model starts again.'],
+  'draft.discarded': () => ['yellow', 'Ignore the text above: the model starts again.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
     return ['cyan', cut([`● ${title}`, ...(change ? indented(lines) : [])])];
   },
-  'tool.progress': ({ output }) => [
-    'dim',
-    `  ${headOf(textOf(output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`,
-  ],
+  'tool.progress': ({ output }) => ['dim', `  ${clip(textOf(output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`],
   'tool.result': ({ result, durationMs }) => {
     const end = `${result.isError ? 'failed · ' : ''}${Math.round(durationMs)} ms`;
     const lines = indented(renderResult(result, { head: 3, tail: 2 }));
@@ -70,10 +67,6 @@ const NOTES: {
     `The model no longer sees ${what}: the provider refused it. The log has it.`,
   ],
   'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in ${path}`],
-  'model.retrying': ({ error, delayMs }) => [
-    'yellow',
-    `The model failed (${error}); trying again in ${delayMs} ms.`,
-  ],
   'model.fallback': ({ from, to, error }) => ['yellow', `${from} failed (${error}); ${to} goes on.`],
   'context.compacting': ({ messagesBefore }) => ['dim', `── Compacting ${messagesBefore} messages …`],
   'context.compacted': (event) => [
@@ -98,6 +91,10 @@ export class EventPrinter {
   #model: string | undefined;
   /** Calls that are not printed, for example because a decision or the command of a user was printed instead. */
   readonly #hidden = new Set<string>();
+  /** Calls whose change a question has shown. */
+  readonly #asked = new Set<string>();
+  /** The error of the last request, while it is repeated. */
+  #failure: string | undefined;
   /** The text of the last completed step. */
   #answer = '';
   /** Whether the reply is in an unfinished line. */
@@ -110,15 +107,24 @@ export class EventPrinter {
   print(event: AgentEvent): void {
     if (event.type === 'tool.call' && this.#hidden.has(event.call.id)) return;
     if (event.type === 'tool.result' && this.#hidden.delete(event.result.toolUseId)) return;
+    if (event.type === 'draft.discarded' && (this.#outputs.whole || event.text.trim() === '')) return;
     const note = NOTES[event.type] as NoteOf<AgentEvent> | undefined;
-    const [format, text] = note?.(event) ?? [];
-    if (format !== undefined && text !== undefined) this.#note(format, text);
+    const [format, text = ''] = note?.(event) ?? [];
+    const isAsked = event.type === 'tool.call' && this.#asked.delete(event.call.id);
+    // The title is the first line.
+    if (format !== undefined) this.#note(format, isAsked ? text.replace(/\n.*/s, '') : text);
     switch (event.type) {
       case 'text.delta':
         if (!this.#outputs.whole) this.#say(printable(event.text));
         break;
       case 'model.started':
         this.#context = event.context;
+        this.#failure = undefined;
+        break;
+      case 'model.retrying':
+        if (event.error !== this.#failure)
+          this.#note('yellow', `${event.error}\nTrying again in ${event.delayMs} ms.`);
+        this.#failure = event.error;
         break;
       case 'model.fallback':
         this.#model = event.to;
@@ -131,7 +137,7 @@ export class EventPrinter {
         this.#endLine();
         break;
       case 'context.compacted':
-        for (const line of stepLines(event.steps)) this.#note('dim', line);
+        for (const line of stepNotes(event.steps)) this.#note('dim', line);
         break;
       case 'call.completed':
         if (this.#outputs.whole) this.#say(printable(this.#answer));
@@ -159,6 +165,18 @@ export class EventPrinter {
     this.#hidden.add(toolUseId);
   }
 
+  /** Does not print the change of a call again. */
+  asked(toolUseId: string): void {
+    this.#asked.add(toolUseId);
+  }
+
+  /** Prints how to go on after an error that the retries have printed. Returns false, and prints nothing, for another error. */
+  failed(error: unknown, goOn: string): boolean {
+    if (!XError.isInstance(error) || error.message !== this.#failure) return false;
+    this.note(`The model still fails. ${X} doctor checks its server. To try again: ${goOn}`);
+    return true;
+  }
+
   /** Reports that the call has to wait. */
   readonly waiting = (): void => {
     this.#note('dim', 'Another call runs in this session; this one waits for its end.');
@@ -172,6 +190,11 @@ export class EventPrinter {
   /** Prints a text that the user sent. */
   said(text: string): void {
     this.#note('bold', cut(`> ${text}`.split('\n')));
+  }
+
+  /** Prints the beginning of an earlier answer. */
+  answered(text: string): void {
+    this.#note('dim', cut(rowsOf(text, MAX_WIDTH)));
   }
 
   /** Prints a change, whose lines may begin with + or -. */
@@ -208,7 +231,7 @@ function cut(lines: readonly string[]): string {
 }
 
 function indented(lines: readonly RenderedLine[]): readonly string[] {
-  return lines.map(({ mark, text }) => `  ${mark === '' ? '' : `${mark} `}${headOf(text, MAX_WIDTH)}`);
+  return lines.map(({ mark, text }) => `  ${mark === '' ? '' : `${mark} `}${clip(text, MAX_WIDTH)}`);
 }
 
 function summary(

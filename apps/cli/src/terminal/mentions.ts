@@ -24,19 +24,21 @@ export async function complete(line: string, workspace: Workspace): Promise<[str
 
 /**
  * Returns a text as a message, with what the user ran before, and with calls that read the files that the text mentions. The agent runs
- * these calls by its own rules.
+ * these calls by its own rules. Notes mentions that are not files.
  */
 export async function withMentions(
   text: string,
   ran: readonly Message[],
   agent: HarnessAgent,
+  note: (text: string) => void,
 ): Promise<readonly Message[]> {
   const reads: ToolUseBlock[] = [];
   const canRead = agent.capabilities.includes('workspace_tools');
   for (const [, path = ''] of canRead ? text.matchAll(/(?<!\S)@(\S*[^\s.,;:!?)])/g) : []) {
     const entry = await agent.workspace.stat(path).catch(() => undefined);
-    if (entry?.type !== 'file') continue;
-    reads.push({ type: 'tool_use', id: randomUUID(), name: 'read_file', input: { path } });
+    if (entry?.type !== 'file')
+      note(`${path}: ${entry ? 'not a file' : 'file not found'}. Only your text is sent.`);
+    else reads.push({ type: 'tool_use', id: randomUUID(), name: 'read_file', input: { path } });
   }
   return [userMessage(text), ...ran, ...(reads.length > 0 ? [assistantMessage(reads)] : [])];
 }

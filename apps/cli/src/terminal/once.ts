@@ -25,16 +25,21 @@ export async function answerOnce(options: OnceOptions): Promise<number> {
   const how = { decisions: decide(waiting), onWait: printer.waiting };
   const events = prompt === '' ? agent.resumeStream(context, how) : agent.stream(prompt, context, how);
   let last: AgentEvent | undefined;
-  for await (const event of events) {
-    printer.print(event);
-    if (event.type === 'permission.required') {
-      for (const { approvalId: id, name, input } of event.calls) {
-        printer.note(
-          `${name} ${JSON.stringify(input)} waits for a decision: --approve ${id} or --deny ${id}`,
-        );
+  try {
+    for await (const event of events) {
+      printer.print(event);
+      if (event.type === 'permission.required') {
+        for (const { approvalId: id, name, input } of event.calls) {
+          printer.note(
+            `${name} ${JSON.stringify(input)} waits for a decision: --approve ${id} or --deny ${id}`,
+          );
+        }
       }
+      last = event;
     }
-    last = event;
+  } catch (error) {
+    if (printer.failed(error, goOn(false))) return 1;
+    throw error;
   }
   if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
   printer.note(`Go on with: ${goOn(last.stopReason === 'permission_required')}`);

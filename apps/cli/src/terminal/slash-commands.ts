@@ -8,14 +8,15 @@ import {
   readText,
   toolResultMessage,
 } from '@x/core';
-import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
+import { PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { runProgram } from '@x/harness/internal';
 import { shortNumber } from '@x/harness/view';
 import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, explanation, requestOf } from '../session-events.js';
-import { changeInWords, stepLines } from './compaction-words.js';
+import { clip } from './columns.js';
+import { changeInWords, stepNotes } from './compaction-words.js';
 import { sources } from './sources.js';
 
 /** The agent and the session that a command works on. */
@@ -71,12 +72,13 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
-      const did = stepLines(outcome.steps).map((line) => `\n${line}`);
+      const { status, message, steps, tokensBefore, tokensAfter, manifest } = outcome;
+      const saved = shortNumber(tokensBefore - tokensAfter);
       const say =
-        outcome.status === 'applied'
-          ? `Compacted: ${changeInWords(outcome)}. /undo takes it back.`
-          : `Not compacted (${outcome.status}): ${outcome.message}`;
-      return { say: [say, ...did].join('') };
+        status === 'applied'
+          ? `Compacted: ${changeInWords(outcome)}, saved ${saved}. Gone or shortened: ${manifest.length} messages, which /explain lists. /undo takes it back.`
+          : `Not compacted (${status}): ${message}`;
+      return { say: [say, ...stepNotes(steps)].join('\n') };
     },
   },
   '/undo': {
@@ -97,10 +99,10 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
-        return { say: `Pinned; /unpin ${pin.id} removes the pin: ${headOf(pin.text, 80)}` };
+        return { say: `Pinned; /unpin ${pin.id} removes the pin: ${clip(pin.text, 80)}` };
       }
       const { pins = [] } = (await agent.explain(context)) ?? {};
-      const lines = pins.map(({ id, text }) => `${id} ${headOf(text.replaceAll(/\s+/g, ' '), 80)}`);
+      const lines = pins.map(({ id, text }) => `${id} ${clip(text.replaceAll(/\s+/g, ' '), 80)}`);
       return { say: lines.length > 0 ? lines.join('\n') : 'Nothing is pinned.' };
     },
   },
@@ -146,7 +148,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       const todos = (await agent.state(context))?.tasksContext.todos ?? [];
       const lines = (await subagentTasks(agent.session, agent.keyOf(context))).map(
         ({ taskId, status, task, error }) =>
-          `${taskId} ${status}: ${headOf(task, 80)}${error === undefined ? '' : `\n  ${headOf(error, 200)}`}`,
+          `${taskId} ${status}: ${clip(task, 80)}${error === undefined ? '' : `\n  ${clip(error, 200)}`}`,
       );
       return {
         say: [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n'),
@@ -273,6 +275,9 @@ export function completionsOf(text: string): string[] {
 export function isCommand(line: string): boolean {
   return !line.includes('\n') && /^(?:!|\/[a-z]*(\s|$))/.test(line);
 }
+
+/** Matches commands that change the session, or leave it for another. Other commands can be answered while a call runs. */
+export const WAITS = /^(?:!|\/(?:compact|undo|unpin|resume|sessions)\b|\/(?:pin|plan|permissions)\s+\S)/;
 
 /** Runs a line that begins with a slash or `!`. For an unknown command, the result lists the known ones. */
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {

@@ -70,7 +70,7 @@ it('is trusted until what it starts changes, in this place alone', async () => {
   for (const name of ['agent.yaml', 'hook.sh']) cpSync(name, join('copy', name));
   expect((await ask('copy/agent.yaml')).status).toBe(2);
   writeFileSync('hook.sh', '#!/bin/sh\ntouch more');
-  expect((await ask()).stderr).toContain('or has changed');
+  expect((await ask()).stderr).toContain('has changed since');
   expect(existsSync('more')).toBe(false);
 });
 
@@ -88,7 +88,7 @@ it.each([
   await ask('--trust');
   expect((await ask()).stderr).not.toContain('was not trusted');
   for (const name of ['c.sh', 's/d.sh']) writeFileSync(name, 'touch more');
-  expect((await ask()).stderr).toContain('or has changed');
+  expect((await ask()).stderr).toContain('has changed since');
 });
 
 it.each([
@@ -150,7 +150,7 @@ it.each([
   (await requireTrust(agent, config, true))();
   await requireTrust(agent, config);
   writeFileSync(join('work', file), 'touch more');
-  await expect(requireTrust(agent, config)).rejects.toThrow('or has changed');
+  await expect(requireTrust(agent, config)).rejects.toThrow('has changed since');
 });
 
 it('stays trusted with addresses and variables, whatever the agent works on', async () => {
@@ -206,7 +206,7 @@ it.each([
   write(`hooks: { before_compaction: ${command} }`);
   await ask('--trust');
   writeFileSync(file, '2');
-  expect((await ask()).stderr.includes('or has changed')).toBe(isOver);
+  expect((await ask()).stderr.includes('has changed since')).toBe(isOver);
 });
 
 it('lets an agent work on tests although its permissions name them', async () => {
@@ -236,7 +236,7 @@ it.each([
   write(`hooks: { before_compaction: "${command}" }`);
   expect((await ask('--trust')).status).toBe(0);
   writeFileSync(file, 'touch more');
-  expect((await ask()).stderr.includes('or has changed')).toBe(isCounted);
+  expect((await ask()).stderr.includes('has changed since')).toBe(isCounted);
 });
 
 it('stays trusted if only a comment changes, and follows no circle of links', async () => {
