@@ -4,7 +4,7 @@ import { InMemorySession, InvalidInputError, type SessionStore } from '@x/core';
 import { STORAGE } from '@x/core/internal';
 import { WorkspaceSession } from '@x/core/node';
 import { type Option, shellCommand, UsageError } from './command.js';
-import { openWorkspace, workspaceToName } from './identity-options.js';
+import { identityOptions, openWorkspace, workspaceToName } from './identity-options.js';
 import {
   addressHint,
   checkedAddress,
@@ -39,6 +39,9 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
       { type: 'string', value, partOf: owners, help: `The ${option.replace('-', ' ')} of the sessions.` },
     ]),
   ]);
+
+/** The options of commands for sessions. */
+export const sessionOptions = { ...storeOptions, ...identityOptions } as const;
 
 /** Values of {@link storeOptions} and of `--workspace`. */
 export type StoreValues = { readonly workspace: string } & Readonly<Record<string, unknown>>;

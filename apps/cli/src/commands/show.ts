@@ -3,8 +3,8 @@ import { headOf } from '@x/core/internal';
 import { printable } from '@x/harness/view';
 import { command, positive } from '../command.js';
 import { findLog, findSession, noSession } from '../find-session.js';
-import { identityOptions, scopeOf } from '../identity-options.js';
-import { namesStore, type StoreValues, storeOptions, withStore } from '../open-store.js';
+import { scopeOf } from '../identity-options.js';
+import { namesStore, type StoreValues, sessionOptions, withStore } from '../open-store.js';
 import { readEvents, requestOf } from '../session-events.js';
 
 /** Maximum UTF-16 units of a text without `--full`. */
@@ -22,8 +22,7 @@ export const show = command({
     request: { type: 'string', value: 'N', help: 'What the model saw in the Nth request.' },
     full: { type: 'boolean', help: 'Do not shorten long texts.' },
     json: { type: 'boolean', help: 'One JSON object per message.' },
-    ...storeOptions,
-    ...identityOptions,
+    ...sessionOptions,
   },
   summary: 'Prints the log of a session, or its current messages if there is no log.',
   examples: [

@@ -212,7 +212,8 @@ export class LineInput {
     const { above, status } = this.#listener.around();
     const { line, cursor } = this.#lines;
     const label = rowsOf(this.#question?.text ?? PROMPT, columns).join('\n');
-    const lines = [...this.#typed, ''].join('\n');
+    const isFolded = this.#typed.length > MOST_ROWS;
+    const lines = isFolded ? `[pasted ${this.#typed.length} lines]\n` : [...this.#typed, ''].join('\n');
     const shown = (text: string) =>
       rowsOf(label + printable(lines + text).replaceAll('\t', ' '), columns, true);
     const [before, rows] = [shown(line.slice(0, cursor)), shown(line)];

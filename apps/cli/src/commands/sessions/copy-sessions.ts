@@ -1,13 +1,13 @@
 import { copyStore } from '@x/core';
 import { recordName } from '@x/core/internal';
 import { command, UsageError } from '../../command.js';
-import { identityOptions, scopeOf } from '../../identity-options.js';
+import { scopeOf } from '../../identity-options.js';
 import {
   namesStore,
   openSkipped,
   openStore,
   type StoreValues,
-  storeOptions,
+  sessionOptions,
   withStore,
 } from '../../open-store.js';
 import { storeOfAddress } from '../../stores.js';
@@ -22,8 +22,7 @@ export const copySessions = command({
       help: 'The target: a URL, or an SQLite file.',
     },
     move: { type: 'boolean', help: 'Delete sessions after they are copied.' },
-    ...storeOptions,
-    ...identityOptions,
+    ...sessionOptions,
   },
   summary:
     'Copies sessions to another store, where they count as last used now, in the same order; what is there already stays. Logs stay in the workspace. Without --to, those in .x/ of the workspace, or in the store that is named, become yours, with the permissions that they have.',

@@ -2,14 +2,8 @@ import { existsSync } from 'node:fs';
 import { eraseSession, SessionKey, type SessionStore } from '@x/core';
 import { command, shellCommand, UsageError } from '../../command.js';
 import { describeSession, findLog, findSession, noSession } from '../../find-session.js';
-import {
-  type IdentityValues,
-  identityOptions,
-  openWorkspace,
-  scopeOf,
-  workspaceToName,
-} from '../../identity-options.js';
-import { type StoreValues, storeOptions, withStore } from '../../open-store.js';
+import { type IdentityValues, openWorkspace, scopeOf, workspaceToName } from '../../identity-options.js';
+import { type StoreValues, sessionOptions, storeOptions, withStore } from '../../open-store.js';
 import { withoutSecrets } from '../../stores.js';
 
 export const deleteSession = command({
@@ -17,8 +11,7 @@ export const deleteSession = command({
   takes: 'SESSION',
   options: {
     yes: { type: 'boolean', required: true, help: 'Confirm the deletion, which cannot be undone.' },
-    ...storeOptions,
-    ...identityOptions,
+    ...sessionOptions,
   },
   summary: 'Deletes a session with its log, evicted results, plan and tasks.',
   async run({ values, positionals: [sessionId = ''], output }) {

@@ -7,8 +7,8 @@ import { oneLine } from '@x/harness/view';
 import { importConversation } from '@x/replay';
 import { type Command, command, shellCommand, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
-import { identityOptions, openWorkspace } from '../../identity-options.js';
-import { storeOptions, withStore } from '../../open-store.js';
+import { openWorkspace } from '../../identity-options.js';
+import { sessionOptions, withStore } from '../../open-store.js';
 import { readDocument, readInput } from '../../read-input.js';
 import { readLog } from '../replay/read-log.js';
 import { DEFAULT_AGENT_FILE } from '../run.js';
@@ -25,8 +25,7 @@ export const importSession = command({
       help: 'The id for the session. Default: its id in the file.',
     },
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
-    ...storeOptions,
-    ...identityOptions,
+    ...sessionOptions,
   },
   summary:
     'Imports an exported session, or a log of Claude Code, Codex, Gemini CLI, opencode or another agent, so that x run can continue it. Calls of its tools become calls of equivalent tools of x. Never overwrites a session. Of an exported session, only the messages are imported. - reads standard input.',

@@ -4,16 +4,15 @@ import { oneLine, renderCompactionCost } from '@x/harness/view';
 import { ageOf } from '../../age.js';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
-import { identityOptions, scopeOf } from '../../identity-options.js';
-import { namesStore, skippedHint, storeOptions, withStore } from '../../open-store.js';
+import { scopeOf } from '../../identity-options.js';
+import { namesStore, sessionOptions, skippedHint, withStore } from '../../open-store.js';
 
 /** Lists sessions, the latest first. If the store fails, prints the sessions found before the failure. */
 export const listSessions = command({
   name: 'sessions list',
   options: {
     json: { type: 'boolean', help: 'One JSON object per session.' },
-    ...storeOptions,
-    ...identityOptions,
+    ...sessionOptions,
   },
   summary:
     'Lists sessions, the latest first: with age, version, owner, title, the cost of compactions, and the process that uses the session.',

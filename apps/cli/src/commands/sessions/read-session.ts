@@ -3,17 +3,15 @@ import { openSession } from '@x/core';
 import { printable } from '@x/harness/view';
 import { command } from '../../command.js';
 import { findLog, findSession, noSession } from '../../find-session.js';
-import { identityOptions, scopeOf } from '../../identity-options.js';
-import { storeOptions, withStore } from '../../open-store.js';
+import { scopeOf } from '../../identity-options.js';
+import { sessionOptions, withStore } from '../../open-store.js';
 import { costLines, explanation, readEvents } from '../../session-events.js';
-
-const options = { ...storeOptions, ...identityOptions } as const;
 
 /** Shows what the model no longer sees of a session, and where the removed content is. */
 export const explainSession = command({
   name: 'sessions explain',
   takes: 'SESSION',
-  options: { json: { type: 'boolean', help: 'The data as JSON.' }, ...options },
+  options: { json: { type: 'boolean', help: 'The data as JSON.' }, ...sessionOptions },
   summary:
     'Shows what the model no longer sees of a session (requests, errors, conclusions, files), and what that saved.',
   examples: ['x sessions explain s-001', 'x sessions explain s-001 --json | jq .items'],
@@ -30,7 +28,7 @@ export const explainSession = command({
 export const costSession = command({
   name: 'sessions cost',
   takes: 'SESSION',
-  options,
+  options: sessionOptions,
   summary: 'Shows what compaction saved in a session, and what the session cost.',
   examples: ['x sessions cost s-001'],
   async run({ values, positionals: [sessionId = ''], output }) {
@@ -43,7 +41,7 @@ export const costSession = command({
 export const exportSession = command({
   name: 'sessions export',
   takes: 'SESSION',
-  options,
+  options: sessionOptions,
   summary: 'Writes a session as JSON lines: its state, then every message of its log.',
   examples: ['x sessions export s-001 > s-001.jsonl'],
   async run({ values, positionals: [sessionId = ''], output }) {
