@@ -31,9 +31,11 @@ export function changeInWords(change: Change): string {
     : `${messagesBefore} → ${messagesAfter} messages · ${tokens}`;
 }
 
-/** Lists the notes of a compaction's steps, one line each. The numbers of the whole compaction include those of its steps. */
+/** Lists the notes of the steps that changed something or, without one, of all steps. */
 export function stepNotes(steps: readonly CompactionStep[]): readonly string[] {
-  return steps.flatMap(({ stage, note }) => (note ? [`   ${stagesInWords(stage)}: ${note}`] : []));
+  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
+  const shown = effective.length > 0 ? effective : steps;
+  return shown.flatMap(({ stage, note }) => (note ? [`   ${stagesInWords(stage)}: ${note}`] : []));
 }
 
 /** Maximum number of compactions that are listed. */

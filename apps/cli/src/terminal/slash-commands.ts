@@ -16,7 +16,7 @@ import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, explanation, requestOf } from '../session-events.js';
 import { clip } from './columns.js';
-import { changeInWords, stepNotes } from './compaction-words.js';
+import { stepNotes } from './compaction-words.js';
 import { sources } from './sources.js';
 
 /** The agent and the session that a command works on. */
@@ -72,11 +72,11 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
-      const { status, message, steps, tokensBefore, tokensAfter, manifest } = outcome;
-      const saved = shortNumber(tokensBefore - tokensAfter);
+      const { status, message, steps, tokensBefore: before, tokensAfter: after } = outcome;
+      const { gone, all } = (await agent.explain(context)) ?? {};
       const say =
         status === 'applied'
-          ? `Compacted: ${changeInWords(outcome)}, saved ${saved}. Gone or shortened: ${manifest.length} messages, which /explain lists. /undo takes it back.`
+          ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo takes it back.`
           : `Not compacted (${status}): ${message}`;
       return { say: [say, ...stepNotes(steps)].join('\n') };
     },

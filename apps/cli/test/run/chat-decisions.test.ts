@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -7,6 +7,7 @@ import {
   InMemorySession,
   type Message,
   type Model,
+  ModelError,
   RuntimeContext,
   type SessionStore,
   textOf,
@@ -244,5 +245,100 @@ it('gives back what was typed for a call that Ctrl-C stops, and then clears the 
   input.write('\u0003Hello\r');
   await seen('Done.');
   expect(requests).toEqual(['A long task', 'Hello']);
+  await leave();
+});
+
+it('shows the last exchange of the session that it opens, and how many messages are before', async () => {
+  const session = new InMemorySession();
+  const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n');
+  const first = open(new ScriptedModel([{ text: 'One.' }, asking, { text: long }]), session);
+  await first.seen(/new session s-1[^\n]*\n>/);
+  expect(first.screen()).not.toContain('earlier');
+  first.input.write('First\n');
+  await first.seen('One.');
+  first.input.write('Second\n');
+  await first.seen('Let it ');
+  first.input.write('y\n');
+  await first.seen('line 29');
+  await first.leave();
+  const second = open(new ScriptedModel([]), session);
+  await second.seen(
+    /^… 2 earlier messages\n> Second\nline 0\n[\s\S]*line 11\n {2}… 18 more lines\nagent · session s-1/,
+  );
+  await second.leave();
+});
+
+it('says that an edit changes nothing, and shows a change once', async () => {
+  const edit = (newText: string) => ({
+    toolCalls: [{ name: 'edit_file', input: { path: 'a.txt', oldText: 'one', newText } }],
+  });
+  writeFileSync(join(directory, 'a.txt'), 'one');
+  const model = new ScriptedModel([edit('one'), edit('two'), { text: 'Done.' }]);
+  const { input, seen, screen, leave } = open(model, new InMemorySession());
+  await seen('>');
+  input.write('Go\n');
+  await seen(/It wants to edit a\.txt\.[\s\S]*\n… no change\n/);
+  input.write('y\n');
+  await seen(/\n- one\n\+ two\n/);
+  input.write('y\n');
+  await seen('Done.');
+  expect(screen().match(/\+ two/g)).toHaveLength(1);
+  expect(screen().match(/● edit_file a\.txt\n {2}Replaced/g)).toHaveLength(2);
+  await leave();
+});
+
+it('answers commands that read while a call runs, lets others wait, and leaves by /exit', async () => {
+  const model: Model = {
+    id: 'slow',
+    generate: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      }),
+  };
+  const { input, seen, screen, ended } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('>');
+  input.write('A long task\r');
+  await seen('working');
+  input.write('/cost\r');
+  await seen(/> \/cost\nCompaction saved nothing yet\./);
+  input.write('/explain\r');
+  await seen(/> \/explain\n# What the model no longer sees/);
+  input.write('/help\r');
+  await seen(/> \/help\n[\s\S]*\/exit +ends the chat/);
+  input.write('/undo\r');
+  await seen('/undo waits for the end of the running call.');
+  expect(screen()).toContain('working');
+  expect(screen()).not.toContain('There is nothing to undo.');
+  input.write('/exit\r');
+  await ended();
+  expect(screen()).toMatch(/There is nothing to undo\.[\s\S]*Go on with --session s-1/);
+});
+
+it('says how to go on when the model still fails after its retries', async () => {
+  const model: Model = {
+    id: 'down',
+    generate: async () => {
+      throw new ModelError('It is down.', { modelId: 'down', retryable: true });
+    },
+  };
+  const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('>');
+  input.write('Hello\r');
+  await seen('The model still fails. x doctor checks its server. To try again: /resume');
+  expect(screen().match(/It is down\./g)).toHaveLength(1);
+  await leave();
+});
+
+it('folds a long paste into one row, and sends all of it', async () => {
+  const model = new ScriptedModel([{ text: 'Read.' }]);
+  const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('>');
+  const lines = Array.from({ length: 120 }, (_, at) => `line ${at}`);
+  input.write(`\u001B[200~${lines.join('\r')}\r\u001B[201~`);
+  await seen(/> \[pasted 120 lines\]\n\nm$/);
+  expect(screen()).not.toContain('line 1\n');
+  input.write('\r');
+  await seen('Read.');
+  expect(textOf(model.requests[0]?.messages.at(-1) as Message)).toBe(`${lines.join('\n')}\n`);
   await leave();
 });

@@ -109,8 +109,9 @@ describe('a chat', () => {
       ],
     );
     expect(shown).toContain('[ ] Look around');
-    expect(shown).toMatch(/Compacted: \d+ → \d+ messages/);
-    expect(shown).toMatch(/ {3}summarize: (?:\d+ → \d+ messages · )?[\d.]+k? → [\d.]+k? tokens/);
+    expect(shown).toMatch(
+      /Compacted: [\d.]+k → [\d.]+k tokens, \d+ saved in each request\. 4 of 8 messages are gone or shortened: \/explain lists them\. \/undo takes it back\.\n> # What the model no longer sees\n\n4 of 8 messages are gone/,
+    );
     expect(shown).toContain('Nothing is pinned.');
     expect(shown).toContain('There is no message r99.');
     expect(shown).toContain('Pinned; /unpin p1 removes the pin: Amounts are in cents.');

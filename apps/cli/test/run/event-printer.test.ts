@@ -4,9 +4,15 @@ import { EventPrinter } from '../../src/terminal/event-printer.js';
 
 /** What is printed for some events. */
 function printed(...events: readonly object[]): string {
+  return printedBy(() => {}, ...events);
+}
+
+/** What is printed for some events by a printer that is prepared first. */
+function printedBy(prepare: (printer: EventPrinter) => void, ...events: readonly object[]): string {
   let text = '';
   const sink = { write: (part: string) => (text += part) };
   const printer = new EventPrinter({ reply: sink, progress: sink, style: (_format, part) => part });
+  prepare(printer);
   for (const event of events) printer.print(event as AgentEvent);
   return text;
 }
@@ -50,10 +56,11 @@ it('shows the first lines of a long change and of a long text of the user, and s
   expect(text).toMatch(/^> line 0\n[\s\S]*\nline 11\n {2}… 288 more lines\n$/);
 });
 
-it('names the stages of a compaction in words', () => {
+it('names the stages of a compaction in words, with one set of numbers', () => {
   const change = { messagesBefore: 9, messagesAfter: 4, tokensBefore: 9_000, tokensAfter: 2_000 };
   const step = { ...change, stage: 'observation_masking', durationMs: 1 };
-  const event = { ...change, type: 'context.compacted', status: 'applied', steps: [step] };
+  const noted = { ...step, stage: 'summarize', note: 'the record stands in for the model' };
+  const event = { ...change, type: 'context.compacted', status: 'applied', steps: [step, noted] };
   const automatic = { ...event, reason: 'proactive_budget', stagesUsed: 'summarize' };
   // The request of 9k was never sent.
   expect(printed(automatic)).toMatch(
@@ -61,6 +68,39 @@ it('names the stages of a compaction in words', () => {
   );
   expect(printed({ ...event, stagesUsed: 'observation_masking+summarize' })).toBe(
     '── Context compacted · observation masking + summarize · 9 → 4 messages · 9k → 2k tokens ──\n' +
-      '   observation masking: 9 → 4 messages · 9k → 2k tokens\n',
+      '   summarize: the record stands in for the model\n',
   );
+});
+
+it('says to ignore a text only if the text was shown', () => {
+  const discarded = (text: string) => ({ type: 'draft.discarded', text });
+  expect(printed(discarded('Half an'))).toBe('Ignore the text above: the model starts again.\n');
+  expect(printed(discarded(''), discarded(' \n\n'))).toBe('');
+});
+
+it('shows the change of a call once: with the question, or when the call starts', () => {
+  const change = { ...call, input: { path: 'a.md', oldText: 'one', newText: 'two' } };
+  const event = { type: 'tool.call', call: change };
+  expect(printed(event)).toBe('● edit_file a.md\n  - one\n  + two\n');
+  expect(printedBy((printer) => printer.asked('c1'), event)).toBe('● edit_file a.md\n');
+});
+
+it('cuts long lines of results between words, and marks the cut', () => {
+  const output = [{ type: 'text', text: `${'several words '.repeat(30)}\nshort` }];
+  const [first = '', second] = printed({ ...result('c3'), result: { ...result('c3').result, output } }).split(
+    '\n',
+  );
+  expect(first).toMatch(/^ {2}(?:several words )+(?:several )?…$/);
+  expect(first.length).toBeLessThanOrEqual(164);
+  expect(second).toBe('  short');
+});
+
+it('prints the error of a model once, however often the call is retried', () => {
+  const retrying = (error: string) => ({ type: 'model.retrying', attempt: 1, delayMs: 9, error });
+  const started = { type: 'model.started', context: {} };
+  const [down, busy] = [retrying('It is down.'), retrying('It is busy.')];
+  const once = 'It is down.\nTrying again in 9 ms.\n';
+  expect(printed(started, down, down, down)).toBe(once);
+  expect(printed(started, down, busy)).toBe(`${once}It is busy.\nTrying again in 9 ms.\n`);
+  expect(printed(started, down, started, down)).toBe(`${once}${once}`);
 });

@@ -83,14 +83,16 @@ describe('a file behind @', () => {
   });
 
   it('is read for the model by the rules of the agent', async () => {
-    const { press, seen, results, leave } = open();
+    const { terminal, press, seen, results, leave } = open();
     await seen('>');
     press('Compare @src/answer.ts, @.env, @src, me@src and @nothing.ts.\r');
-    await seen('First.');
+    await seen(/nothing\.ts: file not found\. Only your text is sent\.[\s\S]*First\./);
     const [answer = '', denied = '', ...more] = results(0);
     expect(answer).toContain('export const answer = 42;');
     expect(denied).toMatch(/^Denied by the rule read_file\(\.env\)/);
     expect(more).toEqual([]);
+    expect(terminal.text).toContain('src: not a file. Only your text is sent.');
+    expect(terminal.text).not.toContain('.env: ');
     await leave();
   });
 });

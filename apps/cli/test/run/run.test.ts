@@ -135,7 +135,18 @@ describe('x run in a pipe', () => {
     const { status, stdout, stderr } = await run(answers, ['--prompt', 'Look'], '', config);
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'The answer is whole.\n' });
     expect(stderr).toMatch(/session [0-9a-f-]{36}/);
-    expect(stderr).toContain('trying again');
+    expect(stderr).toContain('Trying again');
+  });
+
+  it('prints the error of a server that is down once, and what to do', async () => {
+    const down = Array.from({ length: 4 }, () => ({ cut: '' }));
+    const { status, stdout, stderr } = await run(down, ['--session', 's-1', '--prompt', 'Hello']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr.split('The call of compatible:fake failed')).toHaveLength(2);
+    expect(stderr).not.toContain('Ignore the text above');
+    expect(stderr).toMatch(
+      /The model still fails\. x doctor checks its server\. To try again: x run \S+ --session s-1 --resume\n$/,
+    );
   });
 
   it('says so when an answer is empty', async () => {
@@ -159,9 +170,7 @@ describe('x run in a pipe', () => {
     writeFileSync(file, 'trigger: { tokens: 2000 }\nkeep: { messages: 1 }\nmodel: null\n');
     await run(answers, ['--session', 's-1', '--prompt', 'Look']);
     const second = await run(answers, ['--session', 's-1', '--prompt', 'Second']);
-    expect(second.stderr).toMatch(
-      /Context compacted · summarize · \d+ tokens sent instead of [\d.]+k[^\n]*\n[^\n]* {3}[a-z_]+: /,
-    );
+    expect(second.stderr).toMatch(/Context compacted · summarize · \d+ tokens sent instead of [\d.]+k/);
     expect(JSON.stringify(endpoint?.requests[1])).toMatch(/CONVERSATION_SUMMARY.*src\/login\.ts/);
     expect(endpoint?.requests[1]?.at(-1)?.content).toBe('Second');
 

@@ -74,6 +74,24 @@ it('is trusted until what it starts changes, in this place alone', async () => {
   expect(existsSync('more')).toBe(false);
 });
 
+it('names the settings and files that have changed since it was trusted, and no others', async () => {
+  for (const name of ['hook.sh', 'after.sh']) writeFileSync(name, 'true');
+  const hooks = 'hooks: { before_compaction: "sh ./hook.sh", after_compaction: "sh ./after.sh" }';
+  const changed = async () => /has changed since you trusted it: (.*)\. It/.exec((await ask()).stderr)?.[1];
+  write(`system_prompt: One.\n${hooks}\n`);
+  expect((await ask()).stderr).toContain('agent.yaml is not trusted yet. It');
+  await ask('--trust');
+  writeFileSync('hook.sh', 'touch more');
+  expect(await changed()).toBe('hook.sh');
+  write(`system_prompt: Two.\ndescription: New.\n${hooks}\n`);
+  expect(await changed()).toBe('system_prompt, description, hook.sh');
+  await ask('--trust');
+  write(`${hooks.replace('sh ./hook.sh', 'bash hook.sh')}\nsystem_prompt: Two.\n`);
+  expect(await changed()).toBe('hooks.before_compaction, description');
+  write(`description: New.\nsystem_prompt: Two.\n${hooks}\n`);
+  expect(await changed()).toBe('the order of its settings');
+});
+
 it.each([
   ['a line of a script', '"set -e\\n./c.sh\\n"'],
   ['quotes', '\'sh "c.sh"\''],
