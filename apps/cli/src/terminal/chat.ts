@@ -224,9 +224,8 @@ class Chat {
   }
 
   get #scope(): ChatScope {
-    const { events } = this.#options;
-    const [agent, context, usage] = [this.#agent, this.#context, this.#printer.context];
-    return { agent, events, context, usage, signal: this.#stop.signal };
+    const { signal } = this.#stop;
+    return { ...this.#options, context: this.#context, usage: this.#printer.context, signal };
   }
 
   /** Runs work that Ctrl-C can stop. */
