@@ -62,7 +62,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
     case 'thinking.delta':
       return [chunk('agent_thought_chunk', event.text)];
     case 'draft.discarded':
-      if (event.text === '') return [];
+      if (event.text.trim() === '') return [];
       return [chunk('agent_message_chunk', '\n\n[Ignore the text above: the model starts again.]\n\n')];
     case 'tool.call':
       return [{ sessionUpdate: 'tool_call', status: 'in_progress', ...toolCall(event.call, directory) }];

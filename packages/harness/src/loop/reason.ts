@@ -129,7 +129,7 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
  * after a change of key or address. Providers report it in too many ways, so every rejection is retried once without this content.
  */
 function isOfItems(call: RunningCall, error: unknown): boolean {
-  if (error !== call.modelFailure || !mayRefuseItems(error)) return false;
+  if (error !== call.modelFailure || call.scope.signal.aborted || !mayRefuseItems(error)) return false;
   return call.scope.state.context.some(({ content }) => content.some(isPrivate));
 }
 

@@ -344,6 +344,37 @@ describe('interruption and resumption', () => {
     expect(textOf(last ?? [])).toBe('one two');
   });
 
+  it('keeps the text that had been streamed after an answer with parts that only its provider can read', async () => {
+    const requests: unknown[] = [];
+    const model: Model = {
+      id: 'slow',
+      generate: () => new Promise(() => {}),
+      async *stream(request) {
+        requests.push(request);
+        yield { type: 'text-delta', text: 'one two' };
+        if (requests.length > 1)
+          await new Promise((_, reject) =>
+            request.signal?.addEventListener('abort', () => reject(new Error('The request was aborted.'))),
+          );
+        const content = [
+          { type: 'text', text: 'one two', providerMetadata: { own: { id: 'i-1' } } },
+        ] as const;
+        yield { type: 'response', response: { content, finishReason: 'stop' } };
+      },
+    };
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).build();
+    for await (const _ of agent.stream('first', context));
+    const events: string[] = [];
+    for await (const event of agent.stream('go', context)) {
+      events.push(event.type);
+      if (event.type === 'text.delta') agent.interrupt(context);
+    }
+    expect(events).not.toContain('draft.discarded');
+    const last = (await agent.state(context))?.context.at(-1);
+    expect(last).toMatchObject({ role: 'assistant', metadata: { interrupted: true } });
+    expect(requests).toHaveLength(2);
+  });
+
   it('interrupts when the consumer of a stream leaves', async () => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { text: 'a' } }] }]);
     const agent = builder(model)
