@@ -277,7 +277,7 @@ it('says that an edit changes nothing, and shows a change once', async () => {
   const { input, seen, screen, leave } = open(model, new InMemorySession());
   await seen('>');
   input.write('Go\n');
-  await seen(/It wants to edit a\.txt\.[\s\S]*\n… no change\n/);
+  await seen(/It wants to edit a\.txt\.[\s\S]*\n… 1 unchanged line: no change\n/);
   input.write('y\n');
   await seen(/\n- one\n\+ two\n/);
   input.write('y\n');

@@ -31,7 +31,7 @@ export function diffLines(
   const close = () => {
     const [first] = hidden;
     const words = `${hidden.length} ${first?.mark === '-' ? 'more removed' : 'unchanged'} ${hidden.length === 1 ? 'line' : 'lines'}`;
-    if (first) lines.push({ mark: '…', text: words });
+    if (first) lines.push({ mark: '…', text: near.size === 0 ? `${words}: no change` : words });
     hidden = [];
   };
   for (const [index, line] of all.entries()) {
