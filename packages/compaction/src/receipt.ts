@@ -8,11 +8,12 @@ import {
   type SessionLog,
   textOf,
 } from '@x/core';
-import { atOnce, headOf, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
+import { atOnce, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
 import { pinsIn } from './capability/stored-state.js';
 import { isSame } from './capability/undo.js';
 import { isUserRequest } from './conversation/regions.js';
 import { commandOf, failureLine, outcomeOf, pathsOf } from './conversation/tool-calls.js';
+import { cutLine } from './record/cut-line.js';
 import { type EntryKind, isCall } from './record/entry.js';
 import { type Made, subjectOf, turnsOf } from './record/turns.js';
 import { proofOf } from './run/pins.js';
@@ -82,8 +83,7 @@ function receipt(
       const at = gone.get(message) as number;
       const isRecorded = RECORDED_AS[kind].some((entry) => recorded.has(`${entry} ${at}`));
       const left = seen.has(message.id) ? 'shortened' : isRecorded ? 'record' : 'log';
-      const text = headOf(redact(whole).replaceAll(/\s+/g, ' ').trim(), LENGTH);
-      items.push({ kind, at, messageId: message.id, text, left });
+      items.push({ kind, at, messageId: message.id, text: cutLine(redact(whole), LENGTH, 0), left });
     }
   }
   const shown = figures.pins.map((pin) => ({ ...pin, text: redact(pin.text) }));
@@ -168,7 +168,6 @@ const LEFT: Readonly<Record<GoneItem['left'], string>> = {
 
 function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
   const { all, gone, found, items, pins, cost, logLocation } = receipt;
-  const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
   const { modelCalls, inputTokens, outputTokens, savedTokens } = cost;
   const spent =
     modelCalls === 0
@@ -185,7 +184,7 @@ function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
   return [
     '# What the model no longer sees',
     `${gone} of ${all} messages are gone or shortened. Saved: ${savedTokens} tokens; ${spent}.`,
-    pins.length > 0 && `${present} of ${pins.length} pins present.`,
+    pins.length > 0 && `${pins.filter(({ heldBy }) => heldBy).length} of ${pins.length} pins present.`,
     ...sections,
     gone > 0 && logLocation && `The log has every message, r12 as its twelfth: ${logLocation}`,
   ]

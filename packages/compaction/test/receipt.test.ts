@@ -22,6 +22,12 @@ describe('what is gone', () => {
     ...rounds(40, () => ({ output: lines(40) })),
   ] as Message[];
 
+  const filler = () => rounds(60, () => ({ output: lines(40) }));
+  const receiptOf = async (before: readonly Message[], options = {}) => {
+    const compactor = createCompactor({ contextWindow: 8_000, model: null, keep: { users: 0 }, ...options });
+    return whatIsGone({ before, outcome: await compactor.compact(before) });
+  };
+
   it('names requests, open errors, conclusions and changed files with their numbers, and says what is left', async () => {
     const outcome = await createCompactor({ contextWindow: 8_000, keep: { users: 0 } }).compact(messages);
     const receipt = await whatIsGone({ before: messages, outcome });
@@ -34,6 +40,20 @@ describe('what is gone', () => {
     expect(receipt.items.every(({ left }) => left === 'record')).toBe(true);
     expect(receipt.gone + receipt.seen).toBe(messages.length);
     expect(receipt.markdown).toContain('- r2 bash npm test: Error: 2 tests failed (quoted in the record)');
+  });
+
+  it('cuts long errors and conclusions between words, and marks the cut', async () => {
+    const before = [
+      userMessage('Go.'),
+      ...round({ ...call, output: `Error: ${'unexpected '.repeat(50)}`, isError: true }),
+      assistantMessage('concluded '.repeat(50)),
+      userMessage('And now?'),
+      ...filler(),
+    ];
+    const { items } = await receiptOf(before);
+    const [, error, decision] = items.map(({ text }) => text);
+    expect(error).toMatch(/^bash npm test: Error: (?:unexpected )+unexpected…$/);
+    expect(decision).toMatch(/^(?:concluded )+concluded…$/);
   });
 
   it('of a session stands in the events, too', async () => {
@@ -49,12 +69,6 @@ describe('what is gone', () => {
       gone: expect.arrayContaining([expect.objectContaining({ kind: 'error', at: 2 })]),
     });
   });
-
-  const filler = () => rounds(60, () => ({ output: lines(40) }));
-  const receiptOf = async (before: readonly Message[], options = {}) => {
-    const compactor = createCompactor({ contextWindow: 8_000, model: null, keep: { users: 0 }, ...options });
-    return whatIsGone({ before, outcome: await compactor.compact(before) });
-  };
 
   it('lists what is gone however much of the same kind is still seen, and counts the rest', async () => {
     const asked = Array.from({ length: 30 }, (_, index) => [

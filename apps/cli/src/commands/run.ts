@@ -90,7 +90,7 @@ export const run = command({
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessions = () => latestSessions(store, { ...owner, agentId: agent.name });
       const [last] = latest ? await sessions() : [];
-      if (latest && last === undefined) throw new UsageError('There is no session to continue yet.');
+      if (latest && last === undefined) throw new UsageError('There is no session to continue here yet.');
       const sessionId = last?.key.parts.sessionId ?? values.session ?? randomUUID();
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {

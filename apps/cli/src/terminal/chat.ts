@@ -244,7 +244,7 @@ class Chat {
   /** Lets a person choose one of the latest sessions. Returns false if none was chosen. */
   async #pick(): Promise<boolean> {
     const sessions = (await this.#options.sessions()).slice(0, KEYS.length);
-    if (sessions.length === 0) this.#printer.note('There is no session to go on with yet.');
+    if (sessions.length === 0) this.#printer.note('There is no session of this agent in this folder yet.');
     for (const [index, { key, title = '', updatedAt, messages }] of sessions.entries()) {
       const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title || key.parts.sessionId}`;
       this.#printer.note(`${index + 1}  ${oneLine(words)}`);

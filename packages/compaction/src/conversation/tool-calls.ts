@@ -1,5 +1,6 @@
 import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
-import { type CommandEnd, endIn, headOf, isObject } from '@x/core/internal';
+import { type CommandEnd, endIn, isObject } from '@x/core/internal';
+import { cutLine } from '../record/cut-line.js';
 import { once } from './once.js';
 
 const PATH_KEYS = [
@@ -183,5 +184,5 @@ export function failureLine(text: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !isStatusLine(line));
   const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
-  return headOf(telling ?? lines[0] ?? 'no message', ERROR_LENGTH);
+  return cutLine(telling ?? lines[0] ?? 'no message', ERROR_LENGTH, 0);
 }
