@@ -1,12 +1,11 @@
 import type { CommandArgument, Command as CommandNode, Redirection, SyntaxNode } from 'unbash';
 import { forEachChild, parse } from 'unbash';
-import { type Effect, effectOf, OPAQUE, PRINTS } from './programs.js';
+import { changed, type Effect, effectOf, PRINTS, UNKNOWN } from './programs.js';
 
-/** Limits for substitutions (with `sh -c`), words, special characters, and here-documents. More would delay every call. */
-const MAX_SCRIPTS = 64;
-const MAX_WORDS = 4_000;
-const MAX_SIGNS = 10_000;
-const MAX_DOCUMENTS = 64;
+/** Limit of what a line costs. More would delay every call. A special character costs 1, a word 3. */
+const MAX_COST = 10_000;
+/** What a substitution, a line for `sh -c`, or a here-document costs. */
+const SCRIPT = 160;
 
 /** Matches words that mean the same in every shell, in which `$?` may stand for a number. */
 const LITERAL =
@@ -15,177 +14,144 @@ const NUMBER = /\$[?!#$]/;
 /** Matches the message of a commit in a here-document. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*(?!\1\n).+)\n\1\n\s*\)"$/;
 /** Matches files of a repository of any name, and others that determine which programs Git starts. */
-const OF_GIT = /(?:^|\/)(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:\/|$)/i;
+const OF_GIT = /(?:^|[/,])(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:[/,]|$)/i;
 /** Matches builtins of every shell, which neither `PATH` nor a file changes. */
 const BUILTIN = /^(?:cd|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
-/** Matches variables that no program takes for options or names of programs. */
-const HARMLESS_VARIABLE = /^(?:NODE_ENV|(?!\w*path)[a-z]+)=$/;
-export const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
-/** Matches nodes that run each of their commands at most once. */
-const ONCE = /^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/;
-const NOTHING = { text: ':', isKnown: true };
 const COMPARISON = /^\[\[ (?:-[a-uw-z] [\w./-]+|\d+ -[a-z]{2} \d+) \]\]$/;
 
-export function baseName(word: string): string {
-  return word.slice(word.lastIndexOf('/') + 1);
-}
+export const baseName = (word: string) => word.slice(word.lastIndexOf('/') + 1);
 
-/** A parsed command line. */
-export class CommandLine {
-  /** Commands, including those of substitutions and of `sh -c`. Their words have no quotes; expansions are as written. */
-  readonly commands: { readonly words: readonly string[]; readonly effect: Effect }[] = [];
-  /** Files that the shell itself opens, and values of variables. */
-  readonly targets: string[] = [];
-  /** True if the line has only simple commands with literal words, which no program runs. */
-  isClear = true;
-  /** True if its programs open only files that their words name. */
-  isKnown = true;
-  /** True if a command changes files that no word names. */
-  readonly changesAny: boolean;
-  /** True if the line may run other commands than those listed. */
-  isOpaque = false;
-  #scripts = 0;
-  #count = 0;
-  #writes = 0;
-  /** Base names of files that the line writes. */
-  readonly #written = new Set<string>();
-  /** True after the line has changed `PATH`, so that names may refer to other programs. */
-  #isRenamed = false;
+/**
+ * Reads a command line. Returns its commands, including those of substitutions and of `sh -c`. Their words have no
+ * quotes; expansions are as written. Files that the shell itself opens, and values of variables, are words of the command
+ * `:`, which does nothing. If the line may run other commands, one does `anything`.
+ *
+ * The line `isClear` if it has only simple commands with literal words, which no program runs, and `isKnown` if its
+ * programs open only files that their words name. It `changesAny` if a command changes files that no word names.
+ */
+export function readLine(given: string) {
+  // Long because each command depends on what the line has done before.
+  const commands: { readonly words: readonly string[]; readonly effect: Effect }[] = [];
+  const add = (does: Effect['does'], ...words: string[]) => commands.push({ words, effect: { does } });
+  // Base names of files that the line writes. After a change of `PATH`, names may refer to other programs.
+  const written = new Set<string>();
+  let [isClear, isKnown, isRenamed, cost] = [true, true, false, 0];
+  read(given);
+  if (cost > MAX_COST) add('anything');
+  const does = commands.map(({ effect }) => effect.does).join(' ');
+  const changesAny = /changes/.test(does);
+  const changer = commands.find(({ effect }) => /writes|changes/.test(effect.does));
+  const isApart = ({ words: [name = ':'], effect }: (typeof commands)[number]) =>
+    /text|makes/.test(effect.does) && (BUILTIN.test(name) || !(changesAny || written.has(name)));
+  // What a command changes or adds, another may show or run.
+  isKnown &&= !/files|options|anything|adds.*shows|shows.*adds/.test(does);
+  isKnown &&= !changer || commands.every((each) => each === changer || isApart(each));
+  isKnown &&=
+    !/makes|writes|changes/.test(does) || !OF_GIT.test(commands.flatMap(({ words }) => words).join());
+  isClear &&= !/anything/.test(does);
+  return { commands, isClear, isKnown, changesAny };
 
-  constructor(line: string) {
-    this.#read(line);
-    const { commands, targets } = this;
-    const has = (test: (effect: Effect) => unknown) => commands.some(({ effect }) => test(effect));
-    this.changesAny = has(({ does }) => does === 'changes');
-    const changer = commands.find(({ effect }) => /^(?:writes|changes)$/.test(effect.does ?? ''));
-    // What a command changes or adds, another may show or run.
-    const isApart = !changer || commands.every((each) => each === changer || this.#isApart(each));
-    const words = [...targets, ...commands.flatMap((each) => each.words)];
-    const isOfGit = has(({ does = 'runs' }) => does !== 'runs') && words.some((word) => OF_GIT.test(word));
-    if (!isApart || isOfGit) this.isKnown = false;
-    if (has(({ git }) => git === 'adds') && has(({ git }) => git === 'shows')) this.isKnown = false;
-    if (has(({ doubt }) => doubt)) this.isKnown = false;
-    if (this.isOpaque || has(({ doubt }) => doubt === 'anything')) this.isClear = false;
+  function read(line: string): void {
+    if (/[^\P{Cc}\t\n]/u.test(line)) isClear = false;
+    cost += (line.match(/[;&|<>(){}[$`'"\n]/g)?.length ?? 0) + (line.split('<<').length - 1) * SCRIPT;
+    if (cost <= MAX_COST) visit(parse(line), false, line);
   }
 
-  /** Tests if a command neither opens nor runs what another command of the line may have changed. */
-  #isApart({ words: [name = ''], effect }: CommandLine['commands'][number]): boolean {
-    return effect.isText === true && (BUILTIN.test(name) || !(this.changesAny || this.#written.has(name)));
-  }
-
-  #read(line: string): void {
-    const signs = line.match(/[;&|<>(){}[$`'"\n]/g)?.length ?? 0;
-    const isLong = signs > MAX_SIGNS || line.split('<<', MAX_DOCUMENTS + 1).length > MAX_DOCUMENTS;
-    if (/[^\P{Cc}\t\n]/u.test(line)) this.isClear = false;
-    if (isLong) this.isOpaque = true;
-    else this.#visit(parse(line), false, line);
-  }
-
-  #visit(node: SyntaxNode, isFed: boolean, line = ''): void {
-    const visitAll = () => forEachChild(node, (child) => this.#visit(child, isFed, line));
+  function visit(node: SyntaxNode, isFed: boolean, line = ''): void {
+    const visitAll = () => forEachChild(node, (child) => visit(child, isFed, line));
     const text = line.slice(node.pos, node.end);
     if (node.type === 'Script') {
-      if (node.errors?.length || this.#scripts++ > MAX_SCRIPTS) this.isOpaque = true;
-      else visitAll();
+      cost += SCRIPT;
+      if (node.errors?.length) add('anything');
+      else if (cost <= MAX_COST) visitAll();
     } else if (node.type === 'Pipeline')
-      node.commands.forEach((command, at) => {
-        const last = node.commands[at - 1]?.type === 'Command' ? this.commands.at(-1) : undefined;
+      node.commands.forEach((each, at, all) => {
         // Paths that `find` prints begin with its own arguments or `./`, so they are no options.
-        const isList =
-          last?.words[0] === 'find' && command.type === 'Command' && command.name?.text === 'xargs';
-        this.#visit(command, at === 0 ? isFed : !isList, line);
+        visit(each, at === 0 ? isFed : !(isNamed(all[at - 1], 'find') && isNamed(each, 'xargs')), line);
       });
-    else if (node.type === 'Command') this.#command(node, isFed);
-    else if (node.type === 'Word') this.#word(node);
-    else if (ONCE.test(node.type)) visitAll();
-    else if (node.type === 'TestCommand' && COMPARISON.test(text)) this.targets.push(...text.split(' '));
+    else if (node.type === 'Command') command(node, isFed);
+    else if (node.type === 'Word') wordOf(node);
+    // These run each of their commands at most once.
+    else if (/^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/.test(node.type)) visitAll();
+    else if (COMPARISON.test(text)) add('text', ':', ...text.split(' '));
     else {
-      if (node.type === 'Function' || node.type === 'Coproc') this.isOpaque = true;
-      this.isClear = false;
-      if (node.type === 'Redirected') this.#visit(node.command, this.#redirect(node.redirects) || isFed);
+      if (node.type === 'Function' || node.type === 'Coproc') add('anything');
+      isClear = false;
+      if (node.type === 'Redirected') visit(node.command, redirect(node.redirects).isRead || isFed);
       else visitAll();
     }
   }
 
-  #command(node: CommandNode, isPiped: boolean): void {
-    this.#count += node.prefix.length + node.suffix.length + 1;
-    if (this.#count > MAX_WORDS) {
-      this.isOpaque = true;
-      return;
-    }
-    const writes = this.#writes;
-    const isFed = this.#redirect(node.redirects) || isPiped;
-    const isWritten = this.#writes > writes;
-    for (const each of node.prefix) if (each.type === 'Assignment') this.targets.push(this.#word(each).text);
-    const isRenamed = this.#isRenamed;
+  function command(node: CommandNode, isPiped: boolean): void {
+    cost += 3 * (node.prefix.length + node.suffix.length + 1);
+    if (cost > MAX_COST) return;
+    const { isRead, isWritten } = redirect(node.redirects);
+    for (const each of node.prefix) if (each.type === 'Assignment') add('text', ':', wordOf(each).text);
+    const parsed = (node.name ? [node.name, ...node.args] : []).map(wordOf);
+    const words = parsed.map(({ text }) => text);
+    const known = parsed.map(({ text, isLiteral }) => (isLiteral ? text : '$'));
     // A command without a name does nothing.
-    const given = node.name ? [node.name, ...node.args].map((word) => this.#word(word)) : [NOTHING];
-    const words = given.map(({ text }) => text);
-    const [name = '', option, line = ''] = words;
-    const isShell = /^(?:ba|da)?sh$/.test(name) && option === '-c' && given.length === 3 && given[2]?.isKnown;
-    const judged = isShell ? {} : effectOf(given.map(({ text, isKnown }) => (isKnown ? text : '$')));
-    const takesNumbers = BUILTIN.test(name) && name !== 'cd';
-    if (!takesNumbers && words.some((word) => NUMBER.test(word))) this.isClear = false;
+    const [name = ':', option, line = '$'] = known;
+    const isShell = /^(?:ba|da)?sh -c$/.test(`${name} ${option}`) && known.length === 3 && line !== '$';
+    const effect: Effect = isShell ? { does: 'runs' } : effectOf([name, ...known.slice(1)]);
+    if ((name === 'cd' || !BUILTIN.test(name)) && words.some((word) => NUMBER.test(word))) isClear = false;
     // Any other program may run its input, its first argument, or what the line has written.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
-    const isWord = (word: string) => !word.startsWith('-') && this.#written.has(baseName(word));
-    const isRun = isFed || given[first]?.isKnown === false || words.some(isWord);
-    const isOther = given[0]?.isKnown === false || (isRenamed && !BUILTIN.test(name) && name !== 'declare');
-    const isOpaque = isOther || (!judged.isKnown && isRun) || (name === 'xargs' && isFed);
-    const effect: Effect = isOpaque ? OPAQUE : judged;
-    this.commands.push({ words, effect: isWritten ? { ...effect, isText: false, does: 'writes' } : effect });
-    if (isWritten && judged.does) this.isKnown = false;
-    if (judged.does === 'writes') for (const word of words) this.#written.add(baseName(word));
-    for (const word of name === 'declare' || name === 'export' ? words : []) this.#assign(word);
-    if (isShell) this.#read(line);
+    const isWord = (word: string) => !word.startsWith('-') && written.has(baseName(word));
+    const isRun = isRead || isPiped || known[first] === '$' || words.some(isWord);
+    const mayRun = UNKNOWN.test(effect.does) || name === 'xargs';
+    if ((isRun && mayRun) || (isRenamed && !BUILTIN.test(name) && name !== 'declare'))
+      add('anything', ...words);
+    else commands.push({ words, effect: isWritten ? changed(effect, /text|reads/, 'writes') : effect });
+    if (effect.does === 'writes') for (const word of words) written.add(baseName(word));
+    if (name === 'declare' || name === 'export') words.forEach(assign);
+    if (isShell) read(line);
   }
 
-  #assign(word: string): void {
+  function assign(word: string): void {
     const name = word.slice(0, word.indexOf('=') + 1);
-    if (name === 'PATH=') this.#isRenamed = true;
-    else if (name !== '' && !HARMLESS_VARIABLE.test(name)) this.isKnown = false;
+    if (name === 'PATH=') isRenamed = true;
+    // No program takes these for options or names of programs.
+    else if (name !== '' && !/^(?:NODE_ENV|(?!\w*path)[a-z]+)=$/.test(name)) isKnown = false;
   }
 
-  #word(node: CommandArgument) {
-    const value = node.type === 'Word' ? node : node.value;
-    const before = node.type === 'Word' ? '' : `${node.name}=`;
-    this.#assign(before);
+  function wordOf(node: CommandArgument) {
+    const [before, value] = node.type === 'Word' ? ['', node] : [`${node.name}=`, node.value];
+    assign(before);
     const document = DOCUMENT.exec(node.text)?.[2];
-    const isKnown = document !== undefined || LITERAL.test(node.text);
-    if (!isKnown) {
-      this.isClear = false;
-      forEachChild(node, (child) => this.#visit(child, false));
+    const isLiteral = document !== undefined || LITERAL.test(node.text);
+    if (!isLiteral) {
+      isClear = false;
+      forEachChild(node, (child) => visit(child, false));
     }
-    const text = before + (document ?? (value.type === 'Word' ? value.value : node.text));
-    return { text, isKnown };
+    return { text: before + (document ?? (value.type === 'Word' ? value.value : node.text)), isLiteral };
   }
 
-  /** Records the files that redirections open. Returns true if the command's input may be code. */
-  #redirect(all: readonly Redirection[]): boolean {
-    let isFed = false;
+  /** Adds the files that redirections open. Tests if the command's input may be code, and if it writes a file. */
+  function redirect(all: readonly Redirection[]) {
+    let [isRead, isWritten] = [false, false];
     for (const each of all) {
       const { descriptor, operator } = each;
       // Some shells read a descriptor with two digits or in braces as a word.
-      if (descriptor && !(descriptor.type === 'FileDescriptor' && descriptor.value < 10))
-        this.isOpaque = true;
+      if (descriptor && !(descriptor.type === 'FileDescriptor' && descriptor.value < 10)) add('anything');
       if (each.type === 'HereDoc') {
-        const { body, delimiter, closing } = each;
-        if (closing === undefined || !(delimiter?.quoted || /^[^\\$`]*$/.test(body.text)))
-          this.isClear = false;
-        if (!delimiter?.quoted) forEachChild(body, (child) => this.#visit(child, false));
-        isFed ||= !PRINTS.test(body.text);
+        const isPlain = each.delimiter?.quoted || /^[^\\$`]*$/.test(each.body.text);
+        if (each.closing === undefined || !isPlain) isClear = false;
+        forEachChild(each.body, (child) => visit(child, false));
+        isRead ||= !PRINTS.test(each.body.text);
         continue;
       }
-      const target = each.target && this.#word(each.target);
-      if (!target?.isKnown || NUMBER.test(target.text)) this.isClear = false;
-      if (target === undefined || (/&$/.test(operator) && /^(?:\d+|-)$/.test(target.text))) continue;
-      this.targets.push(target.text);
-      if (operator.includes('>') && !DEVICE.test(target.text)) {
-        this.#written.add(baseName(target.text));
-        this.#writes++;
-      }
-      isFed ||= operator.startsWith('<') && target.text !== '/dev/null';
+      const { text, isLiteral } = each.target ? wordOf(each.target) : { text: '', isLiteral: false };
+      if (!isLiteral || NUMBER.test(text)) isClear = false;
+      if (/&$/.test(operator) && /^(?:\d+|-)$/.test(text)) continue;
+      add('text', ':', text);
+      isWritten ||= operator.includes('>') && !/^\/dev\/(?:null|tty|std(?:out|err))$/.test(text);
+      if (isWritten) written.add(baseName(text));
+      isRead ||= operator.startsWith('<') && text !== '/dev/null';
     }
-    return isFed;
+    return { isRead, isWritten };
   }
 }
+
+const isNamed = (node: SyntaxNode | undefined, name: string) =>
+  node?.type === 'Command' && node.name?.text === name;

@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { type FileRule, type FileUse, isObject, type PathRole } from '@x/core/internal';
 import { matchWildcard } from '../../lib/wildcard.js';
-import { pathsOf } from './command-paths.js';
+import { MAX_FOUND, pathsOf } from './command-paths.js';
 import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
 import { couldMatch, folded, matchPath, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
@@ -73,13 +73,12 @@ export async function judgedCall(
     paths.set(name, await Promise.all(judged));
   }
   const linked = new Set<string>();
-  const surroundings = {
-    directory: await directoryOf(tool, workspace),
-    filesBelow: (path: string) => filesBelow(path, workspace, linked),
-  };
+  const directory = await directoryOf(tool, workspace);
   const isAboutFiles = against.some((rule) => fileRuleOf(rule) !== undefined);
   const lines = (isAboutFiles && textsOf(call, 'command')) || [];
-  const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
+  const named = await Promise.all(
+    lines.map((line) => pathsOf(line, directory, (path) => filesBelow(path, workspace, linked))),
+  );
   const places = [...new Set(named.flatMap((line) => line?.named ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));
   const found = named.flatMap((line) => line?.found ?? []);
@@ -98,9 +97,6 @@ export async function judgedCall(
     changesAny: !tool?.keepsFiles && named.some((each) => each?.changesAny),
   };
 }
-
-/** Maximum number of files that a directory walk visits. More would delay every call by seconds. */
-const MAX_BELOW = 20_000;
 
 /**
  * Returns the files below a directory, or the file itself. Returns `undefined` if there are too many. Adds files with
@@ -123,7 +119,7 @@ async function filesBelow(
         recursive: true,
       })) {
         if (isLink || hardLinked !== undefined) linked.add(each);
-        if (type !== 'directory' && found.push(each) > MAX_BELOW) return undefined;
+        if (type !== 'directory' && found.push(each) > MAX_FOUND) return undefined;
         const target = type === 'directory' && isLink ? (await workspace.identify?.(each))?.path : undefined;
         const isKnown = (known: string) => known === '' || `${target}/`.startsWith(`${known}/`);
         if (target !== undefined && !places.some(isKnown)) places.push(target);

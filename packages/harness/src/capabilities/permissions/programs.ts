@@ -1,40 +1,27 @@
-import { many, maybe, one, pattern, some } from './word-pattern.js';
+import { endsOf, many, maybe, one, type Part, some } from './word-pattern.js';
 
-/** What a command does beyond opening the files that its words name. */
-export interface Effect {
-  /** Runs none of its words, which are options, texts and files. */
-  readonly isKnown?: boolean;
-  /** Prints no content of files, and writes none. */
-  readonly isText?: boolean;
-  /** `files`: the program is not in the table. `options`: its words are not. `anything`: it may run any program. */
-  readonly doubt?: 'files' | 'options' | 'anything';
-  /** Opens all files below these words, or only those with a name like `name`. */
+/**
+ * What a command does with nothing but its words: `text` prints no content of files, `makes` makes empty ones, `reads` and
+ * `writes` open files that words name, `changes` changes others. `git` runs hooks, and programs that its configuration
+ * names. `adds` adds files to Git without printing them, and `shows` prints or sends what was added.
+ */
+type Known = 'text' | 'makes' | 'reads' | 'writes' | 'changes' | 'git' | 'adds' | 'shows';
+/**
+ * `runs`: code of the project, which no rule can judge. `files`: the program is not in the table. `options`: its words are
+ * not. `anything`: it may run any program.
+ */
+type Unknown = 'runs' | 'files' | 'options' | 'anything';
+export const UNKNOWN = /^(?:runs|files|options|anything)$/;
+const DOUBT = /^(?:files|options|anything)$/;
+
+/**
+ * A command with `below` opens all files below these words, or only those with a name like `name`. It copies them to the
+ * file or directory `into`. A shell looks for the file `script` in `PATH` if it is not in the working directory.
+ */
+export type Effect = Partial<Readonly<Record<'name' | 'script' | 'into', string>>> & {
+  readonly does: Known | Unknown;
   readonly below?: readonly string[] | undefined;
-  readonly name?: string;
-  /** A shell looks for this file in `PATH` if it is not in the working directory. */
-  readonly script?: string;
-  /** Copies the files in `below` to this file or directory. */
-  readonly into?: string;
-  /** `runs`: code of files. `makes`: empty files. `writes`: files that its words name. `changes`: files that no word names. */
-  readonly does?: 'runs' | 'makes' | 'writes' | 'changes';
-  /** Adds files to Git without printing them, or prints or sends what was added. */
-  readonly git?: 'adds' | 'shows';
-}
-
-const TEXT: Effect = { isKnown: true, isText: true };
-const READS: Effect = { isKnown: true };
-const WRITES: Effect = { isKnown: true, does: 'writes' };
-const CHANGES: Effect = { isKnown: true, does: 'changes' };
-/** Runs code of the project, which no rule can judge. */
-const RUNS: Effect = { does: 'runs' };
-/** Git runs hooks, and programs that its configuration names. */
-const GIT: Effect = { isKnown: true, does: 'runs' };
-export const OPAQUE: Effect = { doubt: 'anything' };
-
-/** Runs a file of the project, with words that may be files. */
-const SCRIPT: Effect = { ...RUNS, below: [] };
-const ADDS: Effect = { ...GIT, git: 'adds' };
-const SHOWS: Effect = { ...GIT, git: 'shows' };
+};
 
 const FILE = /^[^-]/;
 const COUNT = /^\d+$/;
@@ -44,11 +31,11 @@ const FOLDERS = some(WALKED);
 const PLAIN = /^(?<below>[\w./:@%+,=~^-]*)$/;
 const FILTER = /^[\w.][\w./:@%+,=~^-]*$/;
 const RUN = /^(?<below>[\w.][\w./:@%+,=~^-]*)$/;
-const PATH = /^(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*$/;
+/** Matches files of the project, none of which is in a hidden folder, such as `node_modules/.bin`. */
+const PATH = /^(?<file>(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*)$/;
 const NEW = /^\w[\w./-]*$/;
 /** The titles of tests may have blanks. */
 const TITLE = [/^(?:-[kt]|--grep)$/, /^\w[\w .+]*$/];
-const RUNNER = one(['vitest', 'run'], 'tsc', 'eslint', 'jest');
 const PROJECT = /^(?:build|check|ci|run|start|test)$/;
 const SHORT = /^-(?:[chlnrsuw]+|n?\d+|t.|k[\d.,nr]+)$/;
 const search = (flags: RegExp) => many(flags, /^-[ABCm]\d+$/, [/^-[ABCm]$/, COUNT]);
@@ -61,9 +48,8 @@ const JQ = /^(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*(?: *\| *(?:keys|length|\.\w
 const URL = /^(?:https?:\/\/)?\w[\w.-]*(?::\d+)?(?:\/[\w./?&=+,~-]*)?$/;
 const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], ['-maxdepth', COUNT]);
 const PLACES = some(/^(?<below>[^-(!\n].*)$/);
-const NAME = ['-name', /^(?<name>[^[\\\n]*)$/];
-const EACH = one('cat', ['grep', LINE], ['grep', /^-[ln]+$/, LINE]);
-const COMMIT = many([/^-[aq]*m$/, /^/], /^-[aq]+$/, ['-F', '-'], '--amend', '--no-edit');
+const EACH = one('cat', ['grep', maybe(/^-[ln]+$/), LINE]);
+const COMMIT = many([/^-[aq]*m$/, /^/], /^-[aq]+$/, ['-F', '-'], /^--(?:amend|no-edit)$/);
 const SHOWN = /^-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))$/;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
@@ -73,77 +59,78 @@ export const PRINTS =
   /^(?![\s\S]{1000})(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
 const CODE = [/^-[ec]$/, PRINTS];
 
-/** Matches scripts of the project by path. Programs in hidden folders, such as `node_modules/.bin`, are not scripts. */
-const SCRIPT_PATH = /^(?:\.\/\w[\w.-]*|\w[\w.-]*(?=\/))(?:\/\w[\w.-]*)*$/;
-
-/** All that is known of programs. The first row that fits decides. Beside rules about files, every other command asks. */
-const ROWS: readonly (readonly [names: string, match: ReturnType<typeof pattern>, effect: Effect])[] = [
-  ['true false : echo pwd ls which', pattern(many(/^/)), TEXT],
-  ['exit kill sleep test [', pattern(many(/^[\w./:@%+,=~^!<>$?#\]-]+$/)), TEXT],
-  ['declare export', pattern(maybe(/^-[ax]$/), many(/^\w+(?:=[\w./:@%+,=~^-]*)?$/)), TEXT],
-  ['cd', pattern(LINE), TEXT],
-  ['mkdir touch', pattern(maybe('-p'), many(FILE)), { ...TEXT, does: 'makes' }],
-  ['chmod', pattern('+x', many(FILE)), { ...TEXT, does: 'makes' }],
-  ['cat head tail wc du sort', pattern(many(SHORT, ['-n', COUNT]), many(FILE)), READS],
-  ['date uniq', pattern(many(/^-[cdu]+$/)), READS],
-  ['diff', pattern(maybe('-u'), FOLDERS), READS],
-  ['grep', pattern(search(/^-[EFHIPachilnoqsvwx]+$/), PATTERN), READS],
-  ['grep', pattern(GREP, PATTERN, GREP, FOLDERS), READS],
-  ['rg', pattern(RG, PATTERN, RG, FOLDERS), READS],
-  ['sed', pattern(many('-n', '-E'), SED, many(FILE)), READS],
-  ['sed', pattern('-i', SED, many(FILE)), WRITES],
-  ['awk', pattern(/^\{ *print(?: \$\d+)* *\}$/, many(/^[^-=][^=]*$/)), READS],
-  ['jq', pattern(maybe('-r'), JQ, many(FILE)), READS],
-  ['curl', pattern(many([/^-[Hd]$/, /^/], /^-[sSfLi]+$/, URL)), READS],
-  ['tee', pattern(many(FILE)), WRITES],
-  ['cp', pattern(FOLDERS, /^(?<into>(?<below>[^-\n].*))$/), WRITES],
-  ['cp mv', pattern(maybe('-r'), FOLDERS), CHANGES],
-  ['tar', pattern(/^-?cz?f$/, PATH, many(/^--exclude=.+$/), FOLDERS), WRITES],
-  ['find', pattern(many(FILE), many([/^-(?:maxdepth|name|path|type)$/, /./], '-not', '-print0')), TEXT],
-  ['find', pattern(PLACES, TESTS, ...NAME, TESTS, '-exec', EACH, '{}', /^[;+]$/), READS],
-  ['xargs', pattern('-0', 'wc', /^-[clw]+$/), READS],
-  ['git', pattern('add', some('-A', '-u', FILE)), ADDS],
-  ['git', pattern(maybe(['-c', /^user\.(?:name|email)=/]), 'commit', COMMIT), ADDS],
-  ['git', pattern(/^(?:for-each-ref|grep|log|show)$/, many(SHOWN, FILE)), SHOWS],
-  ['git', pattern('diff', many(SHOWN, WALKED)), { ...SHOWS, below: [] }],
-  ['git', pattern('rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')), GIT],
-  ['git', pattern('push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)), SHOWS],
-  ['git', pattern(one('branch', 'fetch', 'status', ['status', '--short'], ['checkout', '-b', NEW])), GIT],
-  ['git', pattern(one(['rebase', NEW], ['stash', 'pop'], ['stash', 'pop', /^[\w@{}]+$/])), CHANGES],
-  ['npx', pattern(RUNNER, many(TITLE, '--noEmit', '--fix', '-p', FILTER)), RUNS],
-  ['npx', pattern('biome', 'check', maybe('--write'), FOLDERS), RUNS],
-  ['pytest', pattern(many(TITLE, /^-[qvx]+$/, RUN)), RUNS],
-  ['node python python3', pattern(one('-', '--test', '--version', ['-m', 'pytest'], CODE), many(RUN)), RUNS],
-  ['node python python3', pattern(PATH, many(PLAIN)), SCRIPT],
-  ['sh bash', pattern(one(/^(?<script>\w[\w.-]*)$/, SCRIPT_PATH), many(PLAIN)), SCRIPT],
-  ['/', pattern(many(PLAIN)), SCRIPT],
-  ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN)), RUNS],
-  ['npm pnpm yarn cargo', pattern(PROJECT, many(RUN), '--', many(TITLE, PLAIN)), RUNS],
-  ['go', pattern(/^(?:build|test)$/, many(/^[\w.][\w./]*$/)), RUNS],
-  ['make', pattern(many(/^(?:-j\d*|(?<below>\w[\w./-]*))$/)), RUNS],
-  ['docker', pattern('ps'), RUNS],
-  ['docker', pattern('run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/), RUNS],
+/**
+ * All that is known of programs. The first row that fits decides. Beside rules about files, every other command asks. A
+ * row with a named group is for commands that must not leave the working directory, because they open more than they name.
+ */
+const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: Part[]])[] = [
+  ['true false : echo pwd ls which', 'text', many(/^/)],
+  ['exit kill sleep test [', 'text', many(/^[\w./:@%+,=~^!<>$?#\]-]+$/)],
+  ['declare export', 'text', maybe(/^-[ax]$/), many(/^\w+(?:=[\w./:@%+,=~^-]*)?$/)],
+  ['cd', 'text', LINE],
+  ['mkdir touch', 'makes', maybe('-p'), many(FILE)],
+  ['chmod', 'makes', '+x', many(FILE)],
+  ['cat head tail wc du sort', 'reads', many(SHORT, ['-n', COUNT]), many(FILE)],
+  ['date uniq', 'reads', many(/^-[cdu]+$/)],
+  ['diff', 'reads', maybe('-u'), FOLDERS],
+  ['grep', 'reads', one([search(/^-[EFHIPachilnoqsvwx]+$/), PATTERN], [GREP, PATTERN, GREP, FOLDERS])],
+  ['rg', 'reads', RG, PATTERN, RG, FOLDERS],
+  ['sed', 'reads', many('-n', '-E'), SED, many(FILE)],
+  ['sed', 'writes', '-i', SED, many(FILE)],
+  ['awk', 'reads', /^\{ *print(?: \$\d+)* *\}$/, many(/^[^-=][^=]*$/)],
+  ['jq', 'reads', maybe('-r'), JQ, many(FILE)],
+  ['curl', 'reads', many([/^-[Hd]$/, /^/], /^-[sSfLi]+$/, URL)],
+  ['tee', 'writes', many(FILE)],
+  ['cp', 'writes', FOLDERS, /^(?<into>(?<below>[^-\n].*))$/],
+  ['cp mv', 'changes', maybe('-r'), FOLDERS],
+  ['tar', 'writes', /^-?cz?f$/, PATH, many(/^--exclude=.+$/), FOLDERS],
+  ['find', 'text', many(FILE), many([/^-(?:maxdepth|name|path|type)$/, /./], '-not', '-print0')],
+  ['find', 'reads', PLACES, TESTS, '-name', /^(?<name>[^[\\\n]*)$/, TESTS, '-exec', EACH, '{}', /^[;+]$/],
+  ['xargs', 'reads', '-0', 'wc', /^-[clw]+$/],
+  ['git', 'adds', 'add', some('-A', '-u', FILE)],
+  ['git', 'adds', maybe(['-c', /^user\.(?:name|email)=/]), 'commit', COMMIT],
+  ['git', 'shows', /^(?:for-each-ref|grep|log|show)$/, many(SHOWN, FILE)],
+  ['git', 'shows', /^(?<file>diff)$/, many(SHOWN, WALKED)],
+  ['git', 'git', 'rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')],
+  ['git', 'shows', 'push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)],
+  ['git', 'git', one(/^(?:branch|fetch|status)$/, ['status', '--short'], ['checkout', '-b', NEW])],
+  ['git', 'changes', one(['rebase', NEW], ['stash', 'pop', maybe(/^[\w@{}]+$/)])],
+  ['npx', 'runs', one(['vitest', 'run'], /^(tsc|eslint|jest)$/), many(TITLE, /^-(-noEmit|-fix|p)$/, FILTER)],
+  ['npx', 'runs', 'biome', 'check', maybe('--write'), FOLDERS],
+  ['pytest', 'runs', many(TITLE, /^-[qvx]+$/, RUN)],
+  ['node python python3', 'runs', one(/^-(-test|-version)?$/, ['-m', 'pytest'], CODE), many(RUN)],
+  ['node python python3', 'runs', PATH, many(PLAIN)],
+  ['sh bash', 'runs', one(/^(?<script>(?<below>\w[\w.-]*))$/, PATH), many(PLAIN)],
+  ['npm pnpm yarn cargo', 'runs', PROJECT, many(RUN), maybe(['--', many(TITLE, PLAIN)])],
+  ['go', 'runs', /^(?:build|test)$/, many(/^[\w.][\w./]*$/)],
+  ['make', 'runs', many(/^(?:-j\d*|(?<below>\w[\w./-]*))$/)],
+  ['docker', 'runs', one('ps', ['run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/])],
 ];
 /** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =
-  /^(?:eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
+  /^(?:\$|eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
 /** Matches a word that cannot be a command line or code: plain text, a glob, a template. */
 const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 
+/** Returns the effect of a command that does something else, too. */
+export function changed(effect: Effect, from: RegExp, does: Effect['does']): Effect {
+  return { ...effect, does: from.test(effect.does) ? does : DOUBT.test(effect.does) ? effect.does : 'files' };
+}
+
 /** Returns the effect of a command by its words. A word that only the shell knows is `$`. */
 export function effectOf([name = '', ...given]: readonly string[]): Effect {
-  if (name === 'env' || name === 'timeout') {
-    const [before, most] = name === 'env' ? [/^NODE_ENV=/, Infinity] : [COUNT, 1];
-    const at = given.findIndex((word, index) => index >= most || !before.test(word));
-    return { ...effectOf(at < 0 ? [] : given.slice(at)), isKnown: false, isText: false };
+  // A script runs as others do that are named after their program.
+  if (name.includes('/')) return effectOf(['node', name, ...given]);
+  if (name === 'env' && given[0]?.startsWith('NODE_ENV=')) return effectOf([name, ...given.slice(1)]);
+  const at = Number(name === 'timeout' && COUNT.test(given[0] ?? ''));
+  if (name === 'env' || name === 'timeout')
+    return changed(effectOf(given.slice(at)), /text|reads|git|runs/, 'runs');
+  const rows = ROWS.filter(([names]) => names.split(' ').includes(name));
+  for (const [, does, ...parts] of rows) {
+    const groups = endsOf(parts, given).get(given.length);
+    const below = groups?.[0] && groups.flatMap((each) => each.below ?? []);
+    if (groups) return { does, ...Object.assign({}, ...groups), below };
   }
-  const rows = ROWS.filter(([names]) => names.split(' ').includes(SCRIPT_PATH.test(name) ? '/' : name));
-  for (const [, match, effect] of rows) {
-    const groups = match(given);
-    if (groups === undefined) continue;
-    const below = groups.flatMap((each) => each.below ?? []);
-    return { ...effect, ...Object.assign({}, ...groups), below: below.length > 0 ? below : effect.below };
-  }
-  if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return OPAQUE;
-  return { doubt: rows.some(([, , effect]) => effect.isKnown) ? 'options' : 'files' };
+  if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return { does: 'anything' };
+  return { does: rows.every(([, does]) => UNKNOWN.test(does)) ? 'files' : 'options' };
 }

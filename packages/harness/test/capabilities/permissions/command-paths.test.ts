@@ -8,7 +8,7 @@ import { EVERYDAY } from './everyday.js';
 import { LINES, runIn, SHELLS } from './shells.js';
 
 const filesBelow = async (path: string) => (path.endsWith('run.sh') ? [path] : []);
-const readPaths = (line: string, directory = '') => pathsIn(line, { directory, filesBelow });
+const readPaths = (line: string, directory = '') => pathsIn(line, directory, filesBelow);
 /** The paths of a line; `undefined` where it may open any other, too. */
 const pathsOf = async (line: string, directory = '') => {
   const paths = await readPaths(line, directory);

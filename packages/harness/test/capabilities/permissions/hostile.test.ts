@@ -4,7 +4,7 @@ import { defineTool } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { CommandLine } from '../../../src/capabilities/permissions/command-line.js';
+import { readLine } from '../../../src/capabilities/permissions/command-line.js';
 import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
 import { judge, type PermissionMode } from '../../../src/capabilities/permissions/judge.js';
 import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
@@ -181,7 +181,7 @@ describe('the words of a known program', () => {
     'npm test -- -t a -t b',
     'rg -A 3 -C2 x y',
   ];
-  const commands = lines.flatMap((line) => new CommandLine(line).commands.map(({ words }) => words));
+  const commands = lines.flatMap((line) => readLine(line).commands.map(({ words }) => words));
 
   /** Counts how many words are compared with an expression. */
   const comparisons = (words: readonly string[]) => {

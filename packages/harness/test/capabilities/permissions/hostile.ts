@@ -403,6 +403,8 @@ export const RUNS_MORE: readonly (readonly [rules: readonly string[], line: stri
   [['*'], 'less +x a'],
   [['npm *'], 'npm test --script-shell=./x'],
   [['git log *'], 'git log --output=x'],
+  [['*'], '-x'],
+  [['*'], 'a; -x'],
 ];
 
 /** Rules that name what a program does let its options through. */
