@@ -22,10 +22,12 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   const those = isFree ? patterns.filter((pattern) => !/^[^ ]* ?[*?]/.test(pattern)) : patterns;
   const parts = plain.match(PART) ?? [];
   const texts = parts.map((each) => (/^[;&|]/.test(each) ? '\n' : /^\s|^\d?>/.test(each) ? '' : `${each} `));
-  const all = texts.join('').match(/[^\n]+(?= (?:\n|$))/g) ?? [];
+  const all = texts.join('').match(/[^\n]+/g) ?? [];
   if (parts.join('') !== plain || all.length === 0) return false;
   // An assignment changes the effect of the command that follows.
-  return all.every((text) => !/^[^ ]*['"=]/.test(text) && those.some((each) => matchCommand(each, text)));
+  return all.every(
+    (text) => !/^[^ ]*['"=]/.test(text) && those.some((each) => matches(each, text.slice(0, -1))),
+  );
 }
 
 /** Trims blanks. A regular expression for trailing blanks could take quadratic time. */
@@ -46,7 +48,7 @@ export function catchesCommand(rule: string, line: string): Fit {
   const pattern = folded(rule);
   const { commands } = readLine(line);
   const texts = [trimmed(line), ...commands.flatMap(({ words }) => spellings(words))];
-  if (texts.some((text) => matchCommand(pattern, folded(text)))) return 'yes';
+  if (texts.some((text) => matches(pattern, folded(text)))) return 'yes';
   // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
   const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
   const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
@@ -59,7 +61,7 @@ export function catchesCommand(rule: string, line: string): Fit {
 }
 
 /** Matches a command against a pattern. `npm test *` also matches `npm test`. */
-const matchCommand = (pattern: string, command: string) =>
+const matches = (pattern: string, command: string) =>
   [pattern, pattern.replace(/ \*$/, '')].some((each) => matchWildcard(each, command));
 
 /**
