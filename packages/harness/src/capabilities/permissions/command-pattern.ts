@@ -23,11 +23,10 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   const parts = plain.match(PART) ?? [];
   const texts = parts.map((each) => (/^[;&|]/.test(each) ? '\n' : /^\s|^\d?>/.test(each) ? '' : `${each} `));
   const all = texts.join('').match(/[^\n]+/g) ?? [];
-  if (parts.join('') !== plain || all.length === 0) return false;
   // An assignment changes the effect of the command that follows.
-  return all.every(
-    (text) => !/^[^ ]*['"=]/.test(text) && those.some((each) => matches(each, text.slice(0, -1))),
-  );
+  const isOther = all.length === 0 || all.some((text) => /^[^ ]*['"=]/.test(text));
+  if (isOther || parts.join('') !== plain) return false;
+  return all.every((text) => those.some((each) => matches(each, text.slice(0, -1))));
 }
 
 /** Trims blanks. A regular expression for trailing blanks could take quadratic time. */
