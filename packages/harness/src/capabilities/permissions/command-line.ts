@@ -48,8 +48,7 @@ export function readLine(given: string) {
   isKnown &&= !changer || commands.every((each) => each === changer || isApart(each));
   isKnown &&=
     !/makes|writes|changes/.test(does) || !OF_GIT.test(commands.flatMap(({ words }) => words).join());
-  isClear &&= !/anything/.test(does);
-  return { commands, isClear, isKnown, changesAny };
+  return { commands, isClear: isClear && !/anything/.test(does), isKnown, changesAny };
 
   function read(line: string): void {
     if (/[^\P{Cc}\t\n]/u.test(line)) isClear = false;
