@@ -69,7 +69,7 @@ const memoryShape = {
   maxMemoryTokens: whole(100, 4_000),
   /** Maintain the memory of a user and agent after a call, at most every six hours. Set `false` if your job scheduler does it. */
   maintenance: z.boolean().default(true),
-  /** Maintenance deletes session logs that were read and have not changed for so many days. 0: never. */
+  /** Maintenance deletes session logs that were read and have not changed for this many days. 0: never. */
   pruneSessionsAfterDays: z.number().min(0).default(180),
 };
 

@@ -44,9 +44,9 @@ export const summaryShape = {
    * the rest of the target.
    */
   record: z.optional(shareSchema),
-  /** Maximum UTF-16 units of each tool result that the model reads; 2 000 if the transcript would not fit one request. */
+  /** Maximum UTF-16 units of each tool result for the summarizer; 2 000 if the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),
-  /** How many of the newest tokens the model reads. Default: all, in several requests if needed. The record covers the rest. */
+  /** How many of the newest tokens the summarizer reads. Default: all, in several requests if needed. The record covers the rest. */
   transcriptTokens: z.optional(positiveSchema),
   /**
    * In an agent, the model starts the narrative shortly before a compaction is due, at most once per compaction. It does not start one if

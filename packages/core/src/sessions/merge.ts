@@ -16,7 +16,7 @@ export interface Divergence {
 }
 
 /**
- * Merges the turns of both writers into one conversation, the stored ones first. If one writer compacted, its beginning is used.
+ * Merges the messages of both writers into one conversation, the stored ones first. If one writer compacted, its beginning is used.
  * If both did, the stored beginning is used, followed by our messages in full. Messages are matched by id.
  */
 export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence): readonly Message[] {

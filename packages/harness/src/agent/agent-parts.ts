@@ -32,7 +32,7 @@ export const settingsSchema = z.strictObject({
    * of the call (`call`).
    */
   checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
-  /** What to do if another writer has stored the session meanwhile: fail the call, or keep the turns of both (`merge`). */
+  /** What to do if another writer has stored the session meanwhile: fail the call, or keep the messages of both (`merge`). */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
   /** What to do while another call of the session runs: wait for it (`queue`), or fail (`reject`). */
   turns: z.enum(['queue', 'reject']).default('queue'),
@@ -50,7 +50,7 @@ export const settingsSchema = z.strictObject({
   retryDelayMs: z.int().min(0).default(500),
   /** Time limits of waits, in milliseconds. */
   limits: limitsSchema.prefault({}),
-  /** Milliseconds after which a pending approval counts as denied; 0 for never. */
+  /** Milliseconds after which a pending approval is denied; 0 for never. */
   approvalTimeoutMs: z.int().min(0).default(0),
   /** Maximum number of read-only tools, or of tools with `parallel`, that run concurrently. */
   maxParallelTools: z.int().min(1).default(8),

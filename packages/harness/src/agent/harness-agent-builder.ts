@@ -171,7 +171,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /**
    * Sets what happens if two writers store one session. With `fail` (default) the later call fails with a `SessionConflictError`; with
-   * `merge` the turns of both are kept.
+   * `merge` the messages of both are kept.
    */
   onConflict(onConflict: 'fail' | 'merge'): this {
     return this.settings({ onConflict });

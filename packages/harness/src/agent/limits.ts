@@ -20,7 +20,7 @@ export const limitsSchema = z.strictObject({
   answerCalls: atMost(128),
   /** The longest pause that a provider may request (Retry-After). Beyond it the fallback takes over, or the call fails. */
   retryAfterMs: atMost(300_000),
-  /** Time of a tool without its own limit. Beyond it, the model reads that the tool timed out. */
+  /** Time of a tool without its own limit. Beyond it, the model gets an error as the result. */
   toolMs: atMost(120_000),
   /**
    * Time of a capability's hook, without the work that it encloses. Beyond it the call ends with `timed_out`; an `authorize` hook denies.

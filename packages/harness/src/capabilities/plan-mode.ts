@@ -22,8 +22,8 @@ const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
   /**
-   * Requires a human to approve each plan before plan mode ends. If false, approval is needed only if the turn has read
-   * text from a server.
+   * Requires a human to approve each plan before plan mode ends. If false, approval is needed only if the model
+   * has read text from a server since its last final answer.
    */
   approval: z.boolean().default(true),
   /** Additional calls that are allowed while planning, as permission rules: for example `execute(git log *)`. */

@@ -73,7 +73,7 @@ interface RecordOptions {
   readonly decisions: Decisions;
   /** Denies undecided calls, because the user sent a new message instead. */
   readonly superseding: boolean;
-  /** Milliseconds after which a pending approval counts as denied; 0 for never. */
+  /** Milliseconds after which a pending approval is denied; 0 for never. */
   readonly timeoutMs: number;
 }
 

@@ -19,7 +19,7 @@ export type McpServerErrorCode =
  * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Check whether it did before you repeat the call.
  * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Check whether it did before you repeat the
  * call, or raise the limit.
- * @code mcp_tool_failed The server answered that the tool failed. Do: Read the message, which the model reads as well.
+ * @code mcp_tool_failed The server answered that the tool failed. Do: Read the message, which the model gets as well.
  */
 export class McpServerError extends XError {
   static override readonly brand = 'McpServerError';

@@ -63,7 +63,7 @@ export const subagentsConfigSchema = z.strictObject({
    * it.
    */
   timeoutMs: z.int().min(0).default(120_000),
-  /** Milliseconds that a task may wait in the queue before it counts as failed. */
+  /** Milliseconds that a task may wait in the queue before it fails. */
   pendingMs: z.int().min(1).default(300_000),
   /** Milliseconds between polls of a task that runs in another process. */
   pollMs: z.int().min(1).default(500),

@@ -67,7 +67,7 @@ export interface GivenTask {
   readonly createdAt: string;
   /** Status until a process starts the task: `pending` if the task is in a queue, otherwise `running`. */
   readonly begins: 'pending' | 'running';
-  /** Milliseconds without a process working on the task before it counts as failed. */
+  /** Milliseconds without a process working on the task before it fails. */
   readonly pendingMs: number;
   /** Status that was reported to the model. */
   readonly told?: TaskStatus;
