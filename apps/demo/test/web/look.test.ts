@@ -291,6 +291,9 @@ it('Back closes a dialog, then a place in the panel, beside the conversation', a
       await now.waitFor();
       await expect.poll(() => v.page.url()).toMatch(/#\/s\/a$/);
     }
+    await v.page.locator('.reply-figures').last().click();
+    await v.page.getByRole('link', { name: 'REPORT.md' }).click();
+    await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
   });
 });
 

@@ -62,14 +62,8 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const close = () => {
     open.value = false;
   };
-  const onClick = (event: MouseEvent) => {
-    const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
-    if (link) {
-      // Replaces this dialog's entry in the history.
-      event.preventDefault();
-      location.replace(link.href);
-    }
-    if (link || event.target === dialog.current) close();
+  const onClick = ({ target }: MouseEvent) => {
+    if (target === dialog.current || (target as Element).closest('a')) close();
   };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes it; with keys it is Escape, by the browser.

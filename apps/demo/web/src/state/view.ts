@@ -43,14 +43,19 @@ export function startRouting(): void {
     if (place.session === undefined) startSession();
     else openSession(place.session);
   };
-  addEventListener('hashchange', () => {
-    batch(follow);
-    // Skips the entry of a layer that a link closed.
-    if (layers.peek() < layersInHistory()) history.back();
-  });
-  addEventListener('popstate', () => {
-    while (layers.peek() > layersInHistory()) closeTop();
-  });
+  let last = { layer: 0, href: '' };
+  const remember = () => (last = { layer: layersInHistory(), href: location.href });
+  const navigated = () => {
+    // The entry of a layer that was closed in another way would make Back do nothing.
+    const isEmpty = last.layer > Math.max(layers.peek(), layersInHistory()) && last.href === location.href;
+    batch(() => {
+      while (layers.value > layersInHistory()) closeTop();
+      follow();
+    });
+    remember();
+    if (isEmpty) history.back();
+  };
+  for (const type of ['popstate', 'hashchange']) addEventListener(type, navigated);
   effect(() => {
     document.title = `${title.value || 'Context'} · x`;
   });
@@ -58,12 +63,12 @@ export function startRouting(): void {
   // Each open layer has an entry in the history, so that Back closes it. This effect runs before the one that sets the address.
   effect(() => {
     const [open, known] = [layers.value, layersInHistory()];
-    if (open < known) history.go(open - known);
     const address = location.href;
     // Below a place is the conversation without a place.
     if (open > known && known === 0)
       history.replaceState(null, '', address.replace(/(#\/s\/[^/]+)\/\d+$/, '$1'));
     for (let layer = known + 1; layer <= open; layer++) history.pushState({ layer }, '', address);
+    remember();
   });
   effect(() => {
     // A session gets its URL once it exists.
@@ -73,6 +78,7 @@ export function startRouting(): void {
     if (session !== sessionId.value) history.pushState(null, '', address);
     // Replaced, not pushed, so that going back leaves the place instead of stepping through requests.
     else if (at !== lookedAt.value) history.replaceState(history.state, '', address);
+    remember();
   });
 }
 
