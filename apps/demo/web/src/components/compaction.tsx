@@ -1,10 +1,5 @@
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
-import {
-  changeInWords,
-  REASONS,
-  stagesInWords,
-  stepLines,
-} from '../../../../cli/src/terminal/compaction-words.js';
+import { changeInWords, REASONS, stagesInWords } from '../../../../cli/src/terminal/compaction-words.js';
 import { duration, plural } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
@@ -77,13 +72,17 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
   const place = undone ? compaction.undoPlace : compaction.place;
   const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
-  const lines = stepLines(steps);
+  const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
+  const stepFacts = effective.map((step, index) => {
+    const change = join(changeInWords(step), step.note ?? '');
+    return [`Step ${index + 1}`, `${stagesInWords(step.stage)}: ${change}`] as const;
+  });
   const isPlain = isStanding(compaction) && reason !== 'manual';
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
     ['How', join(stagesInWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
-    ...(lines.length > 1 ? lines : []).map((line, index) => [`Step ${index + 1}`, line.trim()] as const),
+    ...(stepFacts.length > 1 ? stepFacts : []),
   ];
   return (
     <div class="compaction-details card stack small pad-wide">
