@@ -8,6 +8,9 @@ export const STORAGE = '.x';
 /** Name of the workspace directory for its locks. */
 export const LOCKS = '.locks';
 
+/** Files of a repository that name programs which Git runs later, outside of the sandbox. */
+const OF_GIT = ['config', 'hooks'];
+
 /**
  * Maximum number of mounts that hide or pin paths. Each mount slows the start of a command; this many take half a
  * second.
@@ -39,7 +42,7 @@ interface Masks {
 
 /**
  * Computes the mounts that hide the harness's own directories and other paths below `cwd`, and that protect files from
- * changes. A folder that this process may not read is hidden as a whole, because its owner can make it readable again.
+ * changes, such as the hooks and the configuration of a Git repository in `cwd`. A folder that this process may not read is hidden as a whole, because its owner can make it readable again.
  *
  * @throws {WorkspaceError} if a path cannot be hidden reliably: below a symbolic link, in an unreadable directory, or among too
  * many places.
@@ -48,11 +51,14 @@ export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles =
   const places = new Map(hidden.flatMap((place) => coveredBy(cwd, place)));
   // Symbolic links with these names are neither storage nor locks.
   for (const own of [STORAGE, LOCKS].map((name) => join(cwd, name)))
-    if (lstatSync(own, { throwIfNoEntry: false })?.isDirectory()) places.set(own, 'directory');
+    if (isFolder(own)) places.set(own, 'directory');
+  const git = isFolder(join(cwd, '.git')) ? OF_GIT.map((name) => join(cwd, '.git', name)) : [];
+  // Cover missing hooks, because a command could create them.
+  for (const place of git) if (place.endsWith('hooks') && !existsSync(place)) places.set(place, 'directory');
   const isCovered = (place: string) =>
     parentsOf(cwd, place).some((parent) => places.get(parent) === 'directory');
   const found = [...places.keys()].sort().filter((place) => !isCovered(place));
-  const fixed = readOnly
+  const fixed = [...new Set([...readOnly, ...git])]
     .filter((place) => !places.has(place) && !isCovered(place) && existsSync(place))
     .sort();
   const pinned = [...new Set([...found, ...fixed].flatMap((place) => parentsOf(cwd, place)))].sort();
@@ -66,6 +72,10 @@ export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles =
   }
   const isFile = (place: string) => places.get(place) === 'file';
   return { pinned, fixed, covered: found.filter((place) => !isFile(place)), emptied: found.filter(isFile) };
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, BlockList } from 'node:net';
@@ -216,6 +216,32 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
       ['lock.json', 'infra/a.tf', 'src/a.ts'].map((path) => readFileSync(join(root, path), 'utf8')),
     ).toEqual(['old', 'old', 'new\n']);
     expect(existsSync(join(root, 'infra/b.tf'))).toBe(false);
+  });
+
+  it('no command plants a program that Git runs later outside of the sandbox', async () => {
+    const root = files({ 'a.txt': 'one' });
+    const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    git('init', '-q');
+    const config = readFileSync(join(root, '.git/config'), 'utf8');
+    const attacks = [
+      'echo evil > .git/hooks/pre-commit',
+      'git config core.fsmonitor ./evil',
+      'echo evil >> .git/config',
+      'mv .git old; mkdir -p .git/hooks',
+      'rm -rf .git/hooks',
+      'mv .git/hooks .git/h; mkdir .git/hooks; echo evil > .git/hooks/pre-commit',
+    ];
+    const commit = 'git -c user.name=a -c user.email=a@b.c commit -qam';
+    for (const hooks of ['present', 'missing']) {
+      // A new session, so that its results are the only ones.
+      rmSync(join(root, '.x'), { recursive: true, force: true });
+      if (hooks === 'missing') rmSync(join(root, '.git/hooks'), { recursive: true });
+      const results = await run(root, [...attacks, `date +%N >> a.txt; git add a.txt; ${commit} ${hooks}`]);
+      expect(results.at(-1)).toContain('exit 0');
+      expect(existsSync(join(root, '.git/hooks/pre-commit'))).toBe(false);
+      expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe(config);
+    }
+    expect(git('log', '--format=%s').stdout).toBe('missing\npresent\n');
   });
 
   it('neither loopback nor a socket of the machine is reached, unless its network is the host’s', async () => {
