@@ -128,6 +128,8 @@ it('who decides on a call, and may keep a rule, learns whose text the turn has r
   const write = call('write_file', { path: 'a.md', content: 'x' });
   const { inNew } = agentOf([call('fetch_page'), write, write], { mode: 'default' });
   const [read, own] = [await inNew('Read the page'), await inNew('Write it')];
-  expect(read.pendingCalls[0]?.reason).toContain('Text from others may have influenced this call: fetch_page.');
+  expect(read.pendingCalls[0]?.reason).toContain(
+    'Text from others may have influenced this call: fetch_page.',
+  );
   expect(own.pendingCalls[0]?.reason).not.toContain('from others');
 });
