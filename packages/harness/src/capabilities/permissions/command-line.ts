@@ -17,6 +17,11 @@ const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*(?!\1\n).+)\n\1\n\s*\)"
 const OF_GIT = /(?:^|[/,])(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:[/,]|$)/i;
 /** Matches builtins of every shell, which neither `PATH` nor a file changes. */
 const BUILTIN = /^(?:cd|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
+/** Matches parts of a line that some shell reads as other commands: dash takes `((x))` for subshells, and ends `$'\''` earlier. */
+const AMBIGUOUS = /^(?:AnsiCQuoted|ArithmeticCommand|Coproc|Function|LocaleString|TestCommand)$/;
+/** Matches redirections that all shells read alike: dash takes `a &>f b` for two commands, and bash `9>&-b` for a word `b`. */
+const REDIRECTION = /^(?:(?:>[>|]?|<|<<<) .*|[<>]& (?:\d+|-))$/s;
+const DELIMITER = /^(?:\w+|'\w+'|"\w+"|\\\w+)$/;
 const COMPARISON = /^\[\[ (?:-[a-uw-z] [\w./-]+|\d+ -[a-z]{2} \d+) \]\]$/;
 
 export const baseName = (word: string) => word.slice(word.lastIndexOf('/') + 1);
@@ -74,7 +79,7 @@ export function readLine(given: string) {
     else if (/^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/.test(node.type)) visitAll();
     else if (COMPARISON.test(text)) add('text', ':', ...text.split(' '));
     else {
-      if (node.type === 'Function' || node.type === 'Coproc') add('anything');
+      if (AMBIGUOUS.test(node.type)) add('anything');
       isClear = false;
       if (node.type === 'Redirected') visit(node.command, redirect(node.redirects).isRead || isFed);
       else visitAll();
@@ -121,6 +126,8 @@ export function readLine(given: string) {
     const isLiteral = document !== undefined || LITERAL.test(node.text);
     if (!isLiteral) {
       isClear = false;
+      // Shells differ in where such an expansion ends.
+      if (/\$\{[^}]*['"]/.test(node.text)) add('anything');
       forEachChild(node, (child) => visit(child, false));
     }
     return { text: before + (document ?? (value.type === 'Word' ? value.value : node.text)), isLiteral };
@@ -136,13 +143,15 @@ export function readLine(given: string) {
       if (each.type === 'HereDoc') {
         const isPlain = each.delimiter?.quoted || /^[^\\$`]*$/.test(each.body.text);
         if (each.closing === undefined || !isPlain) isClear = false;
+        if (!DELIMITER.test(each.delimiter?.text ?? '')) add('anything');
         forEachChild(each.body, (child) => visit(child, false));
         isRead ||= !PRINTS.test(each.body.text);
         continue;
       }
       const { text, isLiteral } = each.target ? wordOf(each.target) : { text: '', isLiteral: false };
       if (!isLiteral || NUMBER.test(text)) isClear = false;
-      if (/&$/.test(operator) && /^(?:\d+|-)$/.test(text)) continue;
+      if (!REDIRECTION.test(`${operator} ${text}`)) add('anything');
+      if (operator.endsWith('&')) continue;
       add('text', ':', text);
       isWritten ||= operator.includes('>') && !/^\/dev\/(?:null|tty|std(?:out|err))$/.test(text);
       if (isWritten) written.add(baseName(text));

@@ -2,11 +2,13 @@ import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 import { baseName, readLine } from './command-line.js';
 import { MAX_OPTIONS, piecesOf } from './command-paths.js';
 import { folded } from './path-pattern.js';
-import { UNKNOWN } from './programs.js';
+import { RUNS_WORDS, UNKNOWN } from './programs.js';
 
 /** Matches a part of a plain line: blanks, a separator, a redirection that writes no file, or a word. */
 const PART =
   /[ \t]+|&&|\|\|?|;|[12]?>(?:[ \t]*\/dev\/null|&[12])(?=[ \t;&|]|$)|(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+/gu;
+
+const OPTION = /(^|,)[-+]/;
 
 /**
  * Tests if every command of a line matches one of the patterns. A line with anything but simple commands and plain
@@ -16,9 +18,11 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   const plain = trimmed(given);
   if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
   const { commands } = readLine(plain);
-  if (commands.some(({ effect }) => /options|anything/.test(effect.does))) return false;
-  // An option of a program that is not known may run another program.
-  const isFree = commands.some((each) => each.effect.does === 'files' && /(^|,)[-+]/.test(each.words.join()));
+  // An option may run another program, and so may a word of some programs, or a subcommand of Git.
+  const may = (does: RegExp, words: RegExp) =>
+    commands.some((each) => does.test(each.effect.does) && words.test(each.words.join()));
+  if (may(/anything/, /^/) || may(/options/, RUNS_WORDS) || may(/options/, OPTION)) return false;
+  const isFree = may(/files/, OPTION) || may(/options/, /^git,/);
   const those = isFree ? patterns.filter((pattern) => !/^[^ ]* ?[*?]/.test(pattern)) : patterns;
   const parts = plain.match(PART) ?? [];
   const texts = parts.map((each) => (/^[;&|]/.test(each) ? '\n' : /^\s|^\d?>/.test(each) ? '' : `${each} `));
@@ -45,7 +49,7 @@ export type Fit = 'yes' | 'perhaps' | 'no';
  */
 export function catchesCommand(rule: string, line: string): Fit {
   const pattern = folded(rule);
-  const { commands } = readLine(line);
+  const { commands, isClear } = readLine(line);
   const texts = [trimmed(line), ...commands.flatMap(({ words }) => spellings(words))];
   if (texts.some((text) => matches(pattern, folded(text)))) return 'yes';
   // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
@@ -53,10 +57,15 @@ export function catchesCommand(rule: string, line: string): Fit {
   const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
   // Another program may run its words. The name may be attached to other text: `-crm`, `y=rm`.
   const isInside = (word: string) => piecesOf(word)?.some((each) => each.split(/\s/).some(isNamed)) ?? true;
-  const inner = commands.flatMap(({ words, effect }) => (UNKNOWN.test(effect.does) ? words.slice(1) : []));
+  const inner = commands.flatMap(({ words: [own = '', ...rest], effect }) =>
+    UNKNOWN.test(effect.does) || /^(?:find|xargs)$/.test(own) ? rest : [],
+  );
   const isLong = commands.some(({ words }) => spellings(words).length > MAX_OPTIONS);
   const isOpaque = commands.some(({ effect }) => effect.does === 'anything');
-  return isLong || isOpaque || inner.some(isInside) ? 'perhaps' : 'no';
+  // A word that is expanded may be anything.
+  const isUnclear =
+    !isClear && (name.startsWith('*') || commands.some(({ words: [own = ''] }) => isNamed(own)));
+  return isLong || isOpaque || isUnclear || inner.some(isInside) ? 'perhaps' : 'no';
 }
 
 /** Matches a command against a pattern. `npm test *` also matches `npm test`. */

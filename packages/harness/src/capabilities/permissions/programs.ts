@@ -43,10 +43,12 @@ const GREP = search(/^-[EFHIPachilnoqrsvwx]+$/);
 const RG = search(/^-[FHIPacilnoqsvwx]+$/);
 const PATTERN = one(['-e', /^.*$/], LINE);
 const SED =
-  /^(?:(?:(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n[]|\[[^\]/|#,\\\n]+\]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:; *|$))+$/;
+  /^(?:(?:(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n[]|\[\^?[^^[\]/|#,\\\n][^[\]/|#,\\\n]*\]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:; *|$))+$/;
 const JQ = /^(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*(?: *\| *(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*)*$/;
 const URL = /^(?:https?:\/\/)?\w[\w.-]*(?::\d+)?(?:\/[\w./?&=+,~-]*)?$/;
 const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], ['-maxdepth', COUNT]);
+/** `?` is a character for find, and may be several bytes or UTF-16 units. */
+const NAMED = /^(?<name>[^[?\\\n]{0,200})$/;
 const PLACES = some(/^(?<below>[^-(!\n].*)$/);
 const EACH = one('cat', ['grep', maybe(/^-[ln]+$/), LINE]);
 const COMMIT = many([/^-[aq]*m$/, /^/], /^-[aq]+$/, ['-F', '-'], /^--(?:amend|no-edit)$/);
@@ -85,7 +87,7 @@ const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: P
   ['cp mv', 'changes', maybe('-r'), FOLDERS],
   ['tar', 'writes', /^-?cz?f$/, PATH, many(/^--exclude=.+$/), FOLDERS],
   ['find', 'text', many(FILE), many([/^-(?:maxdepth|name|path|type)$/, /./], '-not', '-print0')],
-  ['find', 'reads', PLACES, TESTS, '-name', /^(?<name>[^[\\\n]*)$/, TESTS, '-exec', EACH, '{}', /^[;+]$/],
+  ['find', 'reads', PLACES, TESTS, '-name', NAMED, TESTS, '-exec', EACH, '{}', /^[;+]$/],
   ['xargs', 'reads', '-0', 'wc', /^-[clw]+$/],
   ['git', 'adds', 'add', some('-A', '-u', FILE)],
   ['git', 'adds', maybe(['-c', /^user\.(?:name|email)=/]), 'commit', COMMIT],
@@ -109,6 +111,8 @@ const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: P
 /** Matches builtins that run code or change how the shell reads the following words. */
 const BUILTIN =
   /^(?:\$|eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
+/** Matches commands of programs that may run words that are not options. */
+export const RUNS_WORDS = /^(?:awk|bash|env|find|make|node|npx|python3?|sed|sh|tar|timeout|xargs),/;
 /** Matches a word that cannot be a command line or code: plain text, a glob, a template. */
 const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 

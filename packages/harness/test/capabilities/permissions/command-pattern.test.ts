@@ -254,6 +254,24 @@ describe('catchesCommand', () => {
     expect(catchesCommand('rm *', text.repeat(200_000 / text.length))).not.toBe('yes');
   });
 
+  it.each([
+    ['pwn *', '((pwn x))'],
+    ['pwn *', '[[ x || pwn == y ]]'],
+    ['pwn *', "echo $'\\'; pwn #'"],
+    ['pwn *', `echo "\${x:-'}"; pwn; echo "'}"`],
+    ['pwn *', 'true &>/dev/null pwn x'],
+    ['pwn *', '9>&-pwn x'],
+    ['cat *', "find . -name '*.txt' -exec cat {} +"],
+    ['wc *', 'find . -print0 | xargs -0 wc -l'],
+    ['git push --force*', 'git push --for$x'],
+    ['git push --force*', 'git push --forc[e]'],
+    ['npm run deploy*', 'npm run $x'],
+    ['rm -rf *', 'rm -r$x /'],
+    ['*secret*', 'cat sec*'],
+  ])('%s perhaps catches %j', (rule, line) => {
+    expect(catchesCommand(rule, line)).not.toBe('no');
+  });
+
   it('tells what is known from what may be', () => {
     for (const line of ['cd x && rm y', 'sh -c "rm y"']) expect(catchesCommand('rm *', line)).toBe('yes');
     for (const line of ['sudo rm y', 'ls | xargs rm', '$X y', 'eval rm y'])

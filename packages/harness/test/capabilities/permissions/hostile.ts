@@ -344,6 +344,27 @@ export const HOSTILE: readonly string[] = [
   'timeout 5 6 cat',
   'env 5 cat',
   '{ echo x; } > Makefile; make',
+  "sed 's/[^]/].*/1;s|cat .e*/e;#|y|' a.txt",
+  "sed 's/[a[:digit:]/].*/1;s|cat .e*/e;#|y|' a.txt",
+  "sed 's,[[.a.],].*,1;s|cat .e*,e;#|y|' a.txt",
+  'true &>/dev/stdout grep -rh KEY .',
+  'true &>>/dev/null pwn',
+  '( ls &>/dev/null env pwn )',
+  "sh -c 'true &>/dev/stdout grep -rh KEY .'",
+  'timeout 5 true &>/dev/null pwn',
+  'cat 9>&-.env',
+  'cat 9>&-.en\\v',
+  '2>&-grep echo -re KEY .',
+  '9>&-pwn',
+  'find . 9>&--delete',
+  'grep 9>&--r KEY',
+  'cat 3<&-.env',
+  "cat <<$'E'\n$E\ngrep -rh KEY .\nE",
+  'cat <<$"E"\n$E\ngrep -rh KEY .\nE',
+  "cat <<'E'$'F'\nE$F\ngrep -rh KEY .\nEF",
+  "cat <<-$'E'\n$E\ngrep -rh KEY .\nE",
+  "find . -name '?' -exec cat {} +",
+  "find . -name '????????' -exec cat {} +",
 ];
 
 /** Lines that may change a file which `write(**\/.env*)` denies without naming it. */
@@ -405,6 +426,12 @@ export const RUNS_MORE: readonly (readonly [rules: readonly string[], line: stri
   [['git log *'], 'git log --output=x'],
   [['*'], '-x'],
   [['*'], 'a; -x'],
+  [['sed *'], "sed 's/[^]/].*/1;s|pwn/e;#|y|' a.txt"],
+  [['sh *'], "sh -c 'true &>/dev/null pwn'"],
+  [['sed *'], 'sed 1e pwn'],
+  [['tar *'], 'tar cIf pwn out a'],
+  [['git *'], 'git bisect run ./x'],
+  [['git *'], 'git submodule foreach x'],
 ];
 
 /** Rules that name what a program does let its options through. */
@@ -414,4 +441,8 @@ export const RUNS_NO_MORE: readonly (readonly [rules: readonly string[], line: s
   [['terraform *'], 'terraform plan'],
   [['rsync -a *'], 'rsync -a x y'],
   [['*'], 'go test ./...'],
+  [['git pull*'], 'git pull'],
+  [['git switch *'], 'git switch main'],
+  [['rg *'], 'rg x'],
+  [['tail *'], 'tail a.log'],
 ];
