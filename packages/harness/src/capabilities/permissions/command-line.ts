@@ -21,7 +21,6 @@ const BUILTIN = /^(?:cd|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
 const AMBIGUOUS = /^(?:AnsiCQuoted|ArithmeticCommand|Coproc|Function|LocaleString|TestCommand)$/;
 /** Matches redirections that all shells read alike: dash takes `a &>f b` for two commands, and bash `9>&-b` for a word `b`. */
 const REDIRECTION = /^(?:(?:>[>|]?|<|<<<) .*|[<>]& (?:\d+|-))$/s;
-const DELIMITER = /^(?:\w+|'\w+'|"\w+"|\\\w+)$/;
 const COMPARISON = /^\[\[ (?:-[a-uw-z] [\w./-]+|\d+ -[a-z]{2} \d+) \]\]$/;
 
 export const baseName = (word: string) => word.slice(word.lastIndexOf('/') + 1);
@@ -143,7 +142,7 @@ export function readLine(given: string) {
       if (each.type === 'HereDoc') {
         const isPlain = each.delimiter?.quoted || /^[^\\$`]*$/.test(each.body.text);
         if (each.closing === undefined || !isPlain) isClear = false;
-        if (!DELIMITER.test(each.delimiter?.text ?? '')) add('anything');
+        if (!/^(?:\w+|'\w+'|"\w+"|\\\w+)$/.test(each.delimiter?.text ?? '')) add('anything');
         forEachChild(each.body, (child) => visit(child, false));
         isRead ||= !PRINTS.test(each.body.text);
         continue;

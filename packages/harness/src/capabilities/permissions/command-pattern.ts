@@ -2,13 +2,11 @@ import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 import { baseName, readLine } from './command-line.js';
 import { MAX_OPTIONS, piecesOf } from './command-paths.js';
 import { folded } from './path-pattern.js';
-import { RUNS_WORDS, UNKNOWN } from './programs.js';
+import { UNKNOWN } from './programs.js';
 
 /** Matches a part of a plain line: blanks, a separator, a redirection that writes no file, or a word. */
 const PART =
   /[ \t]+|&&|\|\|?|;|[12]?>(?:[ \t]*\/dev\/null|&[12])(?=[ \t;&|]|$)|(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+/gu;
-
-const OPTION = /(^|,)[-+]/;
 
 /**
  * Tests if every command of a line matches one of the patterns. A line with anything but simple commands and plain
@@ -18,11 +16,10 @@ export function allowsCommand(patterns: readonly string[], given: string): boole
   const plain = trimmed(given);
   if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
   const { commands } = readLine(plain);
-  // An option may run another program, and so may a word of some programs, or a subcommand of Git.
-  const may = (does: RegExp, words: RegExp) =>
-    commands.some((each) => does.test(each.effect.does) && words.test(each.words.join()));
-  if (may(/anything/, /^/) || may(/options/, RUNS_WORDS) || may(/options/, OPTION)) return false;
-  const isFree = may(/files/, OPTION) || may(/options/, /^git,/);
+  // An option may run another program, and so may a subcommand of Git.
+  const doubts = commands.map(({ words, effect }) => `${effect.does} ${words.join()}`).join('\n');
+  if (/^anything|^options .*,[-+]/m.test(doubts)) return false;
+  const isFree = /^files (?:.*,)?[-+]|^options git,/m.test(doubts);
   const those = isFree ? patterns.filter((pattern) => !/^[^ ]* ?[*?]/.test(pattern)) : patterns;
   const parts = plain.match(PART) ?? [];
   const texts = parts.map((each) => (/^[;&|]/.test(each) ? '\n' : /^\s|^\d?>/.test(each) ? '' : `${each} `));
@@ -60,12 +57,13 @@ export function catchesCommand(rule: string, line: string): Fit {
   const inner = commands.flatMap(({ words: [own = '', ...rest], effect }) =>
     UNKNOWN.test(effect.does) || /^(?:find|xargs)$/.test(own) ? rest : [],
   );
-  const isLong = commands.some(({ words }) => spellings(words).length > MAX_OPTIONS);
-  const isOpaque = commands.some(({ effect }) => effect.does === 'anything');
+  const isOpaque = commands.some(
+    ({ words, effect }) => effect.does === 'anything' || spellings(words).length > MAX_OPTIONS,
+  );
   // A word that is expanded may be anything.
   const isUnclear =
     !isClear && (name.startsWith('*') || commands.some(({ words: [own = ''] }) => isNamed(own)));
-  return isLong || isOpaque || isUnclear || inner.some(isInside) ? 'perhaps' : 'no';
+  return isOpaque || isUnclear || inner.some(isInside) ? 'perhaps' : 'no';
 }
 
 /** Matches a command against a pattern. `npm test *` also matches `npm test`. */

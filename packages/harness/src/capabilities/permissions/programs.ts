@@ -108,11 +108,9 @@ const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: P
   ['make', 'runs', many(/^(?:-j\d*|(?<below>\w[\w./-]*))$/)],
   ['docker', 'runs', one('ps', ['run', many('--rm', '-d', ['-p', /^[\d.:]+$/]), /^\w[\w./:-]*$/])],
 ];
-/** Matches builtins that run code or change how the shell reads the following words. */
-const BUILTIN =
-  /^(?:\$|eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
-/** Matches commands of programs that may run words that are not options. */
-export const RUNS_WORDS = /^(?:awk|bash|env|find|make|node|npx|python3?|sed|sh|tar|timeout|xargs),/;
+/** Matches builtins that run code or change how the shell reads the following words, and programs that run words. */
+const RUNS_WORDS =
+  /^(?:\$|awk|find|sed|tar|xargs|eval|trap|alias|let|read|mapfile|readarray|shopt|enable|hash|bind|complete|compgen|compopt|history|fc|getopts|builtin|command|exec|coproc|logout|suspend|integer|set|declare|typeset|local|readonly|export|printf|exit|return|wait|test|\[)$/;
 /** Matches a word that cannot be a command line or code: plain text, a glob, a template. */
 const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 
@@ -135,6 +133,6 @@ export function effectOf([name = '', ...given]: readonly string[]): Effect {
     const below = groups?.[0] && groups.flatMap((each) => each.below ?? []);
     if (groups) return { does, ...Object.assign({}, ...groups), below };
   }
-  if (BUILTIN.test(name) || !given.every((word) => NO_CODE.test(word))) return { does: 'anything' };
+  if (RUNS_WORDS.test(name) || !given.every((word) => NO_CODE.test(word))) return { does: 'anything' };
   return { does: rows.every(([, does]) => UNKNOWN.test(does)) ? 'files' : 'options' };
 }
