@@ -42,7 +42,7 @@ export interface CallScope {
   readonly signal: AbortSignal;
   /** Limits of the call. */
   readonly limits?: { readonly modelMs?: number | undefined } | undefined;
-  /** Emits an event. Await the result if you emit many, so that a slow reader slows you down. */
+  /** Emits an event. If you emit many events, await each result: it applies the reader's backpressure. */
   emit(event: AgentEventBody): void | Promise<void>;
   /** Stores the session now if the agent checkpoints after each step, or if `isNeeded`. Call it before work begins in another process. */
   checkpoint(isNeeded?: boolean): Promise<void>;
@@ -103,7 +103,7 @@ export interface Capability {
   /** Returns messages for the end of this step's request. They are stored neither in the state nor in the log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /**
-   * Selects the tools that the model is offered in this step, in the given order. Return the same list for the same selection, because
+   * Returns the tools to offer to the model in this step, in the order to send them. For the same selection, keep the same order, because
    * providers cache it.
    */
   offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
@@ -126,11 +126,11 @@ export interface Capability {
    * strictest capability wins, and a denial overrides a person's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
-  /** Returns whether no person can be asked in this call. Every question then becomes a denial. */
+  /** Returns `true` if nobody can be asked in this call. Every question then becomes a denial. */
   unattended?(scope: CallScope): boolean | Promise<boolean>;
   /**
-   * Denies files of the workspace to capabilities that show files to the model. If `scope` has a tool, denies them to that tool, whose call
-   * `authorize` has allowed.
+   * Returns a test that denies files of the workspace. Without a tool in `scope`, it applies to capabilities that put files into the prompt.
+   * With a tool, it applies to that tool call, after `authorize` has allowed the call.
    */
   confine?(scope: CallScope | ToolScope): WorkspaceConfine | undefined;
   /** Returns the rules about denied files, for tools that run programs which must not read them. */
@@ -168,7 +168,7 @@ export interface Capability {
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
   /** Removes a pin. Returns whether it existed. */
   unpin?(scope: ReasonScope, id: string): Promise<boolean>;
-  /** Deletes the user's data that the capability keeps outside the agent's storage, and cancels pending writes there. */
+  /** Deletes the user's data that the capability keeps outside the agent's storage, and cancels its pending writes. */
   erase?(user: UserScope): Promise<void>;
   /**
    * Releases the resources of the capability.
