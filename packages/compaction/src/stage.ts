@@ -13,14 +13,20 @@ export interface View {
   readonly tokens: number;
 }
 
-/** The size that a reduction aims for. Tokens are those of the whole request. */
+/**
+ * The size that a reduction aims for. A reduction is one compaction: a cascade of stages that run in order. Tokens are those of the whole
+ * request.
+ */
 export interface ReductionTarget {
   readonly reason: CompactionReason;
   /** The window of the model that will read the result. */
   readonly contextWindow: number;
   /** The size at which a reduction is due (the trigger point). `keep.share` and `summary.record` are shares of it. */
   readonly dueTokens: number;
-  /** The maximum size of a request: the window less room for the answer. Up to it, results that no model has seen are kept. */
+  /**
+   * The maximum size of a request: the window less room for the answer. Tool results that no model has seen are cut only if the request
+   * would exceed it.
+   */
   readonly mostTokens: number;
   /** The target of a stage that condenses the older part as a whole. It is low, so that reductions are rare. */
   readonly targetTokens: number;
@@ -32,9 +38,9 @@ export interface ReductionTarget {
   readonly dueMessages: number;
   /** Number of messages to aim for; `Infinity` for no limit. */
   readonly targetMessages: number;
-  /** `true` if a user or an overflow requested the reduction. It is then done even if it saves little. */
+  /** `true` if a user or an overflow requested the reduction. Stages then accept small savings; `saving` applies to the whole. */
   readonly forced: boolean;
-  /** `true` if no main trigger was reached. Then only stages with `isDueEarly` run, and only for a large saving. */
+  /** `true` if the request is below all triggers. Then only stages with `isDueEarly` run, and only for a large saving. */
   readonly early: boolean;
 }
 
@@ -67,7 +73,7 @@ export interface StageContext {
   readonly work: ModelWork;
   /** The conversation before cheaper stages ran. */
   readonly conversation: readonly Message[];
-  /** `true` shortly before a reduction is due: stages that wait for models only start their model calls. */
+  /** `true` shortly before a reduction is due: stages start their model calls, but do not wait for them. */
   readonly isAhead?: boolean | undefined;
   /** `true` in a dry run: no model may be called. */
   readonly dryRun: boolean;
@@ -87,7 +93,7 @@ export interface Reduction {
   readonly messages: readonly Message[];
   /** One entry for each message that was removed or altered. If an entry is missing, the cascade rejects the reduction. */
   readonly fates: readonly Fate[];
-  /** `true` if the older part was condensed as a whole. A trigger on the number of messages is then satisfied. */
+  /** `true` if the older part was condensed as a whole. The number of messages then requires no further stage. */
   readonly condensed?: boolean;
   /** The reason why nothing changed, or a remark. */
   readonly note?: string;
@@ -112,7 +118,7 @@ export interface Stage {
   readonly cost: 'free' | 'llm';
   /** `true` if the stage respects `StageContext.dryRun`. It then also runs in a dry run, whatever its cost. */
   readonly worksInDryRun?: boolean;
-  /** Tests if the stage should run before a main trigger is reached. Default: never. */
+  /** Tests if the stage should run although the request is below all triggers. Default: never. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /**
    * Starts the model calls that `reduce` will wait for. It is called shortly before a reduction is due, and only if the earlier stages
