@@ -64,7 +64,7 @@ import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { type Readiness, SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
 
-/** Milliseconds that running steps may take when the agent closes. Orchestrators kill a process after 30 s. */
+/** Milliseconds that running steps may take when the agent closes. Orchestrators kill a process 30 s after they ask it to stop. */
 const DRAIN_MS = 25_000;
 const drainSchema = z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY));
 
@@ -283,8 +283,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Replaces a message in the model's view with one line that describes it, for example a message that a provider rejects or that the model
-   * should not see. The log keeps the message. If a provider rejects a request, the agent does this automatically.
+   * Replaces a message, such as one that a provider rejects or that the model should not see, with one line that describes it. The log keeps
+   * the message. If a provider rejects a request, the agent does this automatically.
    *
    * @throws {InvalidInputError} if the session has no such message, or the message is empty.
    */
@@ -298,7 +298,7 @@ export class HarnessAgent {
   }
 
   /**
-   * Restores a message that was set aside from the log.
+   * Restores, from the log, a message that was set aside.
    *
    * @throws {InvalidInputError} if the session or its log has no such message.
    */
@@ -366,14 +366,15 @@ export class HarnessAgent {
    * runs: use {@link HarnessAgent.state} then.
    *
    * With `live`, also yields the events of every later call and command, such as {@link HarnessAgent.compact}, in this process until the
-   * reader leaves or `signal` fires. No event after this call is missed.
+   * reader leaves or `signal` fires. It yields every event that is emitted after
+   * `follow` returns.
    *
    * @example
    * ```ts
    * import type { RuntimeContext } from '@x/core';
    * import { type HarnessAgent, serverSentEvents } from '@x/harness';
    *
-   * export const events = (agent: HarnessAgent, session: RuntimeContext): Response =>
+   * export const events = (agent: HarnessAgent, session: RuntimeContext): Promise<Response> =>
    *   serverSentEvents(agent.follow(session, { live: true }));
    * ```
    * @throws {InvalidInputError} if `after` is not a valid `seq`.
@@ -406,7 +407,7 @@ export class HarnessAgent {
 
   /**
    * Sets and stores the session's permission mode. If a call runs in this process, the mode applies at once to tool calls that are not yet
-   * judged. {@link HarnessAgent.updateState} waits for the end of the call instead.
+   * authorized. {@link HarnessAgent.updateState} waits for the end of the call instead.
    * @throws {InvalidInputError} if there is no such mode.
    */
   async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {
@@ -519,8 +520,8 @@ export class HarnessAgent {
    * with the stop reason `shutdown`, and can be resumed. After `drainMs`, the step itself is stopped, and the results of stopped tools say
    * whether they may have taken effect.
    *
-   * Then waits for background work and closes the capabilities, each for at most `limits.closeMs`. Whatever does not end is abandoned with
-   * a process warning; an error is thrown once all others are closed. The session store stays open. A second call can shorten the wait.
+   * Then waits for background work and closes the capabilities, each for at most `limits.closeMs`. Work that takes longer is abandoned, with
+   * a process warning. If a capability's `close` throws, the error is rethrown after the others are closed. The session store stays open. A second call can shorten the wait.
    *
    * @param options `drainMs`: milliseconds that running steps may take. Default 25 000; 0 stops them at once.
    */

@@ -38,7 +38,7 @@ const INSTRUMENTS = {
   compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
   conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that conflicted with another writer.'],
   retries: ['x.agent.model.retries', '{retry}', 'Retries of model calls.'],
-  refused: ['x.agent.calls.refused', '{call}', 'Calls that were refused before they started, by error.'],
+  refused: ['x.agent.calls.refused', '{call}', 'Calls that were rejected before they began, by error.'],
   takeovers: ['x.agent.turns.taken_over', '{turn}', 'Sessions that were taken over from a dead process.'],
   lostTurns: ['x.agent.turns.lost', '{turn}', 'Sessions that another process took over from a running call.'],
   fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Switches to a fallback model.'],

@@ -73,8 +73,8 @@ export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
 
 /**
  * Judges tool calls by rules: `deny` before `ask` before `allow`. If no rule matches a call, the mode decides:
- * `default` asks a human for everything but reading, `accept_edits` also allows editing files, `explore` denies
- * everything but reading, `bypass` allows everything, `dont_ask` denies every call that would need approval. Rules and
+ * `default` asks a human for everything but reading and the agent's own notes, `accept_edits` also allows editing files,
+ * `explore` denies everything but reading and the session's notes, `bypass` allows everything, `dont_ask` denies every call that would need approval. Rules and
  * mode in the session's `state.permissionContext` apply as well; an approval for always adds a rule there.
  *
  * A rule for a tool that the agent lacks causes a warning in the first call. If its name is close to that of an
