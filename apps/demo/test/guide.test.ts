@@ -6,6 +6,7 @@ import {
   assistantMessage,
   type Message,
   RuntimeContext,
+  type ToolUseBlock,
   textOf,
   toolResultMessage,
   userMessage,
@@ -40,14 +41,19 @@ function guideOver(...areas: readonly string[]): { readonly agent: HarnessAgent;
   return { agent, place };
 }
 
-/** Surveys; something is said at the first listing of an area. */
-async function surveyed({ agent }: ReturnType<typeof guideOver>, aside?: string) {
+const isListing = ({ name }: ToolUseBlock) => name === 'list_files';
+/** Whether a call completes the last todo. */
+const isConclusion = ({ name, input }: ToolUseBlock) =>
+  name === 'todo_write' && !/"(?:pending|in_progress)"/.test(JSON.stringify(input));
+
+/** Surveys; something is said at a call, by default at the first listing of an area. */
+async function surveyed({ agent }: ReturnType<typeof guideOver>, aside?: string, isAt = isListing) {
   let steered: Promise<boolean> | undefined;
   let text = '';
   for await (const event of agent.stream('survey this repository', context)) {
     if (event.type === 'call.completed') text = event.text;
     if (event.type !== 'tool.call' || aside === undefined || steered) continue;
-    if (event.call.name === 'list_files') steered = agent.steer(context, aside);
+    if (isAt(event.call)) steered = agent.steer(context, aside);
   }
   return { text, steered: await steered };
 }
@@ -80,6 +86,14 @@ it('answers what is said during a survey, once, and finishes the survey', async 
   expect(report).not.toContain('<!-- survey:');
   // The list of todos is still there: a question is not taken for a part of the survey.
   expect((await guide.agent.call('What is in tools/press?', context)).text).toMatch(SENTENCE);
+});
+
+it('answers what is said at the end of a survey, and still concludes it', async () => {
+  const guide = guideOver('engine');
+  const { text, steered } = await surveyed(guide, 'How many stores?', isConclusion);
+  expect(steered).toBe(true);
+  expect(text).toMatch(/^The survey is done: 1 areas with 3 lines.* in `REPORT\.md`\.$/);
+  expect((await saidBy(guide.agent)).filter((said) => SENTENCE.test(said))).toHaveLength(1);
 });
 
 it('goes on with a survey that was stopped', async () => {
@@ -166,6 +180,15 @@ describe('what is said right before a compaction, which puts its record after it
     expect(answer.calls.length).toBeGreaterThan(0);
     const next = decided('How many stores?', todos, [...asked, '- r10 I cannot answer that', '· r10 ls']);
     expect(next.text).not.toMatch(SENTENCE);
+  });
+
+  it('does not replace the end of the survey, also when the record dropped the calls before it', () => {
+    const asked = [...record.slice(0, 2), '» r9 How many stores?', '- r10 I cannot answer that', '· r10 ls'];
+    for (const todos of [orient, `${orient}\n[>] Survey engine`]) {
+      const { text, calls } = decided('How many stores?', todos, asked);
+      expect(text).not.toMatch(SENTENCE);
+      expect(calls.length).toBeGreaterThan(0);
+    }
   });
 
   it('is done when it is a file to write', () => {

@@ -9,7 +9,7 @@ import {
   type TokenCounter,
 } from '@x/core';
 import { countBlock, countRequest } from '@x/core/messages';
-import { isOurs, isUnfinished, survey } from './survey.js';
+import { finish, isOurs, isUnfinished, survey } from './survey.js';
 import { act, type Decision, readView, say, type View } from './view.js';
 
 const ABOUT_ME =
@@ -24,12 +24,12 @@ export function decide(view: View): Decision {
   const isSurvey = /\bsurvey\b/i.test(request) && !request.endsWith('?');
   const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
   if (isSurvey || goesOn) return survey(view);
-  // A message during a survey is answered, and the survey continues.
-  if (view.isAmid && isOurs(view) && (isUnfinished(view) || !isFresh)) {
-    const next = survey(view);
+  const [, path, content] = WRITE.exec(request) ?? [];
+  // A message during a survey is answered, and the survey continues to its end. An answer has no calls, so work after a question is a survey.
+  if (isOurs(view) && (isUnfinished(view) || view.isAmid || (!isFresh && path === undefined))) {
+    const next = isUnfinished(view) ? survey(view) : finish(view);
     return isFresh ? { ...next, text: `${ABOUT_ME}\n\nI go on with the survey.` } : next;
   }
-  const [, path, content] = WRITE.exec(request) ?? [];
   return path !== undefined && content !== undefined ? writeDown(view, path, content) : say(ABOUT_ME);
 }
 

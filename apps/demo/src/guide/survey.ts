@@ -171,7 +171,8 @@ function conclude(view: View): Decision {
   return act('Writing the conclusions.', fill('conclusions', text), todoWrite(advance(view.todos, CONCLUDE)));
 }
 
-function finish(view: View): Decision {
+/** Concludes a survey whose todos are all completed. */
+export function finish(view: View): Decision {
   const sections = known(view, written);
   if (!sections) return act('Checking the report once more.', written.wish);
   const lines = sections.reduce((sum, section) => sum + section.lines, 0);

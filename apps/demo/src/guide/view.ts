@@ -27,7 +27,7 @@ export interface View {
   readonly request: string;
   /** Whether nothing has happened since the request. */
   readonly isFresh: boolean;
-  /** Whether no answer precedes the request, in view or in the record: it was sent while the guide worked. */
+  /** Whether a call precedes the request, in view or in the record: it was sent while the guide worked. */
   readonly isAmid: boolean;
   /** The todo list in the reminder at the end of the conversation. */
   readonly todos: readonly Todo[];
@@ -62,12 +62,13 @@ export function readView({ messages }: ModelRequest): View {
   const marks = [...record.matchAll(ENTRY)].map(([, mark]) => mark);
   // A record after the request quotes the request too, and what followed it.
   const quoted = since.some(({ kind }) => kind === 'summary') ? marks.lastIndexOf('»') : marks.length;
+  const lastMark = marks[quoted - 1] ?? '';
   const follows = before?.role === 'assistant' || before?.role === 'tool';
   return {
     request: asked ? textOf(asked).trim() : '',
     isFresh:
       since.every(({ kind }, index) => index === 0 || kind === 'summary') && quoted >= marks.length - 1,
-    isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : marks[quoted - 1] !== '-',
+    isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark),
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
