@@ -53,12 +53,15 @@ export function savingsOf(events: Iterable<Counted>): Savings {
   return { ...total, overFrom, compactions: removed.length };
 }
 
-/** Describes {@link Savings} in a sentence. Returns an empty string if nothing was removed. */
+/**
+ * Describes {@link Savings} in words: the totals and, if a request exceeded the window, which one. Returns an empty string if nothing was
+ * removed.
+ */
 export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Savings): string {
   if (sent === unreduced) return '';
-  const without = overFrom === undefined ? 'within the window' : `over the window from request ${overFrom}`;
-  const reached = over === 0 ? 'never over' : `over it in ${over} of ${requests} requests`;
-  return `Without compaction: ${shortNumber(unreduced)} tokens, ${without}. With: ${shortNumber(sent)}, ${reached}.`;
+  const without = overFrom === undefined ? '' : `, over the window from request ${overFrom}`;
+  const reached = over > 0 ? `, over the window in ${over} of them` : without && ', never over';
+  return `Without compaction: ${shortNumber(unreduced)} tokens in total over ${requests} requests${without}. With: ${shortNumber(sent)}${reached}.`;
 }
 
 /**

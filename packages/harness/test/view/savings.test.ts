@@ -77,12 +77,15 @@ describe('what compaction saved', () => {
   it('is said in a line', () => {
     const events = [request(15_000), compacted(15_000, 5_000), request(9_000), request(11_000)];
     expect(savingsInWords(savingsOf(events))).toBe(
-      'Without compaction: 55k tokens, over the window from request 2. With: 35k, never over.',
+      'Without compaction: 55k tokens in total over 3 requests, over the window from request 2. With: 35k, never over.',
     );
     expect(savingsInWords(savingsOf([request(1)]))).toBe('');
     const over: Savings = { requests: 3, sent: 40_000, unreduced: 50_000, over: 1, compactions: 1 };
     expect(savingsInWords(over)).toBe(
-      'Without compaction: 50k tokens, within the window. With: 40k, over it in 1 of 3 requests.',
+      'Without compaction: 50k tokens in total over 3 requests. With: 40k, over the window in 1 of them.',
+    );
+    expect(savingsInWords({ ...over, over: 0 })).toBe(
+      'Without compaction: 50k tokens in total over 3 requests. With: 40k.',
     );
   });
 });
