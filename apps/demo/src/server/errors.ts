@@ -29,8 +29,9 @@ export function apiError(
 
 const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
 
-/** Returns the parts of an error that the page may see: its client message only. */
+/** Returns the parts of an error that the page may see: its client message only. A warning is for the operator, who is the page's user. */
 export function forPage(error: unknown): ClientError {
+  if (XError.isInstance(error) && error.code === 'warning') return error;
   return toClientError(error, (thrown) => (isForClients(thrown) ? undefined : HIDDEN));
 }
 

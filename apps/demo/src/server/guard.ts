@@ -43,10 +43,12 @@ export function bearer(token: string): MiddlewareHandler {
       return context.redirect('/', 303);
     }
     const header = context.req.header('authorization')?.match(/^Bearer (.+)$/i)?.[1];
-    const isKnown =
-      header === undefined ? matches(getCookie(context, cookie) ?? '', secret) : matches(header, token);
+    const shown = getCookie(context, cookie);
+    const isKnown = header === undefined ? matches(shown ?? '', secret) : matches(header, token);
     if (isKnown) return next();
-    const message = 'Open the address with ?token=… that the server printed when it started.';
+    // A page has the cookie of an earlier start.
+    const why = shown === undefined ? 'This server needs a token' : 'The server was restarted';
+    const message = `${why}. Open the address it printed.`;
     return apiError(context, 401, 'token_required', message);
   };
 }

@@ -80,6 +80,10 @@ describe('a token', () => {
       expect((await fetch(url, init)).status).toBe(401);
       expect((await fetch(new URL('/api/sessions', one.origin), { headers })).status).toBe(401);
     }
+    const [cookieName] = one.cookie.split('=');
+    const stale = { headers: { Cookie: `${cookieName}=of-an-earlier-start` } };
+    const refused = await (await fetch(new URL('/api/sessions', one.origin), stale)).text();
+    expect(refused).toContain('The server was restarted. Open the address it printed.');
     await Promise.all([one.close(), other.close()]);
   });
 
