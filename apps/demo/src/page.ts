@@ -51,8 +51,8 @@ export interface SessionSummary {
   readonly running: boolean;
   /** Whether the stored session cannot be read. */
   readonly damaged?: boolean;
-  /** The text around the search words. */
-  readonly found?: string | undefined;
+  /** The text around the search words, and the id of its message. */
+  readonly found?: { readonly text: string; readonly messageId: string } | undefined;
 }
 
 export interface FileInfo {

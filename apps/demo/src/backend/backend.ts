@@ -92,15 +92,16 @@ export class Backend {
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
-  /** Searches a session's log, including removed messages. Returns the text around the last match. */
-  async #find(sessionId: string, words: readonly string[]): Promise<string | undefined> {
-    let found: string | undefined;
+  /** Searches a session's log, including removed messages. Returns the last match. */
+  async #find(sessionId: string, words: readonly string[]): Promise<SessionSummary['found']> {
+    let found: SessionSummary['found'];
     for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
       const text = textOf(message).replace(/\s+/g, ' ');
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
       const first = text.lastIndexOf(' ', Math.max(0, Math.min(...places) - BEFORE_FOUND)) + 1;
+      const line = firstLine(text.slice(first), FOUND_CHARS);
       if (places.every((place) => place >= 0) && message.kind === undefined)
-        found = `${first > 0 ? '… ' : ''}${firstLine(text.slice(first), FOUND_CHARS)}`;
+        found = { text: `${first > 0 ? '… ' : ''}${line}`, messageId: message.id };
     }
     return found;
   }

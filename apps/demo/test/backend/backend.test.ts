@@ -319,6 +319,18 @@ describe('Backend', () => {
     });
   });
 
+  it('shows a warning in its own words', async () => {
+    const backend = open(new ScriptedModel([{ text: 'Hello.' }], { contextWindow: 16_000 }));
+    await backend.send('s-1', 'Hi');
+    await transcriptOnce(backend, answered(1));
+    await expect.poll(async () => (await backend.state('s-1')).running).toBe(false);
+    await backend.compact('s-1', { instructions: 'keep redis' });
+    const compacted = await transcriptOnce(backend, ({ compactions }) => compactions.length === 1);
+    expect(noticesOf(compacted)).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('The instructions had no effect') },
+    ]);
+  });
+
   it('finds conversations by what was said in them, also where it was removed', async () => {
     const backend = open(new ScriptedModel([{ text: 'Paris, by the Seine.' }, { text: 'Bern.' }]));
     for (const [id, text] of [
@@ -329,10 +341,13 @@ describe('Backend', () => {
       await transcriptOnce(backend, answered(1), id);
     }
     const found = async (...words: string[]) =>
-      (await backend.sessions(words)).map(({ id, found }) => [id, found]);
+      (await backend.sessions(words)).map(({ id, found }) => [id, found?.text]);
     expect(await found('seine')).toEqual([['fr', 'Paris, by the Seine.']]);
     expect(await found('CAPITAL', 'france')).toEqual([['fr', 'What is the capital of France?']]);
     expect(await found('capital', 'bern')).toEqual([]);
+    const [hit] = await backend.sessions(['seine']);
+    const { messages } = await transcriptOf(backend, 'fr');
+    expect(textOf(messages.get(hit?.found?.messageId ?? '') ?? [])).toBe('Paris, by the Seine.');
     expect((await found()).length).toBe(2);
   });
 

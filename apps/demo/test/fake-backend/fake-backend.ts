@@ -129,13 +129,13 @@ export class FakeBackend implements PageBackend {
 
   async sessions(words: readonly string[] = []): Promise<readonly SessionSummary[]> {
     const summaries = [...this.#sessions].flatMap(([id, { transcript, stage, updatedAt, playing }]) => {
-      const said = stage.log.map((message) => textOf(message));
-      const found = said.find((text) =>
-        words.every((word) => text.toLowerCase().includes(word.toLowerCase())),
+      const found = stage.log.find((message) =>
+        words.every((word) => textOf(message).toLowerCase().includes(word.toLowerCase())),
       );
       const summary = { id, title: transcript.title, updatedAt, running: playing !== undefined };
       if (words.length === 0) return [summary];
-      return found === undefined ? [] : [{ ...summary, found: found.slice(0, 120) }];
+      if (found === undefined) return [];
+      return [{ ...summary, found: { text: textOf(found).slice(0, 120), messageId: found.id } }];
     });
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }

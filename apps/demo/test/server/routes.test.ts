@@ -75,7 +75,7 @@ describe('what the page reads', () => {
     server.backend.seed('a', (stage) => chat(stage, 'Of ports'));
     server.backend.seed('b', (stage) => chat(stage, 'Of windows'));
     const found = (await (await server.ask('/api/sessions?query=ports')).json()) as SessionSummary[];
-    expect(found).toMatchObject([{ id: 'a', found: 'Of ports' }]);
+    expect(found).toMatchObject([{ id: 'a', found: { text: 'Of ports' } }]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
-import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
 let v: Visit;
@@ -32,13 +32,15 @@ describe('a compaction', () => {
       .toEqual([
         expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
-    await expect.poll(() => v.page.locator('.compacted-here').count()).toBe(2);
+    await expect
+      .poll(() => v.page.locator('.compacted-here').allInnerTexts())
+      .toEqual(Array(2).fill(expect.stringMatching(/^Compacted here: .*[\d.]+k tokens/)));
     await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await expect
       .poll(() => dividers().allTextContents())
       .toEqual([
         expect.stringMatching(/^Compacted · [\d.]+k tokens sent instead of [\d.]+k · mask outputs$/),
-        'Compaction had no effect · nothing was changed',
+        'Nothing could be removed: what could go is too little · nothing was changed',
         expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
   });
@@ -156,7 +158,11 @@ describe('the commands', () => {
     await composer.fill('/compact');
     await v.enter();
     await dividers().first().waitFor();
-    await expect.poll(() => dividers().first().textContent()).toContain('Compaction had no effect');
+    await expect.poll(() => dividers().first().textContent()).toContain('Nothing could be removed: ');
+    await expect.poll(() => shareInView(dividers().first())).toBe(1);
+    await dividers().first().click();
+    await expect.poll(() => textIn(v.page.locator('.facts'))).toContain('no model was called');
+    expect(await textIn(v.page.locator('.facts'))).not.toContain('mask outputs');
 
     await composer.fill('/new');
     await v.enter();

@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { createServer } from '../../src/server/server.js';
 import { chat, longSession, outage, survey } from '../fake-backend/scenarios.js';
-import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
 let v: Visit;
@@ -236,6 +237,23 @@ describe('a conversation', () => {
     await said('What did I miss?').waitFor();
   });
 
+  it('keeps the conversation after a restart with another token, and says what to do', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    v.backend.hold('mid-stream');
+    await v.backend.send('s', 'And then?');
+    await v.page.getByRole('status').getByText('Working').waitFor();
+    v.expectComplaints('');
+    const { port } = new URL(v.url);
+    await v.server.close();
+    const next = createServer({ backend: v.backend, webRoot: inject('webRoot'), port: Number(port) });
+    await next.listen();
+    await v.page.getByText('The server was restarted. Open the address it printed.').waitFor();
+    expect(await v.page.getByRole('status').count()).toBe(0);
+    await said(ending).waitFor();
+    await next.close();
+  });
+
   it('shows an error with what is safe and what to do', async () => {
     await v.open();
     await v.page.getByRole('textbox', { name: 'Message' }).fill('fail please');
@@ -440,6 +458,48 @@ describe('the list of conversations', () => {
     await expect
       .poll(() => textIn(v.page.locator('.sessions-note')))
       .toBe('No conversation has a message with these words.');
+  });
+
+  it('leads from the search to the found message, by keys, and marks it', async () => {
+    v.backend.seed('long', function* (stage) {
+      yield* stage.begin('Find the wombats');
+      const calls = Array.from({ length: 60 }, (_, index) => ({
+        name: 'read_file',
+        input: { path: `${index}.ts` },
+        output: 'export {};',
+      }));
+      yield* stage.work('The quokkas are in the attic.', calls);
+      yield* stage.answer('That was all.');
+      yield* stage.end();
+    });
+    await v.page.getByRole('searchbox').fill('wombats');
+    await v.page.locator('.session', { hasText: 'Find the wombats' }).waitFor();
+    await v.page.keyboard.press('Tab');
+    await v.page.keyboard.press('Enter');
+    const hit = v.page.locator('[data-shown]');
+    await expect.poll(() => textIn(hit)).toContain('Find the wombats');
+    await expect.poll(() => shareInView(hit)).toBe(1);
+    // The text of the agent, in a turn that is higher than the view.
+    await v.page.locator('.tool-call').last().scrollIntoViewIfNeeded();
+    await v.page.getByRole('searchbox').fill('quokkas');
+    await v.page.locator('.session .label', { hasText: 'The quokkas are in the attic.' }).click();
+    await expect.poll(() => textIn(hit)).toBe('The quokkas are in the attic.');
+    await expect.poll(() => shareInView(hit)).toBe(1);
+    await v.page.getByRole('textbox', { name: 'Message' }).focus();
+    await expect.poll(() => hit.count()).toBe(0);
+  });
+
+  it('keeps its buttons off the titles', async () => {
+    v.backend.seed('d', (stage) => chat(stage, 'A long title that does not fit into the column '.repeat(3)));
+    await v.page.reload();
+    const item = v.page.locator('.session', { hasText: 'A long title' });
+    await item.hover();
+    const title = await item.locator('.session-title').boundingBox();
+    const icon = await item
+      .getByRole('button', { name: /Delete/ })
+      .locator('svg')
+      .boundingBox();
+    expect((title?.x ?? 0) + (title?.width ?? 0)).toBeLessThan(icon?.x ?? 0);
   });
 
   it('switches, and the back button leads back', async () => {

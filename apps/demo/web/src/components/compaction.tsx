@@ -8,7 +8,7 @@ import { RequestChanges } from './request-changes.js';
 
 const heads: Readonly<Record<Compaction['status'], string>> = {
   applied: 'Compacted',
-  ineffective: 'Compaction had no effect',
+  ineffective: 'Nothing could be removed: what could go is too little',
   skipped: 'Compaction skipped',
   failed: 'Compaction failed',
   aborted: 'Compaction stopped',
@@ -72,6 +72,7 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
   const place = undone ? compaction.undoPlace : compaction.place;
   const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
+  const stages = status === 'applied' ? stagesInWords(compaction.stagesUsed) : '';
   const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
   const stepFacts = effective.map((step, index) => {
     const change = join(changeInWords(step), step.note ?? '');
@@ -81,7 +82,7 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
-    ['How', join(stagesInWords(compaction.stagesUsed), author, duration(compaction.durationMs))],
+    ['How', join(stages, author, duration(compaction.durationMs))],
     ...(stepFacts.length > 1 ? stepFacts : []),
   ];
   return (

@@ -84,7 +84,7 @@ export function ConversationColumn() {
 function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
   if (block.id !== transcript.value.compactions.at(-1)?.id)
-    return <hr class="compacted-here" title={`Compacted here: ${changeInWords(block.compaction)}`} />;
+    return <p class="compacted-here accent label">Compacted here: {changeInWords(block.compaction)}</p>;
   return (
     <>
       <EarlierCompactions />

@@ -20,7 +20,7 @@ export function Gone() {
 
 const kinds: Readonly<Record<GoneItem['kind'], string>> = {
   request: 'You asked',
-  decision: 'Decided',
+  decision: 'Answered',
   error: 'Failed',
   file: 'Changed',
 };

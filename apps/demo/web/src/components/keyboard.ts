@@ -1,4 +1,4 @@
-import { goToNew, keysOpen, togglePanel } from '../state/view.js';
+import { goToConversation, goToNew, keysOpen, togglePanel } from '../state/view.js';
 
 /** The keyboard shortcuts, which are active unless the user is typing. Those without an action belong to a part of the page. */
 export const keys: readonly (readonly [key: string, meaning: string, action?: () => unknown])[] = [
@@ -13,6 +13,7 @@ export const keys: readonly (readonly [key: string, meaning: string, action?: ()
   ['c', 'show or hide the context', togglePanel],
   ['← →', 'in the chart: previous and next request or compaction'],
   ['n', 'new conversation', goToNew],
+  ['Escape', 'from a file back to the conversation', goToConversation],
   ['?', 'this list', () => (keysOpen.value = true)],
 ];
 

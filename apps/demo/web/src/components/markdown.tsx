@@ -10,9 +10,13 @@ import { CodeBlock } from './parts.js';
  * Renders Markdown as elements. `marked` only parses it, and no HTML is created, so that texts of a model or tool cannot become markup,
  * script or `javascript:` links.
  */
-export function Markdown({ text }: { readonly text: string }) {
+export function Markdown({ text, messageId }: { readonly text: string; readonly messageId?: string }) {
   const tokens = useMemo(() => underTitle(lexer(text)), [text]);
-  return <div class="markdown stack">{tokens.map(draw)}</div>;
+  return (
+    <div class="markdown stack" data-said={messageId}>
+      {tokens.map(draw)}
+    </div>
+  );
 }
 
 /** Ranks heading levels below the page's own title, which is the only h1. */

@@ -11,6 +11,7 @@ import {
   sessions,
   sessionsFailed,
 } from '../state/session.js';
+import { found } from '../state/show-message.js';
 import { addressOf, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
@@ -29,6 +30,7 @@ export function SessionsColumn() {
         <h2 class="heading">Conversations</h2>
       </header>
       <div class="row pad">
+        <IconButton label="New conversation" title="New conversation (n)" onClick={goToNew} icon={Plus} />
         <label class="search card row grow">
           <Search size={16} aria-hidden="true" />
           <input
@@ -43,7 +45,6 @@ export function SessionsColumn() {
             }}
           />
         </label>
-        <IconButton label="New conversation" title="New conversation (n)" onClick={goToNew} icon={Plus} />
       </div>
       <div class="sessions-list scrolls pad">
         <ul>
@@ -81,14 +82,15 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
     );
   }
   return (
-    <li class="session">
+    <li class="session row">
       <a
-        class="press stack tight small pad"
+        class="press stack tight small pad grow"
         href={addressOf(session.id)}
         aria-current={current && filePath.value === '' ? 'page' : undefined}
+        onClick={() => (found.value = session.found && { ...session.found, session: session.id })}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
-        {session.found && <div class="quiet label">{session.found}</div>}
+        {session.found && <div class="quiet label">{session.found.text}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
           {session.damaged ? 'cannot be read' : whenOf(session.updatedAt)}

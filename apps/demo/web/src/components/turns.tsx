@@ -4,8 +4,8 @@ import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide
 import { useMemo } from 'preact/hooks';
 import { firstLine, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
-import { blocks, call, compact, compacting, draft, draftText, fates, pin } from '../state/session.js';
-import { showGone } from '../state/show-message.js';
+import { blocks, call, compact, compacting, draft, draftText, fates, pins } from '../state/session.js';
+import { togglePin } from '../state/show-message.js';
 import type { Block, Notice } from '../state/transcript.js';
 import { inspect } from '../state/view.js';
 import { CompactionDivider } from './compaction.js';
@@ -32,14 +32,10 @@ function versionOf(block: Block): string {
   return `${block.id} ${block.compaction.undone} ${block.compaction.usage?.inputTokens}`;
 }
 
-/** Pins a message, and shows the pins. */
-async function keep(messageId: string): Promise<void> {
-  if (await pin(messageId)) showGone();
-}
-
 /** A message of the user, or one that a harness injected. */
 function UserTurn({ message }: { readonly message: Message }) {
   const fate = useComputed(() => fates.value.get(message.id)).value;
+  const isPinned = useComputed(() => pins.value.has(message.id)).value;
   const injected = message.kind === 'synthetic';
   return (
     <article
@@ -53,7 +49,12 @@ function UserTurn({ message }: { readonly message: Message }) {
       <p class="grow">{textOf(message)}</p>
       {fate && <FateTag fate={fate} />}
       {!injected && (
-        <IconButton label="Pin: keep this word for word" icon={Pin} onClick={() => void keep(message.id)} />
+        <IconButton
+          label={isPinned ? 'Pinned: stays word for word' : 'Pin: keep this word for word'}
+          aria-pressed={isPinned}
+          icon={Pin}
+          onClick={() => togglePin(message.id)}
+        />
       )}
       {!injected && !fate && (
         <IconButton
@@ -107,7 +108,7 @@ function AgentMessage({ message }: { readonly message: Message }) {
       {message.content.map((block, index) => {
         const key = `${message.id}-${index}`;
         if (block.type === 'thinking') return <Thought key={key} id={key} text={block.thinking} />;
-        if (block.type === 'text') return <Markdown key={key} text={block.text} />;
+        if (block.type === 'text') return <Markdown key={key} text={block.text} messageId={message.id} />;
         if (block.type === 'tool_use') return <ToolCall key={key} call={block} gone={gone} />;
         return null;
       })}

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { ChevronLeft, ChevronRight } from 'lucide-preact';
-import { exactCount, shortCount } from '../lib/format.js';
+import { exactCount, plural, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
 import type { Compaction, Place } from '../state/transcript.js';
@@ -13,6 +13,9 @@ const HEIGHT = 96;
 const FLOOR = HEIGHT - 12;
 /** Maximum width of a request's column. */
 const WIDEST = 16;
+
+/** Whether the last number that the user wrote was larger than that of the last request. */
+const isBeyond = signal(false);
 
 function look(place: number | undefined): void {
   lookedAt.value = place;
@@ -95,7 +98,10 @@ export function WindowChart() {
           {isChosen && <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={FLOOR} />}
         </svg>
       </div>
-      <figcaption class="quiet label">
+      <figcaption class="quiet label" role="status">
+        {isBeyond.value &&
+          place === points.length &&
+          `There are only ${plural(shown?.request ?? 0, 'request')}. `}
         {isChosen && shown
           ? pointInWords(at)
           : `Largest ${shortCount(peak)}${most > peak ? ` · ▲ compaction${hasUndo ? ', ▼ undo' : ''}, outlined: before it` : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
@@ -117,9 +123,12 @@ function Steps() {
   const last = places.value.length;
   const at = lookedAt.value;
   const requests = places.value.at(-1)?.request ?? 0;
-  const goTo = (request: number) => {
-    const index = places.value.findIndex((place) => place.request === request);
-    if (index >= 0) look(index + 1);
+  const goTo = (field: HTMLInputElement) => {
+    const request = Number(field.value);
+    isBeyond.value = request > requests;
+    if (isBeyond.value) field.value = String(requests);
+    const index = places.value.findIndex((place) => place.request === Math.min(request, requests));
+    if (index >= 0 || field.value === '') look(index + 1 || undefined);
   };
   return (
     <div class="row small">
@@ -137,8 +146,8 @@ function Steps() {
           min={1}
           max={requests}
           value={at === undefined ? '' : (places.value[at - 1]?.request ?? '')}
-          placeholder="next"
-          onInput={({ currentTarget: { value } }) => (value === '' ? look(undefined) : goTo(Number(value)))}
+          placeholder={`1–${requests}`}
+          onInput={({ currentTarget }) => goTo(currentTarget)}
         />
         <span class="fixed">of {exactCount(requests)}</span>
       </label>

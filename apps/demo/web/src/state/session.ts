@@ -98,6 +98,16 @@ export async function loadFiles(): Promise<void> {
   files.value = await api.files().catch(() => files.peek());
 }
 
+/** The ids of the pins, by pinned message. */
+export const pins = signal<ReadonlyMap<string | undefined, string>>(new Map());
+
+async function loadPins(): Promise<void> {
+  const session = sessionId.peek();
+  const receipt = await api.receipt(session).catch(() => undefined);
+  if (receipt && session === sessionId.peek())
+    pins.value = new Map(receipt.pins.map(({ id, messageId }) => [messageId, id]));
+}
+
 /** Shows an empty conversation. */
 export function startSession(): void {
   begin('new', newSessionId());
@@ -124,8 +134,8 @@ export function send(text: string): Promise<boolean> {
 export const removeSession = (id: string) => attempt(() => api.remove(id));
 export const compact = (options: Parameters<typeof api.compact>[1]) =>
   attempt(() => api.compact(sessionId.peek(), options));
-export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId));
-export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id));
+export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId).then(loadPins));
+export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id).then(loadPins));
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
@@ -215,7 +225,11 @@ async function askWhy(refused: EventSource): Promise<void> {
     if (refused !== source) return;
     if (!(error instanceof ApiError) || error.code !== 'offline') {
       report(error);
-      phase.value = 'failed';
+      // An open conversation stays readable after the server was restarted with another token.
+      if (phase.peek() !== 'ready' || problem.peek()?.code !== 'token_required') phase.value = 'failed';
+      state.value = { ...state.peek(), running: false };
+      compacting.value = undefined;
+      connected.value = true;
       return unfollow();
     }
   }
@@ -243,6 +257,7 @@ function take(item: Sent): void {
     case 'history':
       events.value = item.events;
       draft.value = noDraft;
+      void loadPins();
       return;
     case 'state':
       state.value = item.state;

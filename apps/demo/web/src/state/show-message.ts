@@ -1,5 +1,6 @@
+import { effect, signal } from '@preact/signals';
 import { callAnsweredBy } from './blocks.js';
-import { lastApplied, transcript } from './session.js';
+import { lastApplied, phase, pin, pins, sessionId, transcript, unpin } from './session.js';
 import { following, goToConversation, holds, setOpen, sheetOpen, showPanel } from './view.js';
 
 /** Scrolls to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
@@ -13,9 +14,20 @@ export function showMessage(messageId: string): void {
   goToConversation();
   sheetOpen.value = false;
   if (toolUseId !== undefined) setOpen(toolUseId, true);
-  const place = toolUseId === undefined ? 'messages~' : 'fold';
-  goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
+  const text = `[data-said="${CSS.escape(messageId)}"]`;
+  const turn = `[data-messages~="${CSS.escape(messageId)}"]:not(:has(${text}))`;
+  goTo(toolUseId === undefined ? `${text}, ${turn}` : `[data-fold="${CSS.escape(toolUseId)}"]`, 'center');
 }
+
+/** A message that a search found, until its conversation is open. */
+export const found = signal<{ readonly session: string; readonly messageId: string } | undefined>(undefined);
+
+effect(() => {
+  const { session, messageId = '' } = found.value ?? {};
+  if (phase.value !== 'ready' || sessionId.value !== session) return;
+  found.value = undefined;
+  if (transcript.peek().messages.has(messageId)) showMessage(messageId);
+});
 
 /** Opens a compaction at its position in the conversation. */
 export function showCompaction(id: string): void {
@@ -33,26 +45,31 @@ export function showSavings(): void {
   goTo('[data-fold="counted"]', 'center');
 }
 
-/** Opens the panel's list of removed messages and pins. */
-export function showGone(): void {
-  showPanel();
-  setOpen('gone', true);
+/** Pins a message, or removes its pin. */
+export function togglePin(messageId: string): void {
+  const pinned = pins.peek().get(messageId);
+  void (pinned === undefined ? pin(messageId) : unpin(pinned));
 }
 
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
     // In the first frame, what opens may not be drawn yet.
-    if ((!place || frame === 0) && frame < 60) {
+    if ((!place || frame === 0) && frame < 600) {
       goTo(selector, block, frame + 1);
       return;
     }
+    if (!place) return;
     // The opened part makes the conversation longer, and following would scroll to its end.
-    if (place?.closest('.conversation-scroll')) {
+    if (place.closest('.conversation-scroll')) {
       following.value = false;
       holds.value = true;
     }
-    place?.scrollIntoView({ block });
-    place?.focus({ preventScroll: true });
+    place.scrollIntoView({ block });
+    if (place.tabIndex < 0) place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+    // Marked until the user goes on, because a browser shows no focus after a click.
+    place.dataset.shown = '';
+    place.addEventListener('blur', () => delete place.dataset.shown, { once: true });
   });
 }
