@@ -98,7 +98,7 @@ export function WindowChart() {
           {isChosen && <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={FLOOR} />}
         </svg>
       </div>
-      <figcaption class="quiet label" role="status">
+      <figcaption class="quiet label">
         {isBeyond.value &&
           place === points.length &&
           `There are only ${plural(shown?.request ?? 0, 'request')}. `}
