@@ -5,6 +5,7 @@ import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   assistantMessage,
   type Message,
+  type Model,
   RuntimeContext,
   type ToolUseBlock,
   textOf,
@@ -13,10 +14,13 @@ import {
 } from '@x/core';
 import type { HarnessAgent } from '@x/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Backend } from '../src/backend/backend.js';
 import { createAgent } from '../src/create-agent.js';
 import { readme } from '../src/guide/facts.js';
 import { decide, GuideModel } from '../src/guide/guide-model.js';
 import { readView } from '../src/guide/view.js';
+import { info } from './backend/info.js';
+import { transcriptOf } from './transcript.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 const SENTENCE =
@@ -103,6 +107,79 @@ it('goes on with a survey that was stopped', async () => {
   }
   const { text } = await guide.agent.call('go on', context);
   expect(text).toMatch(/^The survey is done: 1 areas with 3 lines/);
+});
+
+describe('a conversation whose survey was stopped', () => {
+  /** Stopped while the guide decides after its first calls, so that nothing in the conversation says so. */
+  async function stopped(area: string) {
+    const place = mkdtempSync(join(tmpdir(), 'x-guide-'));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true, maxRetries: 20 }));
+    mkdirSync(join(place, 'repo', area), { recursive: true });
+    for (const file of ['a.ts', 'b.ts', 'c.ts']) writeFileSync(join(place, 'repo', area, file), 'let a;\n');
+    writeFileSync(join(place, 'repo/README.md'), 'One.\nTwo.\n');
+    const counter = tiktokenCounter();
+    const guide = new GuideModel({ contextWindow: 16_000, counter });
+    let steps = 0;
+    const model: Model = {
+      id: guide.id,
+      contextWindow: guide.contextWindow,
+      generate: (request) =>
+        ++steps === 4
+          ? new Promise((_, reject) =>
+              request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+            )
+          : guide.generate(request),
+    };
+    const demo = createAgent({ model, embedded: true, data: join(place, 'data'), repo: join(place, 'repo') });
+    onTestFinished(() => demo.agent.close());
+    const backend = new Backend({ demo, counter, info });
+    const ended = async (calls: number) => {
+      await expect
+        .poll(async () =>
+          (await transcriptOf(backend, 's')).events.filter(({ type }) => type === 'call.completed'),
+        )
+        .toHaveLength(calls);
+      await expect.poll(async () => (await transcriptOf(backend, 's')).running).toBe(false);
+      return transcriptOf(backend, 's');
+    };
+    const say = async (text: string, calls: number) => {
+      await backend.send('s', text);
+      const { messages } = await ended(calls);
+      return [...messages.values()].flatMap((message) =>
+        message.role === 'assistant' ? [textOf(message)] : [],
+      );
+    };
+    await backend.send('s', 'survey this repository');
+    await expect.poll(() => steps).toBe(4);
+    await backend.stop('s');
+    await ended(1);
+    return { backend, say, place };
+  }
+
+  it('answers a question, and restarts nothing by itself', async () => {
+    const { say } = await stopped('engine');
+    const answers = await say('How many stores?', 2);
+    expect(answers.at(-1)).toMatch(SENTENCE);
+    expect(answers.at(-1)).not.toContain('go on with the survey');
+  });
+
+  it.each(['survey this repository', 'go on'])('finishes the survey when asked to: %s', async (words) => {
+    const { say, place } = await stopped('engine');
+    const answers = await say(words, 2);
+    expect(answers.filter((text) => text.startsWith('I will survey'))).toHaveLength(1);
+    // The answer has the number of the report, too: the README is in no area.
+    expect(answers.at(-1)).toMatch(/^The survey is done: 1 areas with 3 lines, of 5 in the repository\./);
+    const report = readFileSync(join(place, 'data/workspace/REPORT.md'), 'utf8');
+    expect(report).toContain('The repository has 4 files with 5 lines.');
+  });
+
+  it('writes a file that the user names', async () => {
+    const { backend, say } = await stopped('engine');
+    const answers = await say('write ideas.md: one', 2);
+    expect(answers.at(-1)).toBe('I will write that to ideas.md.');
+    const { pending } = await transcriptOf(backend, 's');
+    expect(pending).toMatchObject([{ name: 'write_file', input: { path: 'ideas.md', content: 'one\n' } }]);
+  });
 });
 
 it('says once what it looks at first', async () => {

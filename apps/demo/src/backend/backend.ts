@@ -10,12 +10,14 @@ import {
   type TokenCounter,
   textOf,
   toClientEvent,
+  userMessage,
 } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { sessionPrefix, type WorkspaceEntry } from '@x/core/store';
 import { type Decisions, type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
+import { STARTS_CALL } from '../guide/view.js';
 import type {
   BackendInfo,
   FileInfo,
@@ -154,7 +156,8 @@ export class Backend {
     const context = contextOf(sessionId);
     // Rejects a damaged session here, because a call that cannot begin emits no event.
     await this.#agent.state(context);
-    const start = () => void finished(this.#agent.stream(text, context));
+    const message = userMessage(text, { metadata: STARTS_CALL });
+    const start = () => void finished(this.#agent.stream(message, context));
     if (!this.#isRunning(sessionId)) return start();
     // If the call ends before the message is delivered, the message begins another call.
     void this.#agent.steer(context, text).then((delivered) => (delivered ? undefined : start()), warn);

@@ -140,11 +140,20 @@ type Figures = Pick<AreaStats, 'files' | 'lines'> & { readonly area: string };
 
 /** The figures of every written section, the largest area first. */
 export const written: Fact<readonly Figures[]> = {
-  wish: { name: 'grep_files', input: { pattern: '^Figures for ', path: 'REPORT.md' } },
+  wish: {
+    name: 'grep_files',
+    input: { pattern: '^(?:Figures for|The repository has) ', path: 'REPORT.md' },
+  },
   read: (text) =>
     [...text.matchAll(/: Figures for (\S+): (\d+) files, (\d+) lines/g)]
       .map(([, area = '', files, lines]) => ({ area, files: Number(files), lines: Number(lines) }))
       .sort((left, right) => right.lines - left.lines),
+};
+
+/** The lines of the whole repository, as the report states them. */
+export const wholeLines: Fact<string> = {
+  wish: written.wish,
+  read: (text) => /: The repository has \d+ files with (\d+) lines/.exec(text)?.[1],
 };
 
 function firstParagraph(text: string): string {

@@ -13,6 +13,7 @@ import {
   stats,
   topLevel,
   totals,
+  wholeLines,
   written,
 } from './facts.js';
 import { act, type Decision, say, type View, type Wish } from './view.js';
@@ -178,7 +179,7 @@ export function finish(view: View): Decision {
   const lines = sections.reduce((sum, section) => sum + section.lines, 0);
   const largest = sections.slice(0, 3).map((section) => `${section.area} (${section.lines})`);
   return say(
-    `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest.join(', ')}. The whole report is in \`${REPORT}\`.`,
+    `The survey is done: ${sections.length} areas with ${lines} lines, of ${known(view, wholeLines)} in the repository. The largest are ${largest.join(', ')}. The whole report is in \`${REPORT}\`.`,
   );
 }
 

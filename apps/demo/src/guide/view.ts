@@ -27,7 +27,9 @@ export interface View {
   readonly request: string;
   /** Whether nothing has happened since the request. */
   readonly isFresh: boolean;
-  /** Whether a call precedes the request, in view or in the record: it was sent while the guide worked. */
+  /**
+   * Whether the request was sent while the guide worked: it does not start a call, and no answer precedes it, in view or in the record.
+   */
   readonly isAmid: boolean;
   /** The todo list in the reminder at the end of the conversation. */
   readonly todos: readonly Todo[];
@@ -48,6 +50,8 @@ const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 const STUB = /^\[[\w-]+ → /;
 /** Matches a line of a record that begins with what was asked (»), said (-), called (* and ·) or listed (=). */
 const ENTRY = /^([»*·=-]) r\d/gm;
+/** Metadata of a message that starts a call. After a stopped call, nothing else tells such a message from one that joins the running call. */
+export const STARTS_CALL = { startsCall: true };
 
 export function readView({ messages }: ModelRequest): View {
   const conversation = messages.filter((message) => message.kind !== 'synthetic');
@@ -68,7 +72,9 @@ export function readView({ messages }: ModelRequest): View {
     request: asked ? textOf(asked).trim() : '',
     isFresh:
       since.every(({ kind }, index) => index === 0 || kind === 'summary') && quoted >= marks.length - 1,
-    isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark),
+    isAmid:
+      asked?.metadata?.startsCall !== true &&
+      (follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark)),
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
