@@ -217,6 +217,18 @@ describe('Backend', () => {
     expect(noticesOf(stopped).at(-1)).toMatchObject({ code: 'interrupted' });
   });
 
+  it('marks a call that the user stopped as stopped, not as failed', async () => {
+    const slow = { name: 'execute', input: { command: 'sleep 600' } };
+    const backend = open(new ScriptedModel([{ text: 'Let me see', toolCalls: [slow, slow] }]));
+    await backend.send('s-1', 'Look around');
+    await transcriptOnce(backend, ({ events }) => events.some(({ type }) => type === 'tool.call'));
+    await backend.stop('s-1');
+    const { toolRuns } = await transcriptOnce(backend, ({ events }) =>
+      events.some(({ type }) => type === 'call.completed'),
+    );
+    expect([...toolRuns.values()].map(({ unmade }) => unmade)).toEqual(['stopped', 'stopped']);
+  });
+
   it('tells every reader the same, also those who come while a call runs, and what happens between calls', async () => {
     let release = () => {};
     const model: Model = {

@@ -55,6 +55,15 @@ describe('a call that waits for approval', () => {
     await expect.poll(() => card('replace').count()).toBe(1);
   });
 
+  it('is decided in words for a screen reader, and the focus goes to the end of the conversation', async () => {
+    await card('run').getByRole('button', { name: 'Deny' }).press('Enter');
+    await v.page
+      .locator('[aria-live="polite"]', { hasText: 'You did not allow it to run git push origin main.' })
+      .waitFor();
+    await card('run').waitFor({ state: 'detached' });
+    expect(await evaluate(v.page, 'document.activeElement.className')).toBe('conversation-end');
+  });
+
   it('is denied, and the agent goes on when nothing waits any more', async () => {
     for (const name of ['run', 'replace']) {
       await card(name).getByRole('button', { name: 'Deny' }).click();

@@ -139,6 +139,45 @@ describe('a compaction', () => {
   });
 });
 
+it.each(['the button', '/undo'])('an undo is shown and announced, and keeps the focus: %s', async (way) => {
+  await v.page.setViewportSize({ width: 390, height: 844 });
+  v.backend.seed('s', function* (stage) {
+    yield* longSession(stage);
+    for (const words of ['Why?', 'How?', 'When?']) yield* chat(stage, words);
+  });
+  await v.open('s');
+  if (way === '/undo') {
+    await v.page.getByRole('textbox', { name: 'Message' }).fill('/undo');
+    await v.enter();
+  } else {
+    await dividers().last().click();
+    await v.page.getByRole('button', { name: 'Undo this compaction' }).click();
+  }
+  const line = dividers().filter({ hasText: 'Compaction undone · 31 messages given back' });
+  await expect.poll(() => shareInView(line)).toBe(1);
+  await v.page
+    .locator('[aria-live="polite"]', { hasText: 'Compaction undone: 31 messages given back.' })
+    .waitFor();
+  await v.page.locator('.compaction:focus').waitFor();
+  await v.page.setViewportSize({ width: 1280, height: 800 });
+});
+
+it('an earlier compaction is opened in its place, without the others', async () => {
+  v.backend.seed('s', longSession);
+  await v.open('s');
+  await v.backend.undo('s');
+  await v.page.getByRole('button', { name: 'What is gone' }).click();
+  await v.page.locator('.gone-item', { hasText: 'Compacted' }).first().click();
+  await v.page.locator('.compaction:focus .compaction-details').waitFor();
+  await expect.poll(() => v.page.locator('.compaction').count()).toBe(2);
+  const [opened, last] = await Promise.all([
+    dividers().first().boundingBox(),
+    dividers().last().boundingBox(),
+  ]);
+  expect(opened?.y).toBeLessThan(last?.y ?? 0);
+  await v.page.getByRole('button', { name: '1 earlier compaction', exact: true }).waitFor();
+});
+
 describe('the commands', () => {
   it('compact with instructions', async () => {
     v.backend.seed('s', (stage) => survey(stage, 'Survey it'));
@@ -181,6 +220,9 @@ it('the context panel says of a window that is too full what comes next', async 
   expect(total).toBeGreaterThan(24_000);
   await expect
     .poll(() => textIn(v.page.locator('.gauge-readout')))
+    .toBe('Over the window: the next message compacts first.');
+  await expect
+    .poll(() => textIn(v.page.locator('.worth')))
     .toBe('Over the window: the next message compacts first.');
   const share = Math.round((total / 24_000) * 100);
   await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);

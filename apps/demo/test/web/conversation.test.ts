@@ -216,6 +216,20 @@ describe('a conversation', () => {
     expect(v.complaints).toEqual([]);
   });
 
+  it('shows a call that was stopped as stopped, not as failed', async () => {
+    await v.open();
+    v.backend.hold('tools');
+    await v.page.getByRole('textbox', { name: 'Message' }).fill('Survey it');
+    await v.enter();
+    await v.page.locator('.tool-call').first().waitFor();
+    await v.page.getByRole('button', { name: 'Stop' }).click();
+    await said('Stopped. Everything up to here is kept.').waitFor();
+    await expect
+      .poll(() => v.page.locator('.tool-call .tag').allInnerTexts())
+      .toEqual(['stopped', 'stopped']);
+    expect(await v.page.locator('.tool-failed').count()).toBe(0);
+  });
+
   it('keeps what could not be sent', async () => {
     v.backend.seed('s', (stage) => chat(stage, question));
     await v.open('s');
@@ -516,6 +530,7 @@ describe('the list of conversations', () => {
     const item = v.page.locator('.session', { hasText: 'Stores and turns' });
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
+    await v.page.getByText('Delete “Stores and turns” and its log?').waitFor();
     await v.page.getByRole('button', { name: 'Keep', exact: true }).click();
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();

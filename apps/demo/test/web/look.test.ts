@@ -233,6 +233,15 @@ describe('on a phone', () => {
       await v.page.goBack();
       await dialog('Context').waitFor({ state: 'detached' });
 
+      // What opened with one press closes with one.
+      await v.page.locator('.reply-figures').last().click();
+      await dialog('Context')
+        .getByRole('region', { name: /^Request \d+$/ })
+        .waitFor();
+      await v.page.goBack();
+      await dialog('Context').waitFor({ state: 'detached' });
+      await expect.poll(() => v.page.url()).toMatch(/#\/s\/a$/);
+
       await v.page.getByRole('button', { name: 'Conversations' }).click();
       await dialog('Conversations').getByRole('button', { name: 'Keys' }).click();
       await dialog('Keys').waitFor();
@@ -246,6 +255,37 @@ describe('on a phone', () => {
       await v.page.locator('.user-turn', { hasText: 'Survey this repository' }).waitFor();
       await v.page.goBack();
       await expect.poll(() => v.page.url()).not.toContain('/s/a');
+    });
+  });
+
+  it('a field does not make the browser zoom, and a symbol has words', async () => {
+    await visiting({ ...phone, hasTouch: true, isMobile: true }, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      await v.page.getByText('Compact up to here').last().waitFor();
+      const sizes = `[...document.querySelectorAll('input, textarea')].map((field) => parseFloat(getComputedStyle(field).fontSize))`;
+      const look = async (count: number) => {
+        const found = await evaluate<number[]>(v.page, sizes);
+        expect(found.length).toBeGreaterThanOrEqual(count);
+        expect(Math.min(...found)).toBeGreaterThanOrEqual(16);
+      };
+      await look(1);
+      await v.page.getByRole('button', { name: 'What fills the window' }).click();
+      await v.page.getByRole('spinbutton').waitFor();
+      await look(2);
+      await v.page.getByRole('button', { name: 'Close Context' }).click();
+      await v.page.getByRole('button', { name: 'Conversations' }).click();
+      await v.page.getByRole('searchbox').waitFor();
+      await look(2);
+    });
+  });
+
+  it('the title of a question that is higher than the view stays in view', async () => {
+    await visiting({ viewport: { width: 844, height: 390 }, hasTouch: true, isMobile: true }, async (v) => {
+      v.backend.seed('asking', (stage) => asking(stage, 'Publish it'));
+      await v.open('asking');
+      await expect.poll(() => shareInView(v.page.locator('.approval h2').last())).toBe(1);
+      await v.picture('844-light-approval');
     });
   });
 
@@ -351,7 +391,7 @@ describe('by keyboard', () => {
 });
 
 describe('to a screen reader', () => {
-  it('an answer is told sentence by sentence, and what happens in words', async () => {
+  it('an answer is told once, as a whole, and what happens in words', async () => {
     await visiting({}, async (v) => {
       v.backend.seed('s', (stage) => chat(stage, 'How?'));
       await v.open('s');
@@ -365,9 +405,10 @@ describe('to a screen reader', () => {
       await v.enter();
       // Each announcement replaces the one before, so all are kept here.
       const told = () => evaluate<string>(v.page, 'told.join(" ")');
-      await expect.poll(told).toContain('stages run in order');
+      await v.page.locator('.agent-turn[aria-busy="true"] li').first().waitFor();
+      expect(await told()).toBe('');
       v.backend.release('mid-stream');
-      await expect.poll(told).toContain('Reply complete.');
+      await expect.poll(told).toMatch(/^A compaction is a cascade: stages run in order.* Reply complete\.$/s);
     });
   });
 });

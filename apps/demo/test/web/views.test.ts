@@ -207,10 +207,17 @@ it('compacts up to a message', async () => {
   v.backend.seed('s', longSession);
   await v.open('s');
   const asked = v.page.waitForRequest('**/compactions');
-  await v.page.locator('.user-turn').last().getByRole('button', { name: 'Compact up to here' }).click();
+  const turn = v.page.locator('.user-turn').last();
+  await turn.getByRole('button', { name: 'Compact up to here' }).click();
+  await turn.getByText('Shorten everything up to this message?').waitFor();
+  expect(v.backend.transcript('s').compactions, 'nothing happened yet').toHaveLength(3);
+  await turn.getByRole('button', { name: 'Compact', exact: true }).click();
   expect((await asked).postDataJSON()).toEqual({
-    upTo: await v.page.locator('.user-turn').last().getAttribute('data-messages'),
+    upTo: await turn.getAttribute('data-messages'),
   });
+  await v.page.getByRole('button', { name: '3 earlier compactions' }).waitFor();
+  await expect.poll(() => shareInView(v.page.locator('.compaction').last())).toBe(1);
+  expect(await evaluate(v.page, 'document.activeElement.className')).toBe('conversation-end');
 });
 
 it('lists the files of the agent and of its memory, each of which opens', async () => {

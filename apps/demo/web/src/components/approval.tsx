@@ -2,7 +2,7 @@ import type { Decision } from '@x/harness';
 import { Hand } from 'lucide-preact';
 import type { WaitingCall } from '../../../src/page.js';
 import { busy, decide, pending } from '../state/session.js';
-import { followEnd } from '../state/view.js';
+import { goToEnd } from '../state/show-message.js';
 import { Button, CallLines } from './parts.js';
 
 /** A tool call that waits for approval: its effect, and the possible decisions. */
@@ -58,7 +58,7 @@ export function ApproveAll() {
 
 function decideButton(label: string, decision: Decision, ...approvals: readonly string[]) {
   const onClick = () => {
-    followEnd();
+    goToEnd();
     void decide(decision, ...approvals);
   };
   const isMain = decision.type === 'approve' && !decision.always;

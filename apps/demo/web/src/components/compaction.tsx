@@ -1,8 +1,10 @@
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
 import { changeInWords, REASONS, stagesInWords } from '../../../../cli/src/terminal/compaction-words.js';
 import { duration, plural } from '../lib/format.js';
-import { busy, lastApplied, transcript, undo } from '../state/session.js';
+import { undoLast } from '../state/commands.js';
+import { busy, lastApplied, transcript } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
+import { isOpen } from '../state/view.js';
 import { Button, Facts, Fold } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 
@@ -50,9 +52,9 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
   );
 }
 
-/** All compactions except the last one, collapsed into one line. */
+/** All compactions except the last one and those that are shown in place, collapsed into one line. */
 export function EarlierCompactions() {
-  const earlier = transcript.value.compactions.slice(0, -1);
+  const earlier = transcript.value.compactions.slice(0, -1).filter(({ id }) => !isOpen(`${id}-place`));
   if (earlier.length === 0) return null;
   return (
     <div class="block earlier" data-turn tabIndex={-1}>
@@ -98,7 +100,7 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
         </section>
       )}
       {lastApplied.value?.id === id && (
-        <Button disabled={busy.value} onClick={() => void undo()}>
+        <Button disabled={busy.value} onClick={() => void undoLast()}>
           <Undo2 size={16} aria-hidden="true" /> Undo this compaction
         </Button>
       )}

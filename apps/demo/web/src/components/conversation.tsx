@@ -25,11 +25,20 @@ import {
 } from '../state/session.js';
 import { showSavings } from '../state/show-message.js';
 import type { Block } from '../state/transcript.js';
-import { followEnd, following, goToNew, holds, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import {
+  followEnd,
+  following,
+  goToNew,
+  holds,
+  isOpen,
+  sheetOpen,
+  showsPanel,
+  togglePanel,
+} from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
 import { EarlierCompactions } from './compaction.js';
 import { Composer } from './composer.js';
-import { GaugeBar } from './gauge.js';
+import { GaugeBar, whatIsNext } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
 import { BlockView, Draft } from './turns.js';
 
@@ -83,6 +92,8 @@ export function ConversationColumn() {
 /** A block of the conversation. The last compaction is shown in place; earlier ones are marks, and are listed in one line above it. */
 function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
+  const isLast = block.id === transcript.value.compactions.at(-1)?.id;
+  if (!isLast && isOpen(`${block.id}-place`)) return <BlockView block={block} />;
   if (block.id !== transcript.value.compactions.at(-1)?.id)
     return <p class="compacted-here accent label">Compacted here: {changeInWords(block.compaction)}</p>;
   return (
@@ -175,19 +186,22 @@ function Conversation() {
             <Draft />
           </div>
         )}
+        <div class="conversation-end" tabIndex={-1} />
       </div>
     </div>
   );
 }
 
-/** The savings of compaction in this conversation so far, with a link to how they are counted. */
+/** The savings of compaction in this conversation so far or, if the window is too full, what happens next, with a link to how they are counted. */
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
   const nothing = `Not compacted yet: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
+  const total = context.value?.total ?? 0;
+  const isOver = total > windowSize.value && !busy.value;
   return (
     <button type="button" class="worth small" title="How this is counted" onClick={showSavings}>
-      {savingsInWords(savings) || nothing}
+      {isOver ? whatIsNext(total, windowSize.value)[1] : savingsInWords(savings) || nothing}
     </button>
   );
 }

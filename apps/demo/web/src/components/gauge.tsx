@@ -35,7 +35,7 @@ export function Gauge() {
 }
 
 /** Describes what happens to the window next, and whether it is too full now. */
-function whatIsNext(total: number, window: number): readonly [isOver: boolean, words: string] {
+export function whatIsNext(total: number, window: number): readonly [isOver: boolean, words: string] {
   const { triggerTokens = 0 } = info.value ?? {};
   if (total > window) return [true, 'Over the window: the next message compacts first.'];
   if (triggerTokens <= 0) return [false, 'Compacts only when you ask for it.'];

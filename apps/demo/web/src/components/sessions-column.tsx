@@ -75,7 +75,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
   if (asking.value) {
     return (
       <li class="session row wrap small pad">
-        Delete this conversation and its log?
+        Delete “{session.title || 'Untitled'}” and its log?
         <Button onClick={() => void remove()}>Delete</Button>
         <Button onClick={() => (asking.value = false)}>Keep</Button>
       </li>

@@ -40,7 +40,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
     messageId = '',
     evicted,
     durationMs,
-    isRefused = false,
+    unmade,
   } = useComputed(() => transcript.value.toolRuns.get(call.id)).value ?? {};
   const fate = useComputed(() => fates.value.get(messageId)).value;
   const waits = useComputed(() => pending.value.some(({ id }) => id === call.id)).value;
@@ -48,11 +48,11 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   const isLive = useComputed(() => runningCall.value !== undefined).value;
   const rendered = renderCall(call);
   const running = !result && isLive && !waits;
-  const failed = !isRefused && (result ? result.isError : !isLive && !waits);
+  const failed = !unmade && (result ? result.isError : !isLive && !waits);
   const chars =
     evicted?.chars ??
     result?.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
-  const usual = isRefused ? Hand : (icons[rendered.kind] ?? Wrench);
+  const usual = unmade ? Hand : (icons[rendered.kind] ?? Wrench);
   const Icon = running ? LoaderCircle : failed ? CircleAlert : usual;
   const label = running ? 'running' : failed ? 'failed' : undefined;
   const line = (
@@ -66,7 +66,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           <Hand size={12} aria-hidden="true" /> waits for you
         </span>
       )}
-      {isRefused && <span class="tag">not run</span>}
+      {unmade && <span class="tag">{unmade}</span>}
       {evicted && <span class="tag wide-only">in a file</span>}
       {fate && !gone && <span class="tag wide-only">{fate.word}</span>}
       {result && chars !== undefined && (
@@ -83,7 +83,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
         <div class="tool-inside stack">
           <CallLines label="Input" call={rendered} />
           {result && (
-            <Result result={result} label={failed ? 'Error' : isRefused ? 'The model reads' : 'Output'} />
+            <Result result={result} label={failed ? 'Error' : unmade ? 'The model reads' : 'Output'} />
           )}
           {evicted && <a href={fileAddress(evicted.path)}>Open the whole result, {size(evicted.chars)}</a>}
           {fate && <FateTag fate={fate} />}

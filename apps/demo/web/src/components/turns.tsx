@@ -1,11 +1,11 @@
-import { useComputed } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
 import { firstLine, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
-import { blocks, call, compact, compacting, draft, draftText, fates, pins } from '../state/session.js';
-import { togglePin } from '../state/show-message.js';
+import { blocks, busy, call, compact, compacting, draft, draftText, fates, pins } from '../state/session.js';
+import { goToEnd, togglePin } from '../state/show-message.js';
 import type { Block, Notice } from '../state/transcript.js';
 import { inspect } from '../state/view.js';
 import { CompactionDivider } from './compaction.js';
@@ -56,14 +56,38 @@ function UserTurn({ message }: { readonly message: Message }) {
           onClick={() => togglePin(message.id)}
         />
       )}
-      {!injected && !fate && (
-        <IconButton
-          label="Compact up to here"
-          icon={Shrink}
-          onClick={() => void compact({ upTo: message.id })}
-        />
-      )}
+      {!injected && !fate && <CompactUpTo messageId={message.id} />}
     </article>
+  );
+}
+
+/** Compacts everything up to a message, after asking, and shows the result at the end of the conversation. */
+function CompactUpTo({ messageId }: { readonly messageId: string }) {
+  const asking = useSignal(false);
+  const confirm = () => {
+    asking.value = false;
+    goToEnd();
+    void compact({ upTo: messageId });
+  };
+  return (
+    <>
+      <IconButton
+        label="Compact up to here"
+        aria-expanded={asking.value}
+        icon={Shrink}
+        onClick={() => (asking.value = !asking.value)}
+      >
+        <span class="touch-only">Compact up to here</span>
+      </IconButton>
+      {asking.value && (
+        <div class="compact-question row wrap small">
+          <span class="grow">Shorten everything up to this message? You can undo it.</span>
+          <Button disabled={busy.value} onClick={confirm}>
+            Compact
+          </Button>
+        </div>
+      )}
+    </>
   );
 }
 

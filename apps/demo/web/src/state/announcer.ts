@@ -1,11 +1,16 @@
 import { signal } from '@preact/signals';
+import { toolUsesOf } from '@x/core';
 import { renderCall } from '@x/harness/view';
-import type { Sent } from '../../../src/page.js';
+import { type Sent, textOf } from '../../../src/page.js';
+import { decisionInWords, endings } from './transcript.js';
 
 /** The text that screen readers announce. */
 export const announcement = signal('');
 
-let unspoken = '';
+/** The answer of the running call, announced as a whole at its end. */
+let answer = '';
+/** The completed todos; `undefined` until a session's first state. */
+let done: readonly string[] | undefined;
 
 /** Combines recent events into one text, because an announcement interrupts the previous one. */
 export function announce(items: readonly Sent[]): void {
@@ -15,33 +20,42 @@ export function announce(items: readonly Sent[]): void {
 
 /** Removes Markdown marks from an answer, which would be read out. Names and code stay as they are. */
 function spoken(text: string): string {
-  return text.replace(/(`+)(.+?)\1|[*|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[#>-]+\s/gm, '$2');
+  // Bounded because a model's answer is: 20 000 characters are more than anybody hears.
+  return text.slice(0, 20_000).replace(/`([^`]+)`|[`*|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[#>-]+\s/gm, '$1');
 }
 
-/** Returns the words for an item. Answers are announced sentence by sentence, because single words would interrupt each other. */
+/**
+ * Returns the words for an item. What the agent does on the way is announced by its todos only, because every announcement interrupts the
+ * previous one.
+ */
 function wordsFor(item: Sent): string {
   switch (item.type) {
-    case 'text.delta': {
-      const sentences = `${unspoken}${item.text}`.split(/(?<=[.!?:])\s+/);
-      unspoken = sentences.pop() ?? '';
-      return sentences.map(spoken).join(' ');
-    }
-    case 'draft.discarded':
-      unspoken = '';
+    case 'history':
+      done = undefined;
       return '';
-    case 'model.completed': {
-      const rest = unspoken;
-      unspoken = '';
-      return spoken(rest);
+    case 'state': {
+      const before = done;
+      const completed = item.state.todos.filter(({ status }) => status === 'completed');
+      done = completed.map(({ content }) => content);
+      return done.map((todo) => (before?.includes(todo) === false ? `Done: ${todo}.` : '')).join(' ');
     }
-    case 'tool.call':
-      return `Runs ${item.call.name}.`;
+    case 'model.completed':
+      answer = toolUsesOf(item.message).length > 0 ? '' : spoken(textOf(item.message));
+      return '';
     case 'permission.required':
-      return item.calls.map((call) => `It wants to ${renderCall(call).wants}, and waits for you.`).join(' ');
+      return item.calls
+        .map((call) => `It wants to ${renderCall(call).wants}. It waits for your decision.`)
+        .join(' ');
+    case 'permission.decided':
+      return decisionInWords(item);
     case 'context.compacted':
       return `Compaction ${item.status}: ${item.messagesBefore} to ${item.messagesAfter} messages.`;
-    case 'call.completed':
-      return item.stopReason === 'completed' ? 'Reply complete.' : 'Reply ended.';
+    case 'call.completed': {
+      const said = answer;
+      answer = '';
+      if (item.stopReason === 'permission_required') return '';
+      return `${said} ${endings[item.stopReason] ?? 'Reply complete.'}`;
+    }
     case 'call.failed':
       return `Failed: ${item.error.message}`;
     default:

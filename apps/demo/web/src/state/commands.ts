@@ -1,4 +1,7 @@
+import { plural } from '../lib/format.js';
+import { announcement } from './announcer.js';
 import { compact, lastApplied, phase, problem, send, undo } from './session.js';
+import { showCompaction } from './show-message.js';
 import { goToNew } from './view.js';
 
 /** Commands by name, called with the text after the name. Resolve to whether the command was accepted. */
@@ -7,7 +10,7 @@ const commands: Readonly<Record<string, (text: string) => boolean | Promise<bool
     phase.value === 'new'
       ? refuse('There is nothing to compact yet. Say something first.')
       : compact(instructions ? { instructions } : {}),
-  undo: () => (lastApplied.value ? undo() : refuse('There is no compaction to undo.')),
+  undo: undoLast,
   new() {
     goToNew();
     return true;
@@ -17,6 +20,16 @@ const commands: Readonly<Record<string, (text: string) => boolean | Promise<bool
 const names = Object.keys(commands).map((name) => `/${name}`);
 /** The list of commands, for display. */
 export const usage: string = names.join(', ');
+
+/** Undoes the last compaction in effect, shows it, and says so. */
+export async function undoLast(): Promise<boolean> {
+  const last = lastApplied.peek();
+  if (!last) return refuse('There is no compaction to undo.');
+  if (!(await undo())) return false;
+  showCompaction(last.id);
+  announcement.value = `Compaction undone: ${plural(last.manifest.length, 'message')} given back.`;
+  return true;
+}
 
 function refuse(message: string): false {
   problem.value = { code: 'empty', message };

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { callAnsweredBy } from './blocks.js';
 import { lastApplied, phase, pin, pins, sessionId, transcript, unpin } from './session.js';
-import { following, goToConversation, holds, setOpen, sheetOpen, showPanel } from './view.js';
+import { followEnd, following, goToConversation, holds, setOpen, sheetOpen, showPanel } from './view.js';
 
 /** Scrolls to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
@@ -33,7 +33,8 @@ effect(() => {
 export function showCompaction(id: string): void {
   goToConversation();
   sheetOpen.value = false;
-  if (transcript.peek().compactions.at(-1)?.id !== id) setOpen('earlier-compactions', true);
+  // Without the others that the line of earlier compactions lists.
+  setOpen(`${id}-place`, true);
   setOpen(`${id}-fold`, true);
   goTo(`#${CSS.escape(id)}`, 'start');
 }
@@ -49,6 +50,12 @@ export function showSavings(): void {
 export function togglePin(messageId: string): void {
   const pinned = pins.peek().get(messageId);
   void (pinned === undefined ? pin(messageId) : unpin(pinned));
+}
+
+/** Moves the focus to the end of the conversation, for a button that goes away when it is pressed. */
+export function goToEnd(): void {
+  followEnd();
+  document.querySelector<HTMLElement>('.conversation-end')?.focus({ preventScroll: true });
 }
 
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {

@@ -6,6 +6,7 @@ import {
   type Message,
   type MessageFate,
   type ToolResultBlock,
+  toolUsesOf,
   type Usage,
 } from '@x/core';
 import { isPlace, renderCall, type Savings, savingsOf } from '@x/harness/view';
@@ -83,8 +84,8 @@ export interface ToolRun {
   readonly result?: ToolResultBlock | undefined;
   /** The id of the message with the result. */
   readonly messageId?: string | undefined;
-  /** Whether a person did not let it run. */
-  readonly isRefused?: boolean | undefined;
+  /** Why it has no result, although nothing failed: a person did not let it run, or stopped it. */
+  readonly unmade?: 'not run' | 'stopped' | undefined;
   /** The file with the full result, if it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }
@@ -148,6 +149,8 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   const toolRuns = new Map<string, ToolRun>();
   const places: Place[] = [];
   const compactions: Compaction[] = [];
+  /** The calls of the last step without a result that is a success. */
+  const open = new Set<string>();
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
   let modelCalls = 0;
@@ -201,6 +204,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
     switch (event.type) {
       case 'call.started':
         call = { step: 0 };
+        open.clear();
         break;
       case 'message.added':
         add(event.message);
@@ -221,12 +225,16 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         replies.set(message.id, { usage, durationMs, place: places.length });
         spend(usage);
         add(message);
+        open.clear();
+        for (const { id: use } of toolUsesOf(message)) open.add(use);
         break;
       }
       case 'tool.call':
         run(event.call.id, {});
         break;
       case 'tool.result':
+        // A call that is stopped while it runs ends with an error.
+        if (!event.result.isError) open.delete(event.result.toolUseId);
         run(event.result.toolUseId, { durationMs: event.durationMs });
         break;
       case 'tool.evicted':
@@ -261,7 +269,10 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         change(isStanding, { usage: event.usage });
         break;
       case 'permission.decided':
-        run(event.call.id, { isRefused: !['approved', 'edited'].includes(event.decision) });
+        open.delete(event.call.id);
+        run(event.call.id, {
+          unmade: ['approved', 'edited'].includes(event.decision) ? undefined : 'not run',
+        });
         say(event, 'info', `permission_${event.decision}_${event.call.id}`, decisionInWords(event));
         break;
       case 'warning':
@@ -269,6 +280,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       case 'call.completed': {
         call = undefined;
+        if (event.stopReason === 'interrupted') for (const id of open) run(id, { unmade: 'stopped' });
         const ending = endings[event.stopReason];
         if (ending !== undefined) say(event, 'info', event.stopReason, ending);
         break;
@@ -300,7 +312,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
 }
 
 /** Notices for calls that ended without an answer, by stop reason. */
-const endings: Readonly<Record<string, string | undefined>> = {
+export const endings: Readonly<Record<string, string | undefined>> = {
   truncated: 'The answer was cut off at the limit of output tokens. Say “go on” to continue.',
   refused: 'The model declined to answer.',
   filtered: 'The provider withheld the answer.',
@@ -311,7 +323,8 @@ const endings: Readonly<Record<string, string | undefined>> = {
   shutdown: 'The server shut down during this call. It continues when the server starts again.',
 };
 
-function decisionInWords({ call, decision, rule }: EventOf<'permission.decided'>): string {
+/** Says what was decided about a call. */
+export function decisionInWords({ call, decision, rule }: EventOf<'permission.decided'>): string {
   const { wants } = renderCall(call);
   return {
     approved: `You allowed it to ${wants}${rule ? ', and calls like this one from now on' : ''}.`,

@@ -60,14 +60,14 @@ export function startRouting(): void {
     document.title = `${title.value || 'Context'} · x`;
   });
   batch(follow);
-  // Each open layer has an entry in the history, so that Back closes it. This effect runs before the one that sets the address.
+  // What opens has an entry in the history, so that Back closes it: one entry for a place that opens with its sheet. This effect runs before the one that sets the address.
   effect(() => {
     const [open, known] = [layers.value, layersInHistory()];
     const address = location.href;
     // Below a place is the conversation without a place.
     if (open > known && known === 0)
       history.replaceState(null, '', address.replace(/(#\/s\/[^/]+)\/\d+$/, '$1'));
-    for (let layer = known + 1; layer <= open; layer++) history.pushState({ layer }, '', address);
+    if (open > known) history.pushState({ layer: open }, '', address);
     remember();
   });
   effect(() => {
