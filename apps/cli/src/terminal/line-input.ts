@@ -140,15 +140,22 @@ export class LineInput {
     });
   }
 
-  #pressed({ name }: Key): void {
+  #pressed({ name, meta }: Key): void {
+    // Alt+Enter starts a new line at the cursor.
+    if (meta && name === 'return') {
+      this.#typed.push(this.#lines.line.slice(0, this.#lines.cursor));
+      this.#lines.write(null, { ctrl: true, name: 'u' });
+    }
     if (name === 'paste-start' || name === 'paste-end') this.#isPasting = name === 'paste-start';
     if (name === 'escape' && !this.#ended) this.#leave();
     this.#settle();
   }
 
   #read(line: string): void {
-    this.#typed.push(line);
-    if (!this.#isPasting) this.#isSent = true;
+    // A backslash before Enter starts a new line.
+    const isContinued = this.screen.isTerminal && !this.#isPasting && line.endsWith('\\');
+    this.#typed.push(isContinued ? line.slice(0, -1) : line);
+    if (!this.#isPasting && !isContinued) this.#isSent = true;
     if (!this.screen.isTerminal) this.#take();
     else this.#settle();
   }

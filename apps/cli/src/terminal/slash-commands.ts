@@ -244,6 +244,7 @@ function help(): string {
   const usages = Object.values(commands).map(({ usage, summary }) => [usage, summary] as const);
   const keys = [
     ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
+    ['Alt+Enter, \\ Enter', 'starts a new line'],
     ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line, then ends the chat'],
   ] as const;
   return columns([...usages, ...keys], process.stdout.columns).join('\n');
