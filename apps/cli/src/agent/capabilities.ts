@@ -10,7 +10,7 @@ import {
   infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction/internal';
-import type { JsonObject } from '@x/core';
+import type { Capability, JsonObject } from '@x/core';
 import { type FileCapability, fileCapability, parseWith } from '@x/core/internal';
 import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
 import { hooksConfigSchema } from '@x/harness/internal';
@@ -116,8 +116,8 @@ function fileCapabilities(
 interface RegistryOptions {
   /** Disables approval requests of permissions. Denials still apply. Default false. */
   readonly allowAll?: boolean;
-  /** Called with the name of each created capability. */
-  readonly onCreate?: (name: string) => void;
+  /** Called with each created capability, and the name that files use. */
+  readonly onCreate?: (name: string, capability: Capability) => void;
 }
 
 /** Returns a registry of the capabilities that agent files can name. */
@@ -132,8 +132,9 @@ export function createRegistry(
     const factory = (config: unknown) =>
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
     registry.register(name, (config) => {
-      onCreate?.(name);
-      return factory(config);
+      const capability = factory(config);
+      onCreate?.(name, capability);
+      return capability;
     });
   }
   return registry;

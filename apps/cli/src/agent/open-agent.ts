@@ -32,8 +32,12 @@ export interface OpenAgent {
   readonly agent: HarnessAgent;
   /** The id of the agent's model. */
   readonly model: string;
+  /** The permission mode of sessions that set none, if it is not the default. */
+  readonly mode?: string | undefined;
   /** The capabilities that the agent file names. */
   readonly capabilities: readonly string[];
+  /** Describes the sandbox in which commands run, if they do. */
+  readonly sandbox?: string | undefined;
   /** Stores the events of the agent's sessions. */
   readonly events: EventLog;
   /** Stores the agent's sessions. */
@@ -117,8 +121,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     opened = store;
     return store;
   };
-  // Names of created capabilities. The names in the file may still be variables.
-  const created = new Set<string>();
+  // Created capabilities by name. The names in the file may still be variables.
+  const created = new Map<string, Capability>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
   const keepTrust = await requireTrust(file, content, options.trust);
@@ -137,7 +141,10 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
       defaultSession: (workspace) => openSessions({ workspace }),
-      registry: createRegistry(environment, folderFiles, { allowAll, onCreate: (name) => created.add(name) }),
+      registry: createRegistry(environment, folderFiles, {
+        allowAll,
+        onCreate: (name, capability) => created.set(name, capability),
+      }),
     },
     { environment, directory },
   );
@@ -150,7 +157,9 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   return {
     agent,
     model: id,
-    capabilities: [...created],
+    mode: allowAll ? 'bypass' : Object(folderFiles.named?.get('permissions')).mode,
+    capabilities: [...created.keys()],
+    sandbox: sandboxOf(created.get('shell')),
     events,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
@@ -160,9 +169,14 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
 }
 
+/** Returns what the model reads about the sandbox of commands. */
+function sandboxOf(shell: Capability | undefined): string | undefined {
+  return /Commands run in a sandbox:.*/.exec(shell?.tools?.[0]?.definition.description ?? '')?.[0];
+}
+
 /** Returns the capabilities that an agent gets if its file does not name them. */
 function defaultCapabilities(
-  created: ReadonlySet<string>,
+  created: ReadonlyMap<string, Capability>,
   prices: Awaited<ReturnType<typeof pricesOf>>,
   allowAll: boolean,
 ): readonly Capability[] {
@@ -203,7 +217,7 @@ async function problemsOf(
   file: string,
   agent: HarnessAgent,
   parsed: AgentConfig,
-  created: ReadonlySet<string>,
+  created: ReadonlyMap<string, Capability>,
 ): Promise<readonly string[]> {
   const reduces = created.has('compaction') || created.has('infinity_context');
   const idle = (reduces ? [] : compactionOnlyKeys(parsed)).map(

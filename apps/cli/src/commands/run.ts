@@ -72,7 +72,7 @@ export const run = command({
       throw new ArgumentError('There is nothing to ask: standard input or --prompt is empty.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, model, events, store, close } = await openAgent(file, {
+    const { agent, model, mode, sandbox, events, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
       trust: values.trust || terminalTrust(),
@@ -95,11 +95,13 @@ export const run = command({
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
         if (allowAll) progress.write('All tools run without approval.\n');
+        if (sandbox) progress.write(`${sandbox} ${SANDBOX_KEYS}\n`);
         const reply = isShown ? undefined : output;
         await chat({
           agent,
           context,
           model,
+          mode,
           events,
           input: process.stdin,
           output: progress,
@@ -133,6 +135,9 @@ export const run = command({
     }
   },
 });
+
+const SANDBOX_KEYS =
+  'In the agent file, { ref: shell, config: { sandbox: none } } in place of shell turns it off; network: internet opens the network.';
 
 /** @throws {ArgumentError} for contradictory options, and for a file that does not exist. */
 function checkOptions(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
+  type AgentState,
   compactionCostOf,
   type Message,
   type PendingCall,
@@ -26,6 +27,8 @@ import type { Style } from './style.js';
 export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   /** The model's id, for the status line. */
   readonly model: string;
+  /** The permission mode of sessions that set none. */
+  readonly mode?: string | undefined;
   readonly input: NodeJS.ReadableStream;
   readonly output: Output;
   readonly style: Style;
@@ -39,6 +42,13 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
 
 /** Returns an error as the result of a command. */
 const sayError = (error: unknown) => ({ say: XError.isInstance(error) ? error.message : String(error) });
+
+/** Returns the modes of a session, except the default mode. */
+function modesOf(state: AgentState | undefined, configured = 'default'): readonly string[] {
+  const mode = state?.permissionContext.mode ?? configured;
+  const plan = state?.planModeContext.active ? ['plan mode'] : [];
+  return mode === 'default' ? plan : [...plan, `${mode} mode`];
+}
 
 /** Keys that choose a session. */
 const KEYS = '123456789';
@@ -61,6 +71,8 @@ class Chat {
   #queued: readonly string[] = [];
   /** Compaction savings and session cost, for the status line. */
   #figures: readonly string[] = [];
+  /** The session's modes, except the default, for the status line. */
+  #modes: readonly string[] = [];
   /** Formats the lines of the answer. */
   #markdown = (line: string) => line;
   /** What the user ran since the last message. */
@@ -283,6 +295,10 @@ class Chat {
       `${this.#agent.name} · ${state ? 'session' : 'new session'} ${sessionId} · /help lists commands`,
     );
     await this.#count();
+    if (state && this.#modes.length > 0)
+      this.#printer.note(
+        `The session is in ${this.#modes.join(' and ')}; /permissions and /plan change that.`,
+      );
     const names = pendingCalls(state).map(({ name }) => name);
     if (names.length === 0) return;
     this.#printer.note(
@@ -293,6 +309,7 @@ class Chat {
   /** Reads the figures of the status line from the session, so that they include all calls and processes. */
   async #count(): Promise<void> {
     const state = await this.#agent.state(this.#context);
+    this.#modes = modesOf(state, this.#options.mode);
     const [saved, cost] = state ? [compactionCostOf(state).savedTokens, spendingOf(state).cost] : [0, 0];
     this.#figures = [
       ...(saved > 0 ? [`saved ${shortNumber(saved)} tokens`] : []),
@@ -308,6 +325,12 @@ class Chat {
         ? []
         : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
     const hint = this.#running ? ['working, Esc stops'] : [];
-    return [this.#printer.model ?? this.#options.model, ...window, ...this.#figures, ...hint].join(' · ');
+    return [
+      this.#printer.model ?? this.#options.model,
+      ...this.#modes,
+      ...window,
+      ...this.#figures,
+      ...hint,
+    ].join(' · ');
   }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ afterEach(async () => {
 const AGENT = `
 name: coder
 model: { id: compatible:fake, context_window: 20000 }
-capabilities: [compaction, workspace_tools]
+capabilities: [compaction, workspace_tools, plan_mode]
 `;
 
 /** Runs `x run` on a pseudo-terminal of 80 columns, which the system's own program `script` makes. */
@@ -82,6 +82,19 @@ describe('x run on a terminal', () => {
     again.press('\u0004');
     await again.ended;
   });
+
+  it.skipIf(spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status !== 0)(
+    'says that commands run in a sandbox, and how to turn it off',
+    async () => {
+      const line = /Commands run in a sandbox: no network, and a new \/tmp/;
+      const { seen } = await open([], '--trust --dangerously-allow-all', 200, 'features: { shell: true }\n');
+      await seen(line);
+      await seen('{ ref: shell, config: { sandbox: none } }');
+      const off = await open([], '--trust', 200, 'features: { shell: { sandbox: none } }\n');
+      await off.seen('new session');
+      expect(off.terminal.text).not.toMatch(line);
+    },
+  );
 
   it('keeps the line that is typed below everything that is printed', async () => {
     let go = () => {};
@@ -152,6 +165,39 @@ describe('x run on a terminal', () => {
     press('\r');
     await seen('Read.');
     expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird\n' });
+  });
+
+  it('starts a new line on Alt+Enter and on a backslash with Enter', async () => {
+    const { press, seen } = await open([{ text: 'Read.' }]);
+    await seen('compatible:fake');
+    press('first\u001B\r');
+    await seen(/> first\n\n/);
+    press('second\\');
+    await seen(/\nsecond\\\n/);
+    press('\r');
+    await seen(/\nsecond\n\n/);
+    press('third');
+    await seen(/\nthird\n/);
+    press('\r');
+    await seen('Read.');
+    expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird' });
+  });
+
+  it('shows the modes of a session, also when it is continued', async () => {
+    const first = await open([], '-s s-1');
+    await first.seen(/> ?\ncompatible:fake$/);
+    first.press('/permissions accept_edits\r');
+    await first.seen(/\ncompatible:fake · accept_edits mode$/);
+    first.press('/plan on\r');
+    await first.seen(/\ncompatible:fake · plan mode · accept_edits mode$/);
+    first.press('/exit\r');
+    await first.ended;
+    const again = await open([], '-s s-1');
+    await again.seen(/session is in plan mode and accept_edits mode; \/permissions and/);
+    again.press('/exit\r');
+    await again.ended;
+    const all = await open([], '--dangerously-allow-all');
+    await all.seen(/\ncompatible:fake · bypass mode$/);
   });
 
   it('inserts characters that arrive together at the cursor', async () => {

@@ -18,6 +18,8 @@ export interface Execution {
 /** An environment in which `execute` runs commands. */
 export interface Executor {
   readonly name: string;
+  /** What the description of `execute` says about this environment: one sentence. */
+  readonly description?: string;
   /**
    * True if the executor enforces `kept` for every program. Then rules that deny files hold for every command, and a command line that
    * cannot be parsed needs no approval because of them. Default false.
@@ -91,6 +93,16 @@ const OWN_BYTES = 2 ** 16;
  */
 const READ_ONLY = ['/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]);
 
+/** Describes a sandbox by its network access, for the model and for the person who started the agent. */
+const sandboxText = (network: keyof typeof NETWORKS, privates: string) =>
+  `Commands run in a sandbox: ${NETWORKS[network]}, and ${privates}.`;
+
+const NETWORKS = {
+  none: 'no network',
+  internet: 'only public addresses through an HTTP proxy',
+  host: 'the network of this machine',
+};
+
 /** Returns options that cover a folder with an empty, read-only one. */
 const empty = (path: string) => ['--tmpfs', path, '--remount-ro', path];
 
@@ -154,6 +166,7 @@ export function bubblewrap(
   ];
   return {
     name: 'bubblewrap',
+    description: sandboxText(network, 'a new /tmp for each command, which is also HOME'),
     keepsFiles: true,
     execution(line, cwd, kept) {
       const proxied = network === 'internet' ? proxiedSandbox() : { options: [], script: [] };
@@ -233,6 +246,7 @@ export function container(options: {
   ];
   return {
     name: `container ${image}`,
+    description: sandboxText(network, `the files of the image ${image}`),
     keepsFiles: true,
     execution(line, cwd, kept) {
       const name = `x-${randomBytes(8).toString('hex')}`;

@@ -111,8 +111,7 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
   const folders: Folders = new Map();
   return defineTool({
     name: 'execute',
-    description:
-      'Runs a shell command and returns its exit code and output (stdout and stderr together). Commands must not wait for input.',
+    description: `Runs a shell command and returns its exit code and output (stdout and stderr together). Commands must not wait for input.${executor.description === undefined ? '' : ` ${executor.description}`}`,
     // The tool applies its own timeout below. The harness's timeout would hide its message.
     timeoutMs: 0,
     ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),

@@ -12,7 +12,15 @@ import { isPublic } from '../../src/capabilities/internet-proxy.js';
 import { keptBelow } from '../../src/capabilities/kept-files.js';
 import type { PermissionsConfig } from '../../src/capabilities/permissions/permissions.js';
 import type { ShellConfig } from '../../src/capabilities/shell.js';
-import { bubblewrap, type Executor, findSandbox, HarnessAgent, permissions, shell } from '../../src/index.js';
+import {
+  bubblewrap,
+  container,
+  type Executor,
+  findSandbox,
+  HarnessAgent,
+  permissions,
+  shell,
+} from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
 import { scratch } from '../support.js';
 import { GENERATED } from './permissions/grammar.js';
@@ -87,6 +95,16 @@ const LINES = [
   'cat a/hard a/b/.env.local',
   'make --eval "x:; cat .env" x; perl -pe 1 .env; zip -r - . | cat; rsync -a . /tmp/r && cat /tmp/r/.env',
 ];
+
+it('tells the model what commands cannot do in a sandbox', () => {
+  const describes = (config: ShellConfig) => shell(config).tools?.[0]?.definition.description;
+  expect(describes({ executor: bubblewrap() })).toMatch(
+    /input\. Commands run in a sandbox: no network, .*HOME\.$/,
+  );
+  expect(describes({ executor: bubblewrap({ network: 'host' }) })).toContain('the network of this machine');
+  expect(describes({ executor: container({ image: 'node:22' }) })).toContain('image node:22');
+  expect(describes({})).not.toContain('sandbox');
+});
 
 describe('rules that deny files beside a shell', () => {
   const build = (name: string, config: ShellConfig, deny: string[]) => {
