@@ -16,10 +16,12 @@ export const PROVIDER_VARIABLES = {
 
 const agentFile = (model: string) => `# All keys: ${X} schema. To check this file: ${X} doctor.
 name: coder
-# openai:MODEL, anthropic:MODEL or compatible:MODEL
+# openai:MODEL, anthropic:MODEL, or compatible:MODEL for a server whose URL is in OPENAI_BASE_URL
 model: ${model}
 system_prompt: You fix bugs, run the tests, and say what you changed.
-capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace_tools, shell]
+capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace_tools, shell, agents_files]
+# The system prompt contains AGENTS.md and these files of the folder.
+features: { workspace_context: { files: [CLAUDE.md] } }
 # Tools that change something need approval. These commands do not.
 permissions: { allow: ["execute(npm test*)"] }
 `;
