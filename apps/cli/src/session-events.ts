@@ -58,10 +58,13 @@ export async function readEvents(
 /** Describes what compaction saved in a session, and what the session cost. */
 export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readonly string[] {
   const { tokens, cost } = spendingOf(state);
+  const compaction = compactionCostOf(state);
+  const nothing = compaction.savedTokens > 0 ? [] : ['Compaction saved nothing yet.'];
+  const savings = savingsInWords(savingsOf(events));
   const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
   return [
-    savingsInWords(savingsOf(events)) || 'Compaction saved nothing yet.',
-    renderCompactionCost(compactionCostOf(state)),
+    ...(savings === '' ? nothing : [savings]),
+    renderCompactionCost(compaction),
     `all model calls: ${shortNumber(tokens)} tokens${price}`,
   ];
 }

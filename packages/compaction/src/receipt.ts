@@ -183,7 +183,7 @@ function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
   });
   return [
     '# What the model no longer sees',
-    `${gone} of ${all} messages are gone or shortened. Saved: ${savedTokens} tokens; ${spent}.`,
+    `${gone} of ${all} messages are gone or shortened. Saved in each request: ${savedTokens} tokens; ${spent}.`,
     pins.length > 0 && `${pins.filter(({ heldBy }) => heldBy).length} of ${pins.length} pins present.`,
     ...sections,
     gone > 0 && logLocation && `The log has every message, r12 as its twelfth: ${logLocation}`,
