@@ -131,8 +131,8 @@ export function createRegistry(
     const isBypassed = allowAll && name === 'permissions';
     const factory = (config: unknown) =>
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
-    registry.register(name, (config) => {
-      const capability = factory(config);
+    registry.register(name, async (config) => {
+      const capability = await factory(config);
       onCreate?.(name, capability);
       return capability;
     });

@@ -23,9 +23,11 @@ import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { realPathOf, storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { createRegistry, type FolderFiles } from './capabilities.js';
-import { chooseModel } from './choose-model.js';
+import { chooseModel, lazyModel } from './choose-model.js';
 import { readFolderFiles } from './folder-files.js';
 import { requireTrust, type Trust } from './trust.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An agent from a file, with the resources that were opened for it. */
 export interface OpenAgent {
@@ -58,10 +60,12 @@ export interface OpenAgentOptions {
    * run.
    */
   readonly trust?: Trust | undefined;
+  /** Settings that apply if the file does not have them. */
+  readonly defaults?: Config;
   /** Runs every tool without approval, except those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Environment;
   /** Receives warnings about settings without effect. Default: prints a line to standard error. */
   readonly warn?: (message: string) => void;
 }
@@ -112,7 +116,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   // If the path is a link, the folder of its target applies, because trust covers that folder.
   const directory = dirname(realPathOf(resolve(file)));
   const content = await readConfig(file);
-  const config = inProject(content, directory, project, servers);
+  const config = inProject({ ...options.defaults, ...content }, directory, project, servers);
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
@@ -125,6 +129,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const created = new Map<string, Capability>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
+  checkModels(first, environment);
   const keepTrust = await requireTrust(file, content, options.trust);
   const { id } = first.model;
   const read = await readFolderFiles(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
@@ -167,6 +172,27 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       for (const close of closers) await close();
     },
   };
+}
+
+/**
+ * Checks the models before a person is asked for trust, so that the answer is not lost.
+ *
+ * @throws {InvalidInputError} if an environment variable is missing.
+ */
+function checkModels({ model, fallback }: AgentConfig, environment: Environment): void {
+  const named = [
+    ['model', model] as const,
+    ...fallback.map((each, at) => [`fallback[${at}]`, each] as const),
+  ];
+  for (const [path, { id }] of named) {
+    try {
+      lazyModel({ id }, environment);
+    } catch (cause) {
+      if (!InvalidInputError.isInstance(cause)) throw cause;
+      const issues = cause.issues.map((issue) => ({ ...issue, path }));
+      throw new InvalidInputError('agent configuration', issues, { cause });
+    }
+  }
 }
 
 /** Returns what the model reads about the sandbox of commands. */

@@ -13,7 +13,7 @@ const HARMLESS = new Set([
   ...['$schema', 'name', 'description', 'model', 'fallback', 'system_prompt', 'tools', 'deny', 'isolation'],
   ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
   ...['compaction', 'tool_result_eviction', 'infinity_context', 'agents_files', 'skills', 'budget'],
-  ...['todo_list', 'plan_mode', 'workspace_tools', 'tool_groups'],
+  ...['todo_list', 'plan_mode', 'workspace_tools', 'tool_groups', 'workspace_context'],
 ]);
 
 type Config = Readonly<Record<string, unknown>>;
@@ -42,7 +42,8 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   const last = join(records, digest(realFile));
   if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
-  const summary = `${file} ${trustOf(last, parts)}. It starts, allows or uses:\n${list}\n`;
+  const values = smallValuesOf(config);
+  const summary = `${file} ${trustOf(last, parts, values)}. It starts, allows or uses:\n${list}\n`;
   if (typeof trust === 'function' ? !(await trust(`${summary}Trust it?`)) : !trust) {
     throw new UsageError(
       `${summary}Read the file, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
@@ -50,7 +51,8 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   }
   return () => {
     mkdirSync(records, { recursive: true, mode: 0o700 });
-    writeFileSync(last, parts.join('\n'), { mode: 0o600 });
+    const lines = parts.map((part) => [part, values.get(nameOf(part)) ?? []].flat().join('\t'));
+    writeFileSync(last, lines.join('\n'), { mode: 0o600 });
     writeFileSync(record, '', { mode: 0o600 });
   };
 }
@@ -98,12 +100,39 @@ function startsNothing(name: string): boolean {
 }
 
 /** Says whether a file was trusted before, and which parts have changed since. */
-function trustOf(last: string, parts: readonly string[]): string {
+function trustOf(last: string, parts: readonly string[], values: ReadonlyMap<string, string>): string {
   if (!existsSync(last)) return 'is not trusted yet';
-  const [before, now] = [new Set(readFileSync(last, 'utf8').split('\n')), new Set(parts)];
-  const changed = [...now, ...before].filter((part) => now.has(part) !== before.has(part));
-  const names = new Set(changed.map((part) => part.slice(part.indexOf(' ') + 1)));
-  return `has changed since you trusted it: ${[...names].join(', ') || 'the order of its settings'}`;
+  const lines = readFileSync(last, 'utf8').split('\n');
+  const before = new Map(
+    lines.map((line): [string, string | undefined] => {
+      const [part = '', value] = line.split('\t', 2);
+      return [part, value];
+    }),
+  );
+  const now = new Set(parts);
+  const changed = [...now, ...before.keys()].filter((part) => now.has(part) !== before.has(part));
+  const names = new Set(changed.map(nameOf));
+  const old = new Map([...before].map(([part, value]) => [nameOf(part), value]));
+  const words = [...names].map((name) => {
+    const [was, is] = [old.get(name), values.get(name)];
+    return was === undefined || is === undefined ? name : `${name} ${was} → ${is}`;
+  });
+  return `has changed since you trusted it: ${words.join(', ') || 'the order of its settings'}`;
+}
+
+/** Returns the name in a line of {@link partsOf}. */
+function nameOf(part: string): string {
+  return part.slice(part.indexOf(' ') + 1);
+}
+
+/** Maximum length of a value that is shown when it has changed. */
+const MAX_VALUE = 60;
+
+/** Returns the settings that need no trust and whose values are small, as one line each. */
+function smallValuesOf(config: Config): ReadonlyMap<string, string> {
+  const all = entriesOf(config).filter(([name]) => startsNothing(name));
+  const values = all.map(([name, value]) => [oneLine(name), oneLine(JSON.stringify(value))] as const);
+  return new Map(values.filter(([, value]) => value.length <= MAX_VALUE));
 }
 
 /** Returns everything that the trust covers, as lines of a digest and a name: each setting, and each file. See {@link requireTrust}. */

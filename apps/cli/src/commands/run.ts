@@ -47,7 +47,7 @@ export const run = command({
     'dangerously-allow-all': { type: 'boolean', help: 'Run all tools without asking, except denied ones.' },
   },
   summary:
-    'Runs an agent file: a chat on a terminal, one answer in a pipe. The agent works in the current folder unless its file names a workspace.',
+    'Runs an agent file: a chat on a terminal, one answer in a pipe. The agent works in the current folder unless its file names a workspace. OPENAI_BASE_URL is the server of compatible:MODEL.',
   examples: [
     'x run agent.yaml',
     'x run -c                 # the latest session; x run -r lists them',
@@ -75,6 +75,7 @@ export const run = command({
     const { agent, model, mode, sandbox, events, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
+      defaults: { max_retries: MAX_RETRIES },
       trust: values.trust || terminalTrust(),
       warn: (message) => void errors.write(`${message}\n`),
     });
@@ -135,6 +136,9 @@ export const run = command({
     }
   },
 });
+
+/** Retries of a model call. With growing pauses they take about 30 seconds, in which a server can restart. */
+const MAX_RETRIES = 6;
 
 const SANDBOX_KEYS =
   'In the agent file, { ref: shell, config: { sandbox: none } } in place of shell turns it off; network: internet opens the network.';

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the fake model answers: text, text before the connection breaks, or a tool call with text before it. */
+/** What the fake model answers: text, text before the connection breaks, a tool call with text before it, or an error. */
 export type Answer =
+  | { readonly status: number }
   /** With `until`, the last word comes when that is settled. */
   | { readonly text: string; readonly until?: Promise<void> }
   | { readonly cut: string }
@@ -32,9 +33,13 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
     const { messages } = JSON.parse(await bodyOf(request));
     requests.push(messages);
     const answer = left.shift();
-    if (answer === undefined) {
-      response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: 'no answer left', type: 'invalid_request_error' } }));
+    if (answer === undefined || 'status' in answer) {
+      response.writeHead(answer?.status ?? 400, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({
+          error: { message: answer ? 'unavailable' : 'no answer left', type: 'invalid_request_error' },
+        }),
+      );
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -61,7 +66,7 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
   };
 }
 
-function chunksOf(answer: Answer, count: number): readonly object[] {
+function chunksOf(answer: Exclude<Answer, { readonly status: number }>, count: number): readonly object[] {
   const base = { id: `answer-${count}`, object: 'chat.completion.chunk', created: 1, model: 'fake' };
   const choice = (delta: object, finish_reason: string | null = null) => ({
     ...base,

@@ -67,6 +67,21 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests[0]?.at(-1)).toMatchObject({ role: 'user', content: 'Hello' });
   });
 
+  it('retries while a server restarts, unless the file has its own number of retries', async () => {
+    const down = Array.from({ length: 6 }, () => ({ status: 503 }));
+    const config = `${AGENT}retry_delay_ms: 1\n`;
+    expect(await run([...down, { text: 'Back' }], ['-p', 'Hi'], '', config)).toMatchObject({
+      status: 0,
+      stdout: 'Back\n',
+    });
+    await endpoint?.close();
+    endpoint = await fakeEndpoint(down);
+    await expect(run([], ['-p', 'Hi'], '', `${config}max_retries: 2\n`)).resolves.toMatchObject({
+      status: 1,
+    });
+    expect(endpoint.requests).toHaveLength(3);
+  });
+
   it('takes what comes through a pipe with the prompt', async () => {
     endpoint = await fakeEndpoint(Array.from({ length: 4 }, () => ({ text: 'Fine' })));
     const file = join(directory, 'agent.yaml');

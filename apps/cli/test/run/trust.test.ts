@@ -84,12 +84,27 @@ it('names the settings and files that have changed since it was trusted, and no 
   writeFileSync('hook.sh', 'touch more');
   expect(await changed()).toBe('hook.sh');
   write(`system_prompt: Two.\ndescription: New.\n${hooks}\n`);
-  expect(await changed()).toBe('system_prompt, description, hook.sh');
+  expect(await changed()).toBe('system_prompt "One." → "Two.", description, hook.sh');
   await ask('--trust');
   write(`${hooks.replace('sh ./hook.sh', 'bash hook.sh')}\nsystem_prompt: Two.\n`);
   expect(await changed()).toBe('hooks.before_compaction, description');
   write(`description: New.\nsystem_prompt: Two.\n${hooks}\n`);
   expect(await changed()).toBe('the order of its settings');
+});
+
+it('asks only for a model that it can call, and says which model it was', async () => {
+  const hook = 'hooks: { before_compaction: "true" }';
+  write(hook);
+  await ask('--trust');
+  writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
+  vi.stubEnv('OPENAI_API_KEY', '');
+  const { stderr } = await ask();
+  expect(stderr).toContain('model: "openai:gpt-5" needs the environment variable OPENAI_API_KEY');
+  expect(stderr).not.toContain('Trust it?');
+  vi.stubEnv('OPENAI_API_KEY', 'key');
+  expect((await ask()).stderr).toContain(
+    'changed since you trusted it: model "compatible:fake" → "openai:gpt-5". It',
+  );
 });
 
 it.each([
@@ -255,6 +270,19 @@ it.each([
   expect((await ask('--trust')).status).toBe(0);
   writeFileSync(file, 'touch more');
   expect((await ask()).stderr.includes('has changed since')).toBe(isCounted);
+});
+
+it('reads the instructions of other agents after init, also when they change', async () => {
+  expect((await x(['init'])).stdout).toContain('Wrote agent.yaml');
+  for (const text of ['Use tabs.', 'Use spaces.']) {
+    writeFileSync('AGENTS.md', text);
+    writeFileSync('CLAUDE.md', 'Run the linter.');
+    expect((await ask()).status).toBe(0);
+    const system = JSON.stringify(place.endpoint.requests.at(-1)?.[0]);
+    expect(system).toContain(text);
+    expect(system).toContain('Run the linter.');
+    writeFileSync('CLAUDE.md', `${text} Run the linter.`);
+  }
 });
 
 it('stays trusted if only a comment changes, and follows no circle of links', async () => {
