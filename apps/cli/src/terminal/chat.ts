@@ -18,7 +18,7 @@ import { quoted } from '../command.js';
 import { askDecisions } from './ask-decisions.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
-import { markdownLines } from './markdown.js';
+import { AS_IT_IS, markdownLines } from './markdown.js';
 import { complete, withMentions } from './mentions.js';
 import type { Output } from './screen.js';
 import { type ChatScope, type CommandResult, isCommand, runCommand, WAITS } from './slash-commands.js';
@@ -74,7 +74,7 @@ class Chat {
   /** The session's modes, except the default, for the status line. */
   #modes: readonly string[] = [];
   /** Formats the lines of the answer. */
-  #markdown = (line: string) => line;
+  #markdown = AS_IT_IS;
   /** What the user ran since the last message. */
   readonly #ran: Message[] = [];
   #stop = new AbortController();
@@ -219,7 +219,8 @@ class Chat {
   /** Prints the events of a call. Returns the pending calls. */
   async #print(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
     let pending: readonly PendingCall[] = [];
-    this.#markdown = markdownLines(this.#options.style);
+    const { style, output } = this.#options;
+    this.#markdown = markdownLines(style, () => output.columns ?? 80);
     this.#interrupted = false;
     await this.#interruptible(async () => {
       for await (const event of events) {

@@ -1,4 +1,5 @@
 import { columnsOf, rowsOf } from './columns.js';
+import { AS_IT_IS, type LineFormat } from './markdown.js';
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & {
@@ -35,6 +36,7 @@ export class Screen {
   /** The rows of the unfinished line. What is added to the line changes the last row only. */
   #open: string[] = [];
   #drawn = NO_FOOTER;
+  #format: LineFormat = AS_IT_IS;
 
   constructor(output: Output, footer: (columns: number, rows: number) => Footer) {
     this.#output = output;
@@ -46,8 +48,8 @@ export class Screen {
     return this.#output.isTTY === true;
   }
 
-  /** @param format Formats each line once it is complete. */
-  write(text: string, format = (line: string) => line): void {
+  /** @param format Formats each line once it is complete. Another format ends the one before. */
+  write(text: string, format: LineFormat = AS_IT_IS): void {
     if (!this.isTerminal) {
       this.#output.write(text);
       return;
@@ -58,7 +60,10 @@ export class Screen {
     if (lines.length > 0) this.#open = [];
     const added = rowsOf((this.#open.pop() ?? '') + (others.at(-1) ?? first), this.#columns);
     for (const row of added) this.#open.push(row);
-    const rows = lines.flatMap((line) => rowsOf(format(line), this.#columns));
+    const held = format === this.#format ? undefined : this.#format.end?.();
+    this.#format = format;
+    const shown = [held, ...lines.map((line) => format(line))].filter((each) => each !== undefined);
+    const rows = shown.flatMap((each) => rowsOf(each, this.#columns));
     this.#draw(rows.map((row) => `${row}\n`).join(''));
   }
 

@@ -8,23 +8,56 @@ const named = (format: unknown, text: string) => `<${format}>${text}</>`;
 it.each([
   ['Some **bold *and* `code`**.', 'Some <bold>bold <italic>and</> <cyan>code</></>.'],
   ['## What is `x`?', '<bold>What is <cyan>x</>?</>'],
-  ['- one [page](https://x.example)', '- one [page](https://x.example)'],
+  ['- one [*page*](https://x.example)', '- one <italic>page</> (<underline>https://x.example</>)'],
+  ['see https://x.example or <https://y.example>', 'see https://x.example or <https://y.example>'],
   ['2 * 3 * 4, a_b_c and 5 < 6 & 7', '2 * 3 * 4, a_b_c and 5 < 6 & 7'],
   ['#tag', '#tag'],
 ])('formats the line %s', (line, shown) => {
   expect(markdownLines(named)(line)).toBe(shown);
 });
 
-it('leaves code in fences as it is', () => {
-  const lines = ['```ts', 'const a = `**b**`;', '~~~', '  ```', '**b**'];
+it('indents code, and leaves out its fences', () => {
+  const lines = ['```ts', 'const a = `**b**`;', '| a |', '~~~', '  ```', '**b**'];
   const format = markdownLines(named);
   expect(lines.map((line) => format(line))).toEqual([
-    '<cyan>```ts</>',
-    '<cyan>const a = `**b**`;</>',
-    '<cyan>~~~</>',
-    '<cyan>  ```</>',
+    undefined,
+    '<cyan>  const a = `**b**`;</>',
+    '<cyan>  | a |</>',
+    '<cyan>  ~~~</>',
+    undefined,
     '<bold>b</>',
   ]);
+});
+
+const shown = (lines: readonly string[], columns: number) => {
+  const format = markdownLines(
+    (_, text) => text,
+    () => columns,
+  );
+  return [...lines.map((line) => format(line)), format.end?.()]
+    .filter((rows) => rows !== undefined)
+    .join('\n');
+};
+
+it('aligns a table once it is complete, and fits it into the width', () => {
+  const table = [
+    '| Name | What it does |',
+    '|---|:-:|',
+    '| `a` | **one** |',
+    '| a\\|b | 漢字 and a long text |',
+    '| c |',
+  ];
+  expect(shown(table, 80)).toBe(
+    ['Name  What it does', 'a     one', 'a|b   漢字 and a long text', 'c'].join('\n'),
+  );
+  expect(shown([...table, '', 'After'], 20)).toBe(
+    ['Name  What it does', 'a     one', 'a|b   漢字 and a', '      long text', 'c', '', 'After'].join('\n'),
+  );
+  for (const row of shown(table, 4).split('\n')) expect(row.length).toBeLessThanOrEqual(4);
+});
+
+it('shows lines with pipes that are no table as they are', () => {
+  expect(shown(['| a |', 'b', '| c | d |'], 80)).toBe('| a |\nb\n| c | d |');
 });
 
 it('changes nothing without colors', () => {

@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import * as columns from '../../src/terminal/columns.js';
+import { markdownLines } from '../../src/terminal/markdown.js';
 import { type Output, Screen } from '../../src/terminal/screen.js';
 import { FakeTerminal } from '../support/fake-terminal.js';
 
@@ -35,6 +36,18 @@ it('wraps an unfinished line the same, whether it comes whole or in pieces', () 
   for (const { screen } of [whole, pieces]) screen.write(' of it\nNext');
   expect(pieces.terminal.text).toBe(whole.terminal.text);
   expect(pieces.terminal.text).toContain('Next\n>');
+});
+
+it('shows a table before the output that interrupts it', () => {
+  const { terminal, screen } = open();
+  const format = markdownLines(
+    (_, text) => text,
+    () => 20,
+  );
+  screen.write('| a | b |\n|---|---|\n| long | c |', format);
+  screen.write('\n', format);
+  screen.write('A note\n');
+  expect(terminal.text).toMatch(/^a +b\nlong {2}c\nA note\n/);
 });
 
 it('wraps an unfinished line again when the terminal gets another width', () => {
