@@ -116,15 +116,15 @@ function fileCapabilities(
 interface RegistryOptions {
   /** Disables approval requests of permissions. Denials still apply. Default false. */
   readonly allowAll?: boolean;
-  /** Called with each created capability, and the name that files use. */
-  readonly onCreate?: (name: string, capability: Capability) => void;
+  /** Receives each created capability by the name that files use. */
+  readonly created?: Map<string, Capability>;
 }
 
 /** Returns a registry of the capabilities that agent files can name. */
 export function createRegistry(
   environment: Environment = process.env,
   folderFiles: FolderFiles = {},
-  { allowAll = false, onCreate }: RegistryOptions = {},
+  { allowAll = false, created }: RegistryOptions = {},
 ): CapabilityRegistry {
   const registry = new CapabilityRegistry();
   for (const [name, { create }] of Object.entries(fileCapabilities(environment, folderFiles))) {
@@ -133,7 +133,7 @@ export function createRegistry(
       create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
     registry.register(name, async (config) => {
       const capability = await factory(config);
-      onCreate?.(name, capability);
+      created?.set(name, capability);
       return capability;
     });
   }

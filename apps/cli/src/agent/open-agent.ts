@@ -27,8 +27,6 @@ import { chooseModel, lazyModel } from './choose-model.js';
 import { readFolderFiles } from './folder-files.js';
 import { requireTrust, type Trust } from './trust.js';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** An agent from a file, with the resources that were opened for it. */
 export interface OpenAgent {
   readonly agent: HarnessAgent;
@@ -65,7 +63,7 @@ export interface OpenAgentOptions {
   /** Runs every tool without approval, except those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
-  readonly environment?: Environment;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Receives warnings about settings without effect. Default: prints a line to standard error. */
   readonly warn?: (message: string) => void;
 }
@@ -89,22 +87,20 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     return await open(file, options);
   } catch (cause) {
     // Errors of the other files already contain their own names.
-    const isOfFile = InvalidInputError.isInstance(cause) && cause.subject === 'agent configuration';
-    if (!isOfFile && !HarnessConfigError.isInstance(cause)) throw cause;
-    const isOption = options.model !== undefined && cause.issues.every(({ path }) => path === 'model');
+    if (!InvalidInputError.isInstance(cause) && !HarnessConfigError.isInstance(cause)) throw cause;
+    const subject = InvalidInputError.isInstance(cause) ? cause.subject : 'agent configuration';
+    if (subject !== 'agent configuration' && subject !== 'model') throw cause;
+    const isOfModel = subject === 'model' || cause.issues.every(({ path }) => path === 'model');
+    const isOption = options.model !== undefined && isOfModel;
     const isKey = cause.issues.some(({ message }) => message.startsWith('unknown key'));
+    const issues = isOption ? cause.issues.map((issue) => ({ ...issue, path: '' })) : cause.issues;
     const remedy = isKey ? `${X} schema prints all keys.` : '';
-    throw isOption
-      ? new InvalidInputError(
-          '--model',
-          cause.issues.map((issue) => ({ ...issue, path: '' })),
-          { cause },
-        )
-      : new InvalidInputError(file, cause.issues, { cause, remedy });
+    throw new InvalidInputError(isOption ? '--model' : file, issues, { cause, remedy });
   }
 }
 
 async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent> {
+  // Long because each step needs results of the steps before.
   const {
     model,
     project = process.cwd(),
@@ -116,7 +112,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   // If the path is a link, the folder of its target applies, because trust covers that folder.
   const directory = dirname(realPathOf(resolve(file)));
   const content = await readConfig(file);
-  const config = inProject({ ...options.defaults, ...content }, directory, project, servers);
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
@@ -127,11 +122,13 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // Created capabilities by name. The names in the file may still be variables.
   const created = new Map<string, Capability>();
-  const written = model === undefined ? config : { ...config, model };
+  const all = { ...options.defaults, ...content, ...(model !== undefined && { model }) };
+  const written = inProject(all, directory, project, servers);
   const first = parseAgentConfig(written, { environment });
-  checkModels(first, environment);
-  const keepTrust = await requireTrust(file, content, options.trust);
   const { id } = first.model;
+  // Checks the environment, so that an answer to the question for trust is not lost.
+  lazyModel({ id }, environment);
+  const keepTrust = await requireTrust(file, content, options.trust);
   const read = await readFolderFiles(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);
   const parsed = parseAgentConfig(whole, { environment });
@@ -146,10 +143,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
       defaultSession: (workspace) => openSessions({ workspace }),
-      registry: createRegistry(environment, folderFiles, {
-        allowAll,
-        onCreate: (name, capability) => created.set(name, capability),
-      }),
+      registry: createRegistry(environment, folderFiles, { allowAll, created }),
     },
     { environment, directory },
   );
@@ -172,27 +166,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       for (const close of closers) await close();
     },
   };
-}
-
-/**
- * Checks the models before a person is asked for trust, so that the answer is not lost.
- *
- * @throws {InvalidInputError} if an environment variable is missing.
- */
-function checkModels({ model, fallback }: AgentConfig, environment: Environment): void {
-  const named = [
-    ['model', model] as const,
-    ...fallback.map((each, at) => [`fallback[${at}]`, each] as const),
-  ];
-  for (const [path, { id }] of named) {
-    try {
-      lazyModel({ id }, environment);
-    } catch (cause) {
-      if (!InvalidInputError.isInstance(cause)) throw cause;
-      const issues = cause.issues.map((issue) => ({ ...issue, path }));
-      throw new InvalidInputError('agent configuration', issues, { cause });
-    }
-  }
 }
 
 /** Returns what the model reads about the sandbox of commands. */

@@ -42,8 +42,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   const last = join(records, digest(realFile));
   if (entries.length === 0 || existsSync(record)) return () => {};
   const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
-  const values = smallValuesOf(config);
-  const summary = `${file} ${trustOf(last, parts, values)}. It starts, allows or uses:\n${list}\n`;
+  const summary = `${file} ${trustOf(last, parts)}. It starts, allows or uses:\n${list}\n`;
   if (typeof trust === 'function' ? !(await trust(`${summary}Trust it?`)) : !trust) {
     throw new UsageError(
       `${summary}Read the file, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
@@ -51,8 +50,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   }
   return () => {
     mkdirSync(records, { recursive: true, mode: 0o700 });
-    const lines = parts.map((part) => [part, values.get(nameOf(part)) ?? []].flat().join('\t'));
-    writeFileSync(last, lines.join('\n'), { mode: 0o600 });
+    writeFileSync(last, parts.join('\n'), { mode: 0o600 });
     writeFileSync(record, '', { mode: 0o600 });
   };
 }
@@ -100,42 +98,28 @@ function startsNothing(name: string): boolean {
 }
 
 /** Says whether a file was trusted before, and which parts have changed since. */
-function trustOf(last: string, parts: readonly string[], values: ReadonlyMap<string, string>): string {
+function trustOf(last: string, parts: readonly string[]): string {
   if (!existsSync(last)) return 'is not trusted yet';
-  const lines = readFileSync(last, 'utf8').split('\n');
-  const before = new Map(
-    lines.map((line): [string, string | undefined] => {
-      const [part = '', value] = line.split('\t', 2);
-      return [part, value];
-    }),
-  );
-  const now = new Set(parts);
-  const changed = [...now, ...before.keys()].filter((part) => now.has(part) !== before.has(part));
-  const names = new Set(changed.map(nameOf));
-  const old = new Map([...before].map(([part, value]) => [nameOf(part), value]));
+  const [before, now] = [new Set(readFileSync(last, 'utf8').split('\n')), new Set(parts)];
+  const changed = [...now, ...before].filter((part) => now.has(part) !== before.has(part));
+  const names = new Set(changed.map((part) => partOf(part)[0]));
   const words = [...names].map((name) => {
-    const [was, is] = [old.get(name), values.get(name)];
-    return was === undefined || is === undefined ? name : `${name} ${was} → ${is}`;
+    const [was, is] = [before, now].map((all) => [...all].map(partOf).find((part) => part[0] === name)?.[1]);
+    return was && is ? `${name} ${was} → ${is}` : name;
   });
   return `has changed since you trusted it: ${words.join(', ') || 'the order of its settings'}`;
 }
 
-/** Returns the name in a line of {@link partsOf}. */
-function nameOf(part: string): string {
-  return part.slice(part.indexOf(' ') + 1);
+/** Returns the name in a line of {@link partsOf}, and the value if it is in the line. */
+function partOf(part: string): readonly string[] {
+  return part.slice(part.indexOf(' ') + 1).split('\t');
 }
 
 /** Maximum length of a value that is shown when it has changed. */
 const MAX_VALUE = 60;
 
-/** Returns the settings that need no trust and whose values are small, as one line each. */
-function smallValuesOf(config: Config): ReadonlyMap<string, string> {
-  const all = entriesOf(config).filter(([name]) => startsNothing(name));
-  const values = all.map(([name, value]) => [oneLine(name), oneLine(JSON.stringify(value))] as const);
-  return new Map(values.filter(([, value]) => value.length <= MAX_VALUE));
-}
-
-/** Returns everything that the trust covers, as lines of a digest and a name: each setting, and each file. See {@link requireTrust}. */
+/** Returns everything that the trust covers, as lines of a digest and a name: each setting, and each file. Small settings that need no
+ * trust have their value in the line. See {@link requireTrust}. */
 function partsOf(file: string, config: Config, entries: readonly Entry[]): readonly string[] {
   const [rules, others] = [true, false].map((isRule) =>
     textOf(entries.filter(([name]) => !startsNothing(name) && name.startsWith('permissions') === isRule)),
@@ -149,7 +133,11 @@ function partsOf(file: string, config: Config, entries: readonly Entry[]): reado
   const isWhole = WHOLE.test(others.replaceAll(STANDALONE, ''));
   const files = filesIn(dirname(file), { isNamed, isAllowed }, isWhole).filter((path) => path !== file);
   return [
-    ...entriesOf(config).map(([name, value]) => `${digest(JSON.stringify(value))} ${oneLine(name)}`),
+    ...entriesOf(config).map(([name, value]) => {
+      const text = JSON.stringify(value);
+      const isShown = startsNothing(name) && text.length <= MAX_VALUE;
+      return `${digest(text)} ${oneLine(name)}${isShown ? `\t${oneLine(text)}` : ''}`;
+    }),
     ...files.map((path) => `${digestOf(path)} ${oneLine(relative(dirname(file), path))}`),
   ];
 }

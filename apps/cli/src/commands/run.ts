@@ -88,7 +88,10 @@ export const run = command({
     const progress = isShown ? output : errors;
     const style = styleFor(isShown ? process.stdout : process.stderr);
     try {
-      const owner = { userId: values.user, tenantId: values.tenant };
+      const { user, tenant } = values;
+      const owner = { userId: user, tenantId: tenant };
+      const goOn = (session?: string) =>
+        shellCommand(['run', file], { session, user, tenant, model: values.model });
       const sessions = () => latestSessions(store, { ...owner, agentId: agent.name });
       const [last] = latest ? await sessions() : [];
       if (latest && last === undefined) throw new UsageError('There is no session to continue here yet.');
@@ -98,37 +101,16 @@ export const run = command({
         if (allowAll) progress.write('All tools run without approval.\n');
         if (sandbox) progress.write(`${sandbox} ${SANDBOX_KEYS}\n`);
         const reply = isShown ? undefined : output;
-        await chat({
-          agent,
-          context,
-          model,
-          mode,
-          events,
-          input: process.stdin,
-          output: progress,
-          style,
-          reply,
-          sessions,
-          picks,
-        });
+        const terminal = { input: process.stdin, output: progress, style, reply };
+        await chat({ agent, context, model, mode, events, sessions, goOn, picks, ...terminal });
       } else {
         const printer = new EventPrinter({ reply: output, progress, style, whole: !isShown });
         const isNew = (await agent.state(context)) === undefined;
         if (isNew || values.session !== sessionId) printer.note(`${isNew ? 'new ' : ''}session ${sessionId}`);
-        return await answerOnce({
-          agent,
-          context,
-          printer,
-          prompt,
-          goOn: (waits) =>
-            `${shellCommand(['run', file], {
-              session: sessionId,
-              user: values.user,
-              tenant: values.tenant,
-              model: values.model,
-            })} ${waits ? '--approve all   (or --deny all)' : '--resume'}`,
-          decide: decisionsFor(values),
-        });
+        const ends = (waits: boolean) =>
+          `${goOn(sessionId)} ${waits ? '--approve all   (or --deny all)' : '--resume'}`;
+        const decide = decisionsFor(values);
+        return await answerOnce({ agent, context, printer, prompt, decide, goOn: ends });
       }
     } finally {
       for (const stop of stops) stop();

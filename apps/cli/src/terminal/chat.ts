@@ -14,7 +14,6 @@ import {
 import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
-import { quoted } from '../command.js';
 import { askDecisions } from './ask-decisions.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
@@ -34,6 +33,8 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   readonly style: Style;
   /** Receives only complete answers if they go to a file or a pipe. Default: everything goes to `output`. */
   readonly reply?: NodeJS.WritableStream | undefined;
+  /** Returns the command that continues a session. */
+  goOn(session: string | undefined): string;
   /** Lists the sessions that can be continued, the latest first. */
   sessions(): Promise<readonly SessionInfo[]>;
   /** Whether the chat begins with the choice of a session. Default false. */
@@ -69,10 +70,8 @@ class Chat {
   #context: RuntimeContext;
   /** Texts that were sent to the running call and that the model has not read yet. */
   #queued: readonly string[] = [];
-  /** Compaction savings and session cost, for the status line. */
+  /** Modes, compaction savings and session cost, for the status line. */
   #figures: readonly string[] = [];
-  /** The session's modes, except the default, for the status line. */
-  #modes: readonly string[] = [];
   /** Formats the lines of the answer. */
   #markdown = AS_IT_IS;
   /** What the user ran since the last message. */
@@ -123,7 +122,7 @@ class Chat {
           if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
         }
       }
-      this.#printer.note(`Go on with --session ${quoted(this.#context.sessionId ?? '')}`);
+      this.#printer.note(`Go on with: ${this.#options.goOn(this.#context.sessionId)}`);
     } finally {
       process.off('warning', onWarning);
       this.#input.close();
@@ -296,10 +295,8 @@ class Chat {
       `${this.#agent.name} · ${state ? 'session' : 'new session'} ${sessionId} · /help lists commands`,
     );
     await this.#count();
-    if (state && this.#modes.length > 0)
-      this.#printer.note(
-        `The session is in ${this.#modes.join(' and ')}; /permissions and /plan change that.`,
-      );
+    const modes = state ? modesOf(state, this.#options.mode).join(' and ') : '';
+    if (modes) this.#printer.note(`The session is in ${modes}; /permissions and /plan change that.`);
     const names = pendingCalls(state).map(({ name }) => name);
     if (names.length === 0) return;
     this.#printer.note(
@@ -310,9 +307,9 @@ class Chat {
   /** Reads the figures of the status line from the session, so that they include all calls and processes. */
   async #count(): Promise<void> {
     const state = await this.#agent.state(this.#context);
-    this.#modes = modesOf(state, this.#options.mode);
     const [saved, cost] = state ? [compactionCostOf(state).savedTokens, spendingOf(state).cost] : [0, 0];
     this.#figures = [
+      ...modesOf(state, this.#options.mode),
       ...(saved > 0 ? [`saved ${shortNumber(saved)} tokens`] : []),
       ...(cost > 0 ? [`cost ${cost.toPrecision(2)}`] : []),
     ];
@@ -326,12 +323,6 @@ class Chat {
         ? []
         : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
     const hint = this.#running ? ['working, Esc stops'] : [];
-    return [
-      this.#printer.model ?? this.#options.model,
-      ...this.#modes,
-      ...window,
-      ...this.#figures,
-      ...hint,
-    ].join(' · ');
+    return [this.#printer.model ?? this.#options.model, ...window, ...this.#figures, ...hint].join(' · ');
   }
 }

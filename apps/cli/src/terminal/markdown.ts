@@ -17,14 +17,14 @@ const [MAX_LINE, MAX_MARKS] = [1_000, 60];
 
 /** Formats the lines of one answer, in their order. */
 export interface LineFormat {
-  /** Returns the rows for a complete line; `undefined` if the line is not shown, or only at the end of its table. */
-  (line: string): string | undefined;
+  /** Returns the rows for a complete line: none for a fence, and those of a table only after its last line. */
+  (line: string): readonly string[];
   /** Returns the rows of a table that other output interrupts. */
-  end?(): string | undefined;
+  end?(): readonly string[];
 }
 
 /** Formats nothing. */
-export const AS_IT_IS: LineFormat = (line) => line;
+export const AS_IT_IS: LineFormat = (line) => [line];
 
 /**
  * Returns a format for the lines of one answer. Tables are aligned to fit the columns, and code is indented, without its fences. Without
@@ -52,68 +52,64 @@ export function markdownLines(style: Style, columns = () => 80): LineFormat {
   };
   const end = () => {
     const lines = table.splice(0);
-    if (lines.length === 0) return undefined;
-    const isTable = DELIMITER.test(lines[1] ?? '');
-    return (isTable ? tableRows(lines, columns(), formatted, style) : lines.map(formatted)).join('\n');
-  };
-  const format = (line: string): string | undefined => {
-    const isFence = line.trimStart().startsWith('```');
-    if (isFence) isCode = !isCode;
-    if (isFence) return undefined;
-    return isCode ? style('cyan', `  ${line}`) : formatted(line);
+    if (!/^[\s:|-]+$/.test(lines[1] ?? '')) return lines.map(formatted);
+    lines.splice(1, 1);
+    const cells = lines.map((line) => cellsOf(line).map(formatted));
+    return tableRows(cells, columns());
   };
   const next = (line: string) => {
-    if (!isCode && table.length < MAX_TABLE && /^ {0,3}\|/.test(line)) {
+    const isFence = line.trimStart().startsWith('```');
+    if (isFence) isCode = !isCode;
+    else if (isCode) return [style('cyan', `  ${line}`)];
+    else if (line.startsWith('|') && table.length < MAX_TABLE) {
       table.push(line);
-      return undefined;
+      return [];
     }
-    const shown = [end(), format(line)].filter((rows) => rows !== undefined);
-    return shown.length === 0 ? undefined : shown.join('\n');
+    return isFence ? end() : [...end(), formatted(line)];
   };
   return Object.assign(next, { end });
 }
 
-/** Matches the second line of a table. */
-const DELIMITER = /^ {0,3}\|[\s:|-]*-[\s:|-]*$/;
 /** Maximum lines of a table that are aligned. */
 const MAX_TABLE = 500;
 /** Stands between the columns of a table. */
 const GAP = '  ';
 
-/** Returns the rows of a table. The widest columns give way until the table fits, and their cells take several rows. */
-function tableRows(
-  [head = '', , ...body]: readonly string[],
-  columns: number,
-  formatted: (cell: string) => string,
-  style: Style,
-): readonly string[] {
-  const cells = [head, ...body].map((line) => cellsOf(line).map(formatted));
-  const widths = (cells[0] ?? []).map((_, at) =>
-    Math.max(1, ...cells.map((row) => columnsOf(row[at] ?? ''))),
-  );
-  const room = Math.max(widths.length, columns - GAP.length * (widths.length - 1));
-  for (let sum = widths.reduce((all, width) => all + width, 0); sum > room; sum--) {
-    const widest = Math.max(...widths);
-    widths[widths.indexOf(widest)] = widest - 1;
-  }
-  return cells.flatMap((row, line) => {
-    const parts = widths.map((width, at) => {
-      const cell = row[at] ?? '';
-      return columnsOf(cell) <= width ? [cell] : rowsOf(stripVTControlCharacters(cell), width);
-    });
-    return Array.from({ length: Math.max(...parts.map(({ length }) => length)) }, (_, part) => {
-      const padded = widths.map((width, at) => {
-        const text = parts[at]?.[part] ?? '';
-        return text + ' '.repeat(Math.max(0, width - columnsOf(text)));
-      });
-      const text = padded.join(GAP).trimEnd();
-      return line === 0 ? style('bold', text) : text;
-    });
-  });
-}
-
 /** Splits a line of a table. */
 function cellsOf(line: string): readonly string[] {
-  const inner = line.trim().replace(/^\||(?<!\\)\|$/g, '');
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+  const cells = line
+    .trim()
+    .slice(1)
+    .split(/(?<!\\)\|/);
+  if (cells.at(-1) === '') cells.pop();
+  return cells.map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/** Returns the rows of a table. If the table is too wide, cells of the widest columns take several rows. */
+function tableRows(cells: readonly (readonly string[])[], columns: number): readonly string[] {
+  const needed = (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => columnsOf(row[at] ?? ''))));
+  let most = columns;
+  const widths = () => needed.map((width) => Math.min(width, most));
+  while (
+    most > 1 &&
+    columnsOf(
+      widths()
+        .map((width) => ' '.repeat(width))
+        .join(GAP),
+    ) > columns
+  )
+    most--;
+  return cells.flatMap((row) => {
+    const parts = widths().map((width, at) => {
+      const cell = row[at] ?? '';
+      const rows = columnsOf(cell) <= width ? [cell] : rowsOf(stripVTControlCharacters(cell), width);
+      return { rows, width };
+    });
+    return Array.from({ length: Math.max(...parts.map(({ rows }) => rows.length)) }, (_, part) => {
+      const texts = parts.map(
+        ({ rows: { [part]: text = '' }, width }) => text + ' '.repeat(Math.max(0, width - columnsOf(text))),
+      );
+      return texts.join(GAP).trimEnd();
+    });
+  });
 }

@@ -62,8 +62,8 @@ export class Screen {
     for (const row of added) this.#open.push(row);
     const held = format === this.#format ? undefined : this.#format.end?.();
     this.#format = format;
-    const shown = [held, ...lines.map((line) => format(line))].filter((each) => each !== undefined);
-    const rows = shown.flatMap((each) => rowsOf(each, this.#columns));
+    const shown = [...(held ?? []), ...lines.flatMap((line) => format(line))];
+    const rows = shown.flatMap((line) => rowsOf(line, this.#columns));
     this.#draw(rows.map((row) => `${row}\n`).join(''));
   }
 

@@ -42,6 +42,7 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
   output.on('data', (chunk) => terminal.write(String(chunk)));
   const context = RuntimeContext.of({ sessionId: 's-1' });
   const ended = chat({
+    goOn: (session) => `x run --session ${session}`,
     agent,
     context,
     model: 'm',
@@ -161,7 +162,7 @@ it.each(['\u0004', '/exit\r'])('ends from a question, and reads nothing more: %j
   await seen('Let it ');
   input.write(keys);
   await ended();
-  await seen('Go on with --session s-1');
+  await seen('Go on with: x run --session s-1');
   expect(input.isPaused()).toBe(true);
 });
 
@@ -311,7 +312,7 @@ it('answers commands that read while a call runs, lets others wait, and leaves b
   expect(screen()).not.toContain('There is nothing to undo.');
   input.write('/exit\r');
   await ended();
-  expect(screen()).toMatch(/There is nothing to undo\.[\s\S]*Go on with --session s-1/);
+  expect(screen()).toMatch(/There is nothing to undo\.[\s\S]*Go on with: x run --session s-1/);
 });
 
 it('says how to go on when the model still fails after its retries', async () => {

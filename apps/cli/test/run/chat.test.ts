@@ -7,6 +7,7 @@ import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
 import { eventLog, HarnessAgent, permissions, planMode, subagents, todoList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { shellCommand } from '../../src/command.js';
 import { chat } from '../../src/terminal/chat.js';
 
 let directory: string;
@@ -47,6 +48,7 @@ async function converse(
     output,
     style: plain,
     sessions,
+    goOn: (session) => shellCommand(['run', 'agent.yaml'], { session }),
   });
   for (const [index, line] of lines.entries()) {
     await vi.waitFor(() => expect(shown.split('> ').length).toBeGreaterThan(index + 1), {
@@ -71,7 +73,7 @@ describe('a chat', () => {
 
   it('says how to come back so that a shell runs no part of a session’s name', async () => {
     const { shown } = await converse([], [], undefined, 'a; touch ran');
-    expect(shown).toContain("Go on with --session 'a; touch ran'\n");
+    expect(shown).toContain("Go on with: x run agent.yaml --session 'a; touch ran'\n");
   });
 
   it('compacts, takes it back, and shows todos', async () => {

@@ -13,18 +13,16 @@ it.each([
   ['2 * 3 * 4, a_b_c and 5 < 6 & 7', '2 * 3 * 4, a_b_c and 5 < 6 & 7'],
   ['#tag', '#tag'],
 ])('formats the line %s', (line, shown) => {
-  expect(markdownLines(named)(line)).toBe(shown);
+  expect(markdownLines(named)(line)).toEqual([shown]);
 });
 
 it('indents code, and leaves out its fences', () => {
   const lines = ['```ts', 'const a = `**b**`;', '| a |', '~~~', '  ```', '**b**'];
   const format = markdownLines(named);
-  expect(lines.map((line) => format(line))).toEqual([
-    undefined,
+  expect(lines.flatMap((line) => format(line))).toEqual([
     '<cyan>  const a = `**b**`;</>',
     '<cyan>  | a |</>',
     '<cyan>  ~~~</>',
-    undefined,
     '<bold>b</>',
   ]);
 });
@@ -61,7 +59,7 @@ it('shows lines with pipes that are no table as they are', () => {
 });
 
 it('changes nothing without colors', () => {
-  expect(markdownLines(PLAIN)('# A **b**')).toBe('# A **b**');
+  expect(markdownLines(PLAIN)('# A **b**')).toEqual(['# A **b**']);
 });
 
 it.each(['*', '**a_', '[a](', '!', '~a*', '`a', '<a'])(
@@ -72,7 +70,7 @@ it.each(['*', '**a_', '[a](', '!', '~a*', '`a', '<a'])(
     const marks = mark.replaceAll(/[a(]/g, '').length;
     const many = mark.repeat(61);
     const long = `${mark.repeat(20)}${'x'.repeat(1_000)}`;
-    for (const line of [many, long, mark.repeat(50_000)]) expect(format(line)).toBe(line);
+    for (const line of [many, long, mark.repeat(50_000)]) expect(format(line)).toEqual([line]);
     expect(parse).not.toHaveBeenCalled();
     format(mark.repeat(60 / marks));
     expect(parse).toHaveBeenCalledOnce();

@@ -32,6 +32,7 @@ function open() {
   const terminal = new FakeTerminal();
   output.on('data', (chunk) => terminal.write(String(chunk)));
   const ended = chat({
+    goOn: (session) => `x run --session ${session}`,
     agent,
     context: RuntimeContext.of({ sessionId: 's-1' }),
     model: 'm\u001b[2J\n',

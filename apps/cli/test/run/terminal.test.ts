@@ -124,7 +124,7 @@ describe('x run on a terminal', () => {
     press('\u0004');
     await ended;
     // Nothing of the input is left below it.
-    expect(terminal.text).toMatch(/Go on with --session [\w-]+\n$/);
+    expect(terminal.text).toMatch(/Go on with: x run agent\.yaml --session [\w-]+\n$/);
     expect(endpoint.requests.at(-1)?.at(-1)).toMatchObject({ role: 'user', content: 'SAY also look' });
   });
 

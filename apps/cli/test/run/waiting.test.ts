@@ -44,6 +44,7 @@ it.each(['once', 'chat'])('says at once that another process has the session: %s
   const ended =
     way === 'chat'
       ? chat({
+          goOn: (session) => `x run --session ${session}`,
           agent,
           context,
           model: 'm',
