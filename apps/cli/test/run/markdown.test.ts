@@ -32,9 +32,7 @@ const shown = (lines: readonly string[], columns: number) => {
     (_, text) => text,
     () => columns,
   );
-  return [...lines.map((line) => format(line)), format.end?.()]
-    .filter((rows) => rows !== undefined)
-    .join('\n');
+  return [...lines.flatMap((line) => format(line)), ...(format.end?.() ?? [])].join('\n');
 };
 
 it('aligns a table once it is complete, and fits it into the width', () => {

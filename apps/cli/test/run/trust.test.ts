@@ -99,7 +99,7 @@ it('asks only for a model that it can call, and says which model it was', async 
   writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
   vi.stubEnv('OPENAI_API_KEY', '');
   const { stderr } = await ask();
-  expect(stderr).toContain('model: "openai:gpt-5" needs the environment variable OPENAI_API_KEY');
+  expect(stderr).toContain('"openai:gpt-5" needs the environment variable OPENAI_API_KEY');
   expect(stderr).not.toContain('Trust it?');
   vi.stubEnv('OPENAI_API_KEY', 'key');
   expect((await ask()).stderr).toContain(
