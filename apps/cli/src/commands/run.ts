@@ -55,7 +55,6 @@ export const run = command({
     'x run agent.yaml -s s-001 --approve all',
   ],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
-    // Long because each step of the command needs results of the steps before.
     const latest = values.continue ?? false;
     const decides = values.approve.length + values.deny.length > 0;
     const canChat = process.stdin.isTTY === true && values.prompt === undefined && !decides;
