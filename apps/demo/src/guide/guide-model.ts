@@ -26,7 +26,8 @@ export function decide(view: View): Decision {
   if (isSurvey || goesOn) return survey(view);
   const [, path, content] = WRITE.exec(request) ?? [];
   // A message during a survey is answered, and the survey continues to its end. An answer has no calls, so work after a question is a survey.
-  if (isOurs(view) && (isUnfinished(view) || view.isAmid || (!isFresh && path === undefined))) {
+  const joins = view.isAmid || (!isFresh && path === undefined);
+  if (!view.startsCall && isOurs(view) && (isUnfinished(view) || joins)) {
     const next = isUnfinished(view) ? survey(view) : finish(view);
     return isFresh ? { ...next, text: `${ABOUT_ME}\n\nI go on with the survey.` } : next;
   }

@@ -31,6 +31,8 @@ export interface View {
    * Whether the request was sent while the guide worked: it does not start a call, and no answer precedes it, in view or in the record.
    */
   readonly isAmid: boolean;
+  /** Whether the request is known to start a call, and not to join a running one. */
+  readonly startsCall: boolean;
   /** The todo list in the reminder at the end of the conversation. */
   readonly todos: readonly Todo[];
   /**
@@ -72,9 +74,8 @@ export function readView({ messages }: ModelRequest): View {
     request: asked ? textOf(asked).trim() : '',
     isFresh:
       since.every(({ kind }, index) => index === 0 || kind === 'summary') && quoted >= marks.length - 1,
-    isAmid:
-      asked?.metadata?.startsCall !== true &&
-      (follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark)),
+    startsCall: asked?.metadata?.startsCall === true,
+    isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark),
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),

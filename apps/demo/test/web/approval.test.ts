@@ -56,10 +56,17 @@ describe('a call that waits for approval', () => {
   });
 
   it('is decided in words for a screen reader, and the focus goes to the end of the conversation', async () => {
+    const region = `document.querySelector('[aria-live="polite"]')`;
+    const changes = '{ childList: true, characterData: true, subtree: true }';
+    // The next announcement may replace this one soon.
+    await evaluate(
+      v.page,
+      `window.spoken = []; new MutationObserver(() => window.spoken.push(${region}.textContent)).observe(${region}, ${changes})`,
+    );
     await card('run').getByRole('button', { name: 'Deny' }).press('Enter');
-    await v.page
-      .locator('[aria-live="polite"]', { hasText: 'You did not allow it to run git push origin main.' })
-      .waitFor();
+    await expect
+      .poll(async () => (await evaluate<readonly string[]>(v.page, 'window.spoken')).join(' '))
+      .toContain('You did not allow it to run git push origin main.');
     await card('run').waitFor({ state: 'detached' });
     expect(await evaluate(v.page, 'document.activeElement.className')).toBe('conversation-end');
   });

@@ -138,7 +138,7 @@ describe('a conversation', () => {
       await v.page.getByRole('textbox', { name: 'Message' }).fill(words);
       await v.enter();
     }
-    await v.page.getByRole('button', { name: '3 earlier compactions' }).waitFor();
+    await v.page.getByRole('button', { name: '2 earlier compactions' }).waitFor();
     const view = `document.querySelector('.conversation-scroll')`;
     const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
     await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
