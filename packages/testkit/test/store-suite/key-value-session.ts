@@ -104,7 +104,7 @@ export class KeyValueSession implements SessionStore {
   async close(): Promise<void> {}
 
   async #read(key: SessionKey): Promise<{ readonly stored?: Value; readonly revision: number }> {
-    // After a failure, never return `undefined`: the agent would overwrite the session.
+    // After a failure, never return `undefined`: the agent would start a new session.
     const failed = (code: 'session_corrupt' | 'session_unavailable') => (cause: unknown) => {
       const details = { sessionKey: key.toString(), cause };
       throw new SessionStoreError(code, `Session ${key} cannot be read: ${cause}`, details);
