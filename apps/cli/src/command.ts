@@ -159,7 +159,7 @@ export function columns(rows: readonly (readonly [string, string])[], width = WI
 }
 
 /** Quotes a word for a shell if necessary. */
-export function quoted(word: string): string {
+function quoted(word: string): string {
   return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
