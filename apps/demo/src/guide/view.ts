@@ -27,9 +27,7 @@ export interface View {
   readonly request: string;
   /** Whether nothing has happened since the request. */
   readonly isFresh: boolean;
-  /**
-   * Whether the request was sent while the guide worked: it does not start a call, and no answer precedes it, in view or in the record.
-   */
+  /** Whether a call precedes the request, in view or in the record: it was sent while the guide worked. */
   readonly isAmid: boolean;
   /** Whether the request is known to start a call, and not to join a running one. */
   readonly startsCall: boolean;

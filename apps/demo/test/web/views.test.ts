@@ -44,13 +44,13 @@ describe('the places of a conversation, in the panel', () => {
     await section('Request 4').waitFor();
     const last = v.backend.transcript('s').places.at(-1)?.request;
     await number().fill('999');
-    await section('Every request').getByText(`There are only ${last} requests.`).waitFor();
+    await section('Every request').getByText(`The last request is number ${last}.`).waitFor();
     await section(`Request ${last}`).waitFor();
     await number().press('9');
     await expect.poll(() => number().inputValue()).toBe(String(last));
     await step('Latest').click();
     await v.page.getByRole('button', { name: 'What the model sees now' }).waitFor();
-    await v.page.getByText('There are only').waitFor({ state: 'detached' });
+    await v.page.getByText('The last request is').waitFor({ state: 'detached' });
     expect(await number().getAttribute('placeholder')).toBe(`1–${last}`);
   });
 

@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { ChevronLeft, ChevronRight } from 'lucide-preact';
-import { exactCount, plural, shortCount } from '../lib/format.js';
+import { exactCount, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
 import type { Compaction, Place } from '../state/transcript.js';
@@ -99,9 +99,7 @@ export function WindowChart() {
         </svg>
       </div>
       <figcaption class="quiet label">
-        {isBeyond.value &&
-          place === points.length &&
-          `There are only ${plural(shown?.request ?? 0, 'request')}. `}
+        {isBeyond.value && place === points.length && `The last request is number ${shown?.request ?? 0}. `}
         {isChosen && shown
           ? pointInWords(at)
           : `Largest ${shortCount(peak)}${most > peak ? ` · ▲ compaction${hasUndo ? ', ▼ undo' : ''}, outlined: before it` : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
