@@ -65,11 +65,21 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   const pause = () => {
     const stopped = child.pid === undefined ? [] : processesBelow(child.pid);
     for (const id of stopped) process.kill(id, 'SIGSTOP');
+    // A thread goes on for a moment after the signal, long enough to answer.
+    while (!statesOf(stopped).every((state) => state.startsWith('T')));
     return () => {
       for (const id of stopped) process.kill(id, 'SIGCONT');
     };
   };
   return { address: url, stop, crash, pause };
+}
+
+/** The states of the threads of these processes, or of the processes where `ps` lists no threads. */
+function statesOf(ids: readonly number[]): readonly string[] {
+  const threads = process.platform === 'linux' ? ['-L'] : [];
+  return execFileSync('ps', [...threads, '-o', 'state=', '-p', ids.join()], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
 }
 
 /** The ids of the processes that descend from one: a server's may have left its group. */
