@@ -33,7 +33,6 @@ const FILTER = /^[\w.][\w./:@%+,=~^-]*$/;
 const RUN = /^(?<below>[\w.][\w./:@%+,=~^-]*)$/;
 /** Matches files of the project, none of which is in a hidden folder, such as `node_modules/.bin`. */
 const PATH = /^(?<file>(?:\.\/)?\w[\w.-]*(?:\/\w[\w.-]*)*)$/;
-const NEW = /^\w[\w./-]*$/;
 /** The titles of tests may have blanks. */
 const TITLE = [/^(?:-[kt]|--grep)$/, /^\w[\w .+]*$/];
 const PROJECT = /^(?:build|check|ci|run|start|test)$/;
@@ -95,8 +94,8 @@ const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: P
   ['git', 'shows', /^(?<file>diff)$/, many(SHOWN, WALKED)],
   ['git', 'git', 'rev-parse', maybe(/^--[a-z-]+$/), maybe('HEAD')],
   ['git', 'shows', 'push', maybe('-u'), many(/^\w[\w./-]*(?::[\w./-]+)?$/)],
-  ['git', 'git', one(/^(?:branch|fetch|status)$/, ['status', '--short'], ['checkout', '-b', NEW])],
-  ['git', 'changes', one(['rebase', NEW], ['stash', 'pop', maybe(/^[\w@{}]+$/)])],
+  ['git', 'git', one(/^(?:branch|fetch|status)$/, ['status', '--short'], ['checkout', '-b', FILTER])],
+  ['git', 'changes', one(['rebase', FILTER], ['stash', 'pop', maybe(/^[\w@{}]+$/)])],
   ['npx', 'runs', one(['vitest', 'run'], /^(tsc|eslint|jest)$/), many(TITLE, /^-(-noEmit|-fix|p)$/, FILTER)],
   ['npx', 'runs', 'biome', 'check', maybe('--write'), FOLDERS],
   ['pytest', 'runs', many(TITLE, /^-[qvx]+$/, RUN)],
@@ -123,10 +122,8 @@ export function changed(effect: Effect, from: RegExp, does: Effect['does']): Eff
 export function effectOf([name = '', ...given]: readonly string[]): Effect {
   // A script runs as others do that are named after their program.
   if (name.includes('/')) return effectOf(['node', name, ...given]);
-  if (name === 'env' && given[0]?.startsWith('NODE_ENV=')) return effectOf([name, ...given.slice(1)]);
-  const at = Number(name === 'timeout' && COUNT.test(given[0] ?? ''));
-  if (name === 'env' || name === 'timeout')
-    return changed(effectOf(given.slice(at)), /text|reads|git|runs/, 'runs');
+  const own = name === 'env' ? /^NODE_ENV=/ : name === 'timeout' && COUNT;
+  if (own) return changed(effectOf(given.slice(+own.test(given[0] ?? ''))), /text|reads|git|runs/, 'runs');
   const rows = ROWS.filter(([names]) => names.split(' ').includes(name));
   for (const [, does, ...parts] of rows) {
     const groups = endsOf(parts, given).get(given.length);
