@@ -213,7 +213,7 @@ export class AgentState {
 
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
-    return plain({ schemaVersion: AGENT_STATE_VERSION, ...pick(this) }) as JsonObject;
+    return JSON.parse(headText(this)) as JsonObject;
   }
 
   toJSON(): JsonObject {
@@ -226,7 +226,9 @@ const FIELDS = Object.keys(fields) as (keyof typeof fields)[];
 
 /** Returns the fields of a head, including undefined ones. */
 function pick(head: Readonly<Partial<Record<keyof typeof fields, unknown>>>): Record<string, unknown> {
-  return Object.fromEntries(FIELDS.map((name) => [name, head[name]]));
+  const picked: Record<string, unknown> = {};
+  for (const name of FIELDS) picked[name] = head[name];
+  return picked;
 }
 
 /** @throws {InvalidInputError} at `schemaVersion` when it is not the version that this package reads. */
@@ -243,11 +245,12 @@ function asRecord(json: unknown): Record<string, unknown> {
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
-/** Returns a copy, converted to JSON and back. */
-function plain(object: Record<string, unknown>): Record<string, unknown> {
-  const fault = jsonFault(object);
+/** Returns the JSON text of `state.head()`. */
+export function headText(state: AgentState): string {
+  const head = { schemaVersion: AGENT_STATE_VERSION, ...pick(state) };
+  const fault = jsonFault(head);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
-  return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
+  return JSON.stringify(head);
 }
 
 const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {

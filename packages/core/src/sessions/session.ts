@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AGENT_STATE_VERSION, AgentState } from '../agent/agent-state.js';
+import { AGENT_STATE_VERSION, AgentState, headText } from '../agent/agent-state.js';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
@@ -170,16 +170,16 @@ class StoredBackedSession implements Session {
     const keep = commonPrefix(this.#stored, context);
     const append = context.slice(keep);
     this.state.title ??= titleOf(append);
-    const head = this.state.head();
-    const headText = JSON.stringify(head);
-    const unchanged = append.length === 0 && keep === this.#stored.length && headText === this.#storedHead;
+    const text = headText(this.state);
+    const unchanged = append.length === 0 && keep === this.#stored.length && text === this.#storedHead;
     if (unchanged && this.#version > 0) return this.#version;
-    if (headText !== this.#storedHead) this.state.check(head);
+    const head = JSON.parse(text) as JsonObject;
+    if (text !== this.#storedHead) this.state.check(head);
     checkMessages(append, 'AgentState', 'context');
 
     const { fence } = this.#options;
     const change = { operation: operationId(), expected: this.#token, head, keep, append };
-    return this.#send(vouchForChange(fence === undefined ? change : { ...change, fence }), headText);
+    return this.#send(vouchForChange(fence === undefined ? change : { ...change, fence }), text);
   }
 
   /** Tests if the store still has the session as it was before the pending commit. */
@@ -188,7 +188,7 @@ class StoredBackedSession implements Session {
     return stored?.token === this.#token;
   }
 
-  async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {
+  async #send(change: SessionChange, text = JSON.stringify(change.head)): Promise<number> {
     // A rejected retry does not show whether the first attempt was applied, because only its reply may have been lost.
     const isInDoubt = this.#pending === change;
     this.#pending = change;
@@ -203,7 +203,7 @@ class StoredBackedSession implements Session {
     this.#token = operation;
     this.#stored.length = keep;
     for (const message of append) this.#stored.push(message);
-    this.#storedHead = headText;
+    this.#storedHead = text;
     this.#ancestorHead = head;
     return this.#version;
   }
