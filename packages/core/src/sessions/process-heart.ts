@@ -18,25 +18,30 @@ const SECOND_LOOK_MS = 500;
  * time.
  */
 const LONGEST_PAUSE_MS = 1_500;
-/** Maximum number of note ids kept to recognize a second delivery, and of watched processes. */
+/** Maximum number of remembered ids of delivered notes, and of remembered processes. */
 const REMEMBERED = 1_000;
 
-/** A lease that this process holds. */
+/** A turn of this process: the lease on a session was granted to its claim. */
 export interface HeldTurn {
   readonly claim: LeaseClaim;
   /** Returns whether the lease is still the newest. Aborts the turn if it is not. */
   confirm(): Promise<boolean>;
-  /** Called when the process could not renew its record in time, and when its lease is confirmed again. */
+  /**
+   * Called with `false` when this process could not renew its record in time, so another process may have taken the lease. Called with
+   * `true` when the lease is confirmed again.
+   */
   onUncertain(isOver: boolean): void;
 }
 
+/** What this process has observed of another process. */
 interface Watch {
+  /** The number that changes with every heartbeat; `undefined` if the process had no record. */
   readonly seen: number | undefined;
   /** Time of the last look that saw a new heartbeat; `-Infinity` if none was seen. */
   readonly beatAt: number;
   /** Time of the last response. */
   at: number;
-  /** Milliseconds for which the number of heartbeats has not changed. */
+  /** Milliseconds for which `seen` has not changed. */
   quietMs: number;
 }
 
@@ -50,22 +55,25 @@ export class ProcessHeart {
   #ttlMs = 0;
   /** Until this time, no other process can have treated this one as dead. */
   #certainUntil = Number.NEGATIVE_INFINITY;
-  /** Counts how often that time passed before the next heartbeat was answered. */
+  /** Number of heartbeats that were answered after `#certainUntil`, including the first heartbeat of each `#id`. */
   #lapses = 0;
+  /** Time of the last lapse, except first heartbeats; `-Infinity` if there was none. */
   #lapsedAt = Number.NEGATIVE_INFINITY;
+  /** The newest heartbeat, until it is answered. */
   #beating: { readonly sentAt: number; readonly done: Promise<void> } | undefined;
   #isRunning = false;
   #hasFailed = false;
-  /** Tokens of claims that are requesting a lease, with the value of `#lapses` at that time. */
-  readonly #asking = new Map<string, number>();
+  /** Tokens of claims that have no turn yet, with the value of `#lapses` when the claim was made. */
+  readonly #openClaims = new Map<string, number>();
+  /** Turns by the tokens of their claims. */
   readonly #turns = new Map<string, HeldTurn>();
-  /** Turns whose leases may have been taken over. */
+  /** Turns whose leases may have been taken over in a lapse, until the store confirms or denies it. */
   readonly #doubtful = new Set<HeldTurn>();
-  /** Turns in `#doubtful` whose `onUncertain(false)` was called. */
+  /** Turns whose `onUncertain(false)` was called, until the lease is confirmed or lost. */
   readonly #warned = new Set<HeldTurn>();
   /** Wakes callers that wait until a turn is certain or lost. */
   readonly #settled = new Set<() => void>();
-  /** Releases that failed, and releases of leases that may have been granted. */
+  /** Functions that release the leases of dropped claims, by token, until they succeed. Every heartbeat retries them. */
   readonly #unreleased = new Map<string, () => Promise<void>>();
   readonly #listeners = new Set<(note: ProcessNote, isLate: boolean) => void>();
   /** Received notes that have not been acknowledged to the store. */
@@ -90,28 +98,29 @@ export class ProcessHeart {
     // Heartbeats may have stopped in the meantime.
     if (!this.#isRunning) await this.#begin();
     const token = operationId();
-    this.#asking.set(token, this.#lapses);
+    this.#openClaims.set(token, this.#lapses);
     const takenAt = new Date().toISOString();
     return { ...thisProcess(), token, process: this.#id, ttlMs: this.#ttlMs, takenAt };
   }
 
-  /** Keeps a lease that was granted to a claim. */
+  /** Replaces a claim by its turn, when the lease was granted. */
   hold(turn: HeldTurn): void {
     const { token } = turn.claim;
-    const isCertain = this.#asking.get(token) === this.#lapses && this.#clock.now() < this.#certainUntil;
-    this.#asking.delete(token);
+    const isCertain = this.#openClaims.get(token) === this.#lapses && this.#clock.now() < this.#certainUntil;
+    this.#openClaims.delete(token);
     this.#turns.set(token, turn);
     if (!isCertain) this.#doubtful.add(turn);
   }
 
   /**
-   * Forgets a claim.
+   * Forgets a claim and its turn.
    *
-   * @param release Releases its lease, if it may have one. If the store is unavailable, a later heartbeat retries the release.
+   * @param release Releases the lease of the claim. Omit it if the lease was certainly not granted. If the store is unavailable, a later
+   * heartbeat retries the release.
    */
   async drop({ token }: LeaseClaim, release?: () => Promise<void>): Promise<void> {
     const turn = this.#turns.get(token);
-    this.#asking.delete(token);
+    this.#openClaims.delete(token);
     this.#turns.delete(token);
     if (turn !== undefined) {
       this.#doubtful.delete(turn);
@@ -122,7 +131,7 @@ export class ProcessHeart {
     await this.#release(token, release);
   }
 
-  /** How often heartbeats were not answered in time. A write that spans such a lapse may be lost. */
+  /** Number of lapses: heartbeats that were not answered in time. A write during a lapse may be lost. */
   get lapses(): number {
     return this.#lapses;
   }
@@ -202,21 +211,21 @@ export class ProcessHeart {
       known?.seen === undefined || seen === undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
     const watch =
       known !== undefined && known.seen === seen ? known : { seen, beatAt, at: askedAt, quietMs: 0 };
-    // The next interval starts after this response, so quietMs never exceeds the true time.
+    // Count from the last response to this request, so that quietMs never exceeds the time without a heartbeat.
     watch.quietMs += Math.min(askedAt - watch.at, LONGEST_PAUSE_MS);
     watch.at = this.#clock.now();
     this.#watches.delete(process);
     this.#watches.set(process, watch);
     const oldest = this.#watches.keys().next().value;
     if (this.#watches.size > REMEMBERED && oldest !== undefined) this.#watches.delete(oldest);
-    // If this process could not beat either, the heartbeats of others may also be delayed.
+    // Soon after a lapse of this process, the store may have been down, so the heartbeats of other processes may be late, too.
     const isStoreBack = this.#clock.now() < this.#certainUntil && askedAt - this.#lapsedAt > this.#ttlMs;
     const needed = seen === undefined && (isStoreBack || !this.#isRunning) ? SECOND_LOOK_MS : ttlMs;
     return { ...watch, isDead: watch.quietMs >= needed };
   }
 
   #knows(token: string): boolean {
-    return this.#asking.has(token) || this.#turns.has(token);
+    return this.#openClaims.has(token) || this.#turns.has(token);
   }
 
   async #begin(): Promise<void> {
@@ -224,10 +233,10 @@ export class ProcessHeart {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Beats while there are claims, turns or listeners. */
+  /** Beats while there are claims, turns or listeners, and at most `IDLE_BEATS` more times. */
   async #run(): Promise<void> {
     this.#isRunning = true;
-    const isUsed = () => this.#asking.size + this.#turns.size + this.#listeners.size > 0;
+    const isUsed = () => this.#openClaims.size + this.#turns.size + this.#listeners.size > 0;
     for (let idle = 0; idle < IDLE_BEATS; idle = isUsed() ? 0 : idle + 1) {
       await this.#clock.sleep(Math.min(BEAT_MS, this.#ttlMs / 5), { background: true });
       const isSilent = this.#hasFailed || this.#beating !== undefined;
@@ -244,7 +253,7 @@ export class ProcessHeart {
     await this.#processes.retire(id).catch(() => {});
   }
 
-  /** Beats, unless an earlier beat may still be answered. */
+  /** Beats. If an earlier beat may still be answered, waits for that answer instead. */
   #beat(): Promise<void> {
     const sentAt = this.#clock.now();
     if (this.#beating !== undefined && sentAt - this.#beating.sentAt < this.#ttlMs) return this.#beating.done;
