@@ -3,14 +3,15 @@ import { once } from '../conversation/once.js';
 import type { Entry } from './entry.js';
 import type { Terms } from './terms.js';
 
-/** An excerpt or entry that may be chosen for a record. */
+/** An entry that may be chosen for a record, such as an excerpt of a message. */
 export interface Candidate {
   readonly entry: Entry;
   readonly terms: Terms;
+  /** A factor of the gain. */
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
-  /** `true` if the excerpt is hard to understand without the previous one. */
+  /** `true` if the candidate is hard to understand without the previous candidate. */
   readonly leans?: boolean;
 }
 
@@ -22,42 +23,44 @@ export interface Utterance {
   readonly by: 'user' | 'assistant' | 'tool';
 }
 
-/** Factors of a term's weight. They were tuned on recorded conversations; small changes make little difference. */
+/**
+ * Factors of a term's weight and of a candidate's gain. They were tuned on recorded conversations; small changes make little difference.
+ */
 const WEIGHT = {
   /** For a term that neither a user nor the assistant uses. */
   unused: 0.1,
-  /** Added for each assistant message that uses the term, up to `mostUses`. User messages count twice. */
+  /**
+   * Added to 1 for each use of the term, up to `mostUses` uses. An assistant message is one use, or `firstUse` of a use if it introduces the
+   * term. A user message is two uses.
+   */
   use: 0.5,
   mostUses: 3,
-  /** The number of uses that an assistant message counts if it introduces the term. */
   firstUse: 0.25,
-  /** For a term in an excerpt, if an earlier message introduced the term. */
+  /** For a term in a candidate, if an earlier message than the candidate's introduced the term. */
   old: 0.3,
-  /** The weight of a term that occurs in more than `commonShare` of all messages. It overrides the other factors. */
+  /** Replaces rarity and uses, for a term that occurs in more than `commonShare` of all messages. */
   common: 0.05,
   commonShare: 0.3,
   /** For a term that is already covered. */
   again: 0.15,
-  /** For a term of the open request, even if it is already covered. */
+  /** For a term of the open request, even if the term is already covered. */
   wanted: 1,
-  /**
-   * `more` applies to each further excerpt of the same message, `alike` to each excerpt that differs only in names and numbers. Tested on
-   * both halves of the recorded projects: for `more`, 1 is worse and 0.65 is not better.
-   */
+  /** For the gain, once per chosen candidate of the same message. 1 is worse, and 0.65 is not better. */
   more: 0.8,
+  /** For the gain, once per chosen candidate of the same message and shape. */
   alike: 0.5,
 };
 
-/** The maximum share of a record for statements, so that a talkative assistant does not crowd out tool results. */
+/** The maximum share of a record for what the assistant said, so that a talkative assistant does not crowd out tool results. */
 const STATEMENTS_SHARE = 0.4;
 
-/** The factor by which the gain threshold falls after each pass over the candidates, and the maximum number of passes. */
+/** The factor by which the gain threshold falls before each pass over the candidates. */
 const STEP = 0.95;
+const MAX_PASSES = 150;
+/** Number of passes for which candidates are selected at once, because few of them have enough gain. */
+const PASSES_PER_SELECTION = 12;
 /** Number of candidates between two yields. */
 const REST = 256;
-const MOST_PASSES = 150;
-/** Number of passes over the same candidates. */
-const PASSES = 12;
 
 /** Exponent of a candidate's cost. Below 1 it slightly prefers long excerpts, which keep related text together. */
 const COST_EXPONENT = 0.9;
@@ -65,7 +68,8 @@ const COST_EXPONENT = 0.9;
 /**
  * Chooses the candidates that cover most of what the conversation relied on later. Maximizes a submodular coverage greedily
  * (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and
- * Vondrák 2014). A term has its full weight once. It weighs more if it is rare, if its message introduced it, and if the
+ * Vondrák 2014). The gain of a candidate is the weight of its terms per token. A term has its full weight only in the first
+ * chosen candidate that contains it. A term weighs more if it is rare, if the candidate's message introduced it, and if the
  * assistant or the user used it again.
  */
 export class Choice<Item extends Candidate> {
@@ -76,14 +80,18 @@ export class Choice<Item extends Candidate> {
   /** The terms of all candidates as vocabulary indices, and the start offset of each candidate. */
   readonly #terms: Uint32Array;
   readonly #starts: Uint32Array;
+  /** By vocabulary index: 1 for a term that the reader sees already. */
   readonly #covered: Uint8Array;
+  /** By vocabulary index: 1 for a term of the open request. */
   readonly #wanted: Uint8Array;
-  readonly #taken = new Map<number | string, number>();
+  /** The numbers of chosen candidates by message, and by message and shape: {@link shapeOf}. */
+  readonly #counts = new Map<number | string, number>();
   /** An upper bound of each candidate's gain, because gains only fall. 0 for a chosen candidate. */
   readonly #gains: Float64Array;
-  readonly #least: number;
+  readonly #lowestCost: number;
+  /** Tokens that are left: in all, and for what the assistant said. */
   #left = 0;
-  #forStatements = 0;
+  #leftForStatements = 0;
 
   private constructor(candidates: readonly Item[], vocabulary: Vocabulary) {
     this.#candidates = candidates;
@@ -94,14 +102,14 @@ export class Choice<Item extends Candidate> {
     for (const [index, { terms }] of candidates.entries())
       this.#starts[index + 1] = (this.#starts[index] as number) + terms.length;
     this.#terms = new Uint32Array(this.#starts.at(-1) ?? 0);
-    this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
+    this.#lowestCost = candidates.reduce((lowest, { cost }) => Math.min(lowest, cost), Infinity);
     this.#gains = new Float64Array(candidates.length);
   }
 
   /**
    * Weighs candidates by the terms of the conversation.
    *
-   * @param standing Terms that the reader sees anyway, for example in staying messages.
+   * @param standing Terms that the reader of the record sees elsewhere, for example in messages that no record replaces.
    * @param wanted Terms of the open request. They keep their weight even if they are already covered.
    */
   static *among<Item extends Candidate>(
@@ -135,35 +143,35 @@ export class Choice<Item extends Candidate> {
   /** Chooses more candidates. Adds `tokens` to the remaining budget. */
   *take(tokens: number): Work<void> {
     this.#left += tokens;
-    this.#forStatements += tokens * STATEMENTS_SHARE;
+    this.#leftForStatements += tokens * STATEMENTS_SHARE;
     const misfits = new Uint8Array(this.#candidates.length);
     const gains = this.#gains;
-    let least = gains.reduce((most, gain) => Math.max(most, gain), 0);
-    let near: readonly number[] = [];
-    for (let pass = 0; pass < MOST_PASSES && this.#left >= this.#least; pass++) {
-      least *= STEP;
+    let threshold = gains.reduce((highest, gain) => Math.max(highest, gain), 0);
+    let selection: readonly number[] = [];
+    for (let pass = 0; pass < MAX_PASSES && this.#left >= this.#lowestCost; pass++) {
+      threshold *= STEP;
       yield;
-      // Few candidates gain enough for the next passes, and no gain rises.
-      const nearest = least * STEP ** PASSES;
-      if (pass % PASSES === 0)
-        near = [...gains.keys()].filter((index) => (gains[index] as number) >= nearest);
-      this.#takeFrom(near, least, misfits);
+      // Gains never rise, so only these candidates can reach a threshold before the next selection.
+      const lowestThreshold = threshold * STEP ** PASSES_PER_SELECTION;
+      if (pass % PASSES_PER_SELECTION === 0)
+        selection = [...gains.keys()].filter((index) => (gains[index] as number) >= lowestThreshold);
+      this.#takeFrom(selection, threshold, misfits);
     }
   }
 
-  /** Chooses every candidate that fits and gains at least `least`. */
-  #takeFrom(near: readonly number[], least: number, misfits: Uint8Array): void {
+  /** Chooses every selected candidate that fits and whose gain reaches the threshold. */
+  #takeFrom(selection: readonly number[], threshold: number, misfits: Uint8Array): void {
     const gains = this.#gains;
-    for (const index of near) {
-      if ((gains[index] as number) < least || misfits[index]) continue;
-      // Later choices may have reduced the gain.
+    for (const index of selection) {
+      if ((gains[index] as number) < threshold || misfits[index]) continue;
+      // Other choices may have reduced the gain.
       const gain = this.#gain(index);
       gains[index] = gain;
-      if (gain < least) continue;
+      if (gain < threshold) continue;
       if (!this.#fits(index)) misfits[index] = 1;
       else {
         this.#choose(index);
-        // Also take the previous sentence, because this one may be unclear or misleading without it.
+        // Also choose the previous candidate, because this one may be unclear or misleading without it.
         if (this.#leansOnThePrevious(index) && gains[index - 1] !== 0 && this.#fits(index - 1))
           this.#choose(index - 1);
       }
@@ -177,7 +185,7 @@ export class Choice<Item extends Candidate> {
 
   #fits(index: number): boolean {
     const { entry, cost } = this.#candidates[index] as Item;
-    return cost <= this.#left && (entry.kind !== 'said' || cost <= this.#forStatements);
+    return cost <= this.#left && (entry.kind !== 'said' || cost <= this.#leftForStatements);
   }
 
   #choose(index: number): void {
@@ -186,11 +194,11 @@ export class Choice<Item extends Candidate> {
     this.#gains[index] = 0;
     this.chosen.push(candidate);
     this.#left -= cost;
-    if (entry.kind === 'said') this.#forStatements -= cost;
+    if (entry.kind === 'said') this.#leftForStatements -= cost;
     const end = this.#starts[index + 1] as number;
     for (let place = this.#starts[index] as number; place < end; place++)
       this.#covered[this.#terms[place] as number] = 1;
-    for (const key of [entry.at, shapeOf(entry)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
+    for (const key of [entry.at, shapeOf(entry)]) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
   #gain(index: number): number {
@@ -205,13 +213,16 @@ export class Choice<Item extends Candidate> {
       else sum += this.#covered[term] ? weight * WEIGHT.again : weight;
     }
     const gain = (sum * worth) / cost ** COST_EXPONENT;
-    const more = this.#taken.get(entry.at);
-    if (more === undefined) return gain;
-    return gain * WEIGHT.more ** more * WEIGHT.alike ** (this.#taken.get(shapeOf(entry)) ?? 0);
+    const ofMessage = this.#counts.get(entry.at);
+    if (ofMessage === undefined) return gain;
+    return gain * WEIGHT.more ** ofMessage * WEIGHT.alike ** (this.#counts.get(shapeOf(entry)) ?? 0);
   }
 }
 
-/** Returns the message number and the text with each word or path masked. Rows of one table or listing have the same shape. */
+/**
+ * Returns the shape of an entry: its message number, and the beginning of its text with each word, number and path masked. Lines of one word
+ * are removed if other lines follow. So rows of a table have the same shape, and parts of a listing have, too.
+ */
 const shapeOf = once((entry: Entry): string => {
   const text = 'text' in entry ? entry.text : '';
   const masked = text.slice(0, 80).replaceAll(/[\p{L}\p{N}_][\p{L}\p{N}_./\\-]*/gu, 'w');
@@ -221,7 +232,7 @@ const shapeOf = once((entry: Entry): string => {
 /** The terms of a conversation with their weights. Index 0 is for unknown terms. */
 class Vocabulary {
   readonly #indices: ReadonlyMap<number, number>;
-  /** By index: the weight of the term in the message that introduced it, and the number of that message. */
+  /** By index: the term's weight in the message that introduced the term, and the number of that message. */
   readonly #weights: Float64Array;
   readonly #first: readonly number[];
 
@@ -252,15 +263,15 @@ class Vocabulary {
         }
       }
     };
-    for (const saying of utterances) {
-      add(saying);
+    for (const utterance of utterances) {
+      add(utterance);
       if (isTimeToRest()) yield;
     }
-    const weights = Float64Array.from(inMessages, (among, index) => {
-      const rarity = Math.log(1 + utterances.length / Math.max(1, among));
+    const weights = Float64Array.from(inMessages, (messages, index) => {
+      const rarity = Math.log(1 + utterances.length / Math.max(1, messages));
       const used = uses[index] as number;
       const use = used > 0 ? 1 + Math.min(WEIGHT.mostUses, used) * WEIGHT.use : WEIGHT.unused;
-      return among > utterances.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
+      return messages > utterances.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
     });
     return new Vocabulary(indices, weights, first);
   }
