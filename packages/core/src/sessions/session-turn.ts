@@ -8,6 +8,7 @@ import type { SessionStore } from './session-store.js';
 import { leaseLost } from './store-rules.js';
 import { wrapStore } from './wrappers/wrap-store.js';
 
+/** The first and the longest pause between two attempts to take a lease or to commit. Each pause is twice as long as the one before. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** The longest delay in milliseconds that a timer accepts; longer delays fire at once. */
@@ -42,7 +43,7 @@ export interface TakeTurnOptions {
 
 /** The lease on a session: the exclusive right to run its calls, until it is released. */
 export interface SessionTurn {
-  /** For every commit: `openSession(store, key, { fence })`. `undefined` if the store has no leases. */
+  /** The fence of the lease. Every commit needs it: `openSession(store, key, { fence })`. `undefined` if the store has no leases. */
   readonly fence: number | undefined;
   /** Identifies the claim of this lease. `undefined` if the store has no leases. */
   readonly token: string | undefined;
@@ -52,7 +53,7 @@ export interface SessionTurn {
    */
   readonly lost: AbortSignal;
   /**
-   * Resolves when it is certain that no other process has taken the lease, usually at once. Await it before an action that must not happen
+   * Resolves when it is certain that no other process has taken the lease, usually at once. Call it before an action that must not happen
    * twice.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
@@ -61,22 +62,23 @@ export interface SessionTurn {
    */
   certain(signal?: AbortSignal): Promise<void>;
   /**
-   * Wraps a store for the commits under this lease. During an outage of the store it retries the same commit, which is safe, until the
-   * signal fires or `outageMs` have passed.
+   * Wraps a store for the commits under this lease. During an outage of the store, the wrapper retries the same commit, which is safe, until
+   * the signal fires or `outageMs` have passed.
    */
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
   /**
-   * Runs a write that no fence protects, such as writing to the log. It waits until the lease is certain, and retries writes that fail
-   * during an outage of the store, so `write` must be safe to repeat. After the signal has fired, it writes once without waiting.
+   * Runs a write that no fence protects, such as writing to the log. Waits until the lease is certain, and retries the write if it fails
+   * during an outage of the store, so `write` must be safe to repeat. After the signal has fired, writes once without waiting.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
    * @throws the errors of `write` while the store responds, and those of {@link SessionTurn.certain}.
    */
   persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** Releases the turn. Never fails: if the store is unavailable, a later heartbeat of this process retries the release. */
+  /** Releases the lease. Never fails: if the store is unavailable, a later heartbeat of this process retries the release. */
   release(): Promise<void>;
 }
 
+/** The turn on a store without leases. */
 const FREE: SessionTurn = {
   fence: undefined,
   token: undefined,
@@ -137,6 +139,7 @@ async function waitForLease(
   { turns = 'queue', timeoutMs = 60_000, onWait, onTakeOver, signal, clock = steadyClock }: TakeTurnOptions,
 ): Promise<number> {
   const deadline = clock.now() + timeoutMs;
+  // Takes the lease if it is free or its holder is dead. `over` is the fence of a dead holder.
   const take = async () => {
     for (let over: number | undefined; ; ) {
       const fence = await leases.take(key, claim, { over });
@@ -178,8 +181,8 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   readonly #lost = new AbortController();
   readonly #clock: Clock;
   readonly #outageMs: number;
-  /** Whether the session is stored, as far as this object knows. */
-  #hasCommitted = false;
+  /** `true` once the session is known to be in the store. */
+  #isStored = false;
   /** Time of the first commit without a response in the current outage. */
   #silentSince: number | undefined;
 
@@ -221,7 +224,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
     this.#lost.signal.throwIfAborted();
     if (heart.isCertain(this)) return;
     const outage = new AbortController();
-    const over = this.#clock
+    const timer = this.#clock
       .sleep(Math.min(this.#outageMs, LONGEST_SLEEP_MS), { signal: outage.signal, background: true })
       .then(() => outage.abort(unanswered(key, this.#outageMs)))
       .catch(() => {});
@@ -230,20 +233,21 @@ class LeasedTurn implements SessionTurn, HeldTurn {
     await heart.settled(this, any);
     any.throwIfAborted();
     outage.abort();
-    await over;
+    await timer;
   }
 
   guard(store: SessionStore, signal?: AbortSignal): SessionStore {
     return wrapStore(store, {
       commit: async (key, change) => {
+        // The `lease_lost` error of a commit, if the store confirmed the lease afterwards.
         let refused: unknown;
         for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
           const askedAt = this.#clock.now();
-          this.#hasCommitted ||= change.expected !== undefined;
+          this.#isStored ||= change.expected !== undefined;
           try {
             const version = await store.commit(key, change);
             this.#silentSince = undefined;
-            this.#hasCommitted = true;
+            this.#isStored = true;
             return version;
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
@@ -275,7 +279,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
       try {
         return await write();
       } catch (error) {
-        // A write that timed out in an outage may fail only after the store is back.
+        // If heartbeats lapsed since the write began, the write may have failed only because of an outage, so it is repeated.
         if (signal.aborted || (heart.isCertain(this) && heart.lapses === lapses)) throw error;
       }
     }
@@ -290,8 +294,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
     const { leases, key, store } = this.#leased;
     const holder = await leases.find(key).catch(() => undefined);
     const isDeleted = async () => (await store.load(key, { last: 0 })) === undefined;
-    if (holder === undefined && this.#hasCommitted && (await isDeleted().catch(() => false)))
-      return deleted(key);
+    if (holder === undefined && this.#isStored && (await isDeleted().catch(() => false))) return deleted(key);
     const [host] = holder?.host.split('+') ?? [];
     const who = holder === undefined ? 'another one' : `another one (process ${holder.pid} on ${host})`;
     return leaseLost(key, `the process lost its turn to ${who}`);
