@@ -46,8 +46,8 @@ interface RunCallOptions {
 }
 
 /**
- * Runs the agent loop: reason, act, repeat, until the model requests no more tools. However it ends, even with an error, the conversation
- * so far is stored.
+ * Runs the agent loop: reason, act, repeat, until the model requests no more tools. However the loop ends, even with an error, the
+ * conversation so far is stored, unless the lease was lost or the session was deleted.
  */
 export async function runCall(call: RunningCall, options: RunCallOptions): Promise<Reply> {
   // Long because it lists all phases of a call in order, from the first event to the last.
@@ -65,22 +65,23 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   if (mode !== undefined) state.permissionContext = { ...state.permissionContext, mode };
   call.emit({ type: 'call.started', callId, resumed });
   for (const announcement of decided) call.emit(announcement);
-  // Without decisions, a new message supersedes pending calls. With decisions, approved calls run before the message is read.
+  // Without decisions, a new message supersedes pending tool calls. With decisions, approved tool calls run first, and then the model reads
+  // the message.
   if (!resumed && Object.keys(options.decisions).length === 0) call.add(closeWaiting(state));
   prunePending(state);
-  let unsaid = options.input;
-  const say = () => {
-    call.add(unsaid);
-    if (options.id !== undefined && unsaid.length > 0)
-      call.ids = openReceipt(state, call.ids, [...userIds(unsaid), options.id]);
-    unsaid = [];
+  let input = options.input;
+  const addInput = () => {
+    call.add(input);
+    if (options.id !== undefined && input.length > 0)
+      call.ids = openReceipt(state, call.ids, [...userIds(input), options.id]);
+    input = [];
   };
-  // Approved calls of the previous step run before the new messages are added.
-  if (openCalls(state.context).length === 0) say();
+  // Open tool calls of the previous step get their results before the new messages are added.
+  if (openCalls(state.context).length === 0) addInput();
 
   let stopReason: StopReason = 'completed';
   try {
-    // An approved call runs at most once: a second process with the same decision fails at this save, before the call.
+    // An approved tool call runs at most once: a second process with the same decision fails at this save, before the tool runs.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
     // `eraseUser` in another process finds only stored sessions, not leases. So a new session is stored at once.
     else
@@ -93,14 +94,14 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
       call.scope,
       async () => {
         const earlier = await finishStep(call, options);
-        say();
+        addInput();
         stopReason = earlier ?? (await loop(call, options));
       },
       call.settings.limits,
     );
     await run();
   } catch (thrown) {
-    stopReason = await settleFailure(call, errorOf('The call', thrown), say);
+    stopReason = await settleFailure(call, errorOf('The call', thrown), addInput);
   }
   // A call that a shutdown stopped stays active, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
@@ -128,8 +129,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     throw error;
   }
   const { finishReason, text, steps, pendingCalls: pending, usage, compaction } = reply;
-  const told = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, compaction, output };
-  call.emit({ type: 'call.completed', callId, ...told });
+  const result = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, compaction, output };
+  call.emit({ type: 'call.completed', callId, ...result });
   return reply;
 }
 
@@ -169,26 +170,27 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
 }
 
 /**
- * Adds new messages to the conversation. Skips messages that it has already, because a sender that got no confirmation sends them again.
+ * Adds new messages to the conversation. Skips messages that the conversation already has, because a sender that got no confirmation sends
+ * its messages again.
  */
 async function steer(call: RunningCall, messages: readonly Message[]): Promise<void> {
-  const unsaid = await unsaidOf(call, messages);
-  call.add(unsaid);
-  call.ids = openReceipt(call.scope.state, call.ids, userIds(unsaid));
+  const added = await unsaidOf(call, messages);
+  call.add(added);
+  call.ids = openReceipt(call.scope.state, call.ids, userIds(added));
 }
 
 function userIds(messages: readonly Message[]): readonly string[] {
   return messages.filter(({ role }) => role === 'user').map(({ id }) => id);
 }
 
-/** Finish reasons of incomplete answers. */
+/** The stop reasons for the finish reasons of incomplete answers. */
 const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'refused'>>> = {
   length: 'truncated',
   'content-filter': 'filtered',
   refusal: 'refused',
 };
 
-/** Maximum number of consecutive answers with cut-off calls, before the call ends. */
+/** Maximum number of consecutive answers with cut-off tool calls after which the model is asked again. */
 const MAX_CUT_IN_ROW = 3;
 
 const NOT_RUN = {
@@ -201,7 +203,7 @@ const NOT_RUN = {
 const CONTINUE =
   'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
 
-/** Settles an incomplete answer: none of its calls runs. Returns the reason to stop, or `undefined` to continue. */
+/** Settles an incomplete answer: none of its tool calls runs. Returns the reason to stop, or `undefined` to continue. */
 async function settleCut(
   call: RunningCall,
   message: Message | undefined,
@@ -210,19 +212,19 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => errorResult(use, NOT_RUN[cut])));
   if (cut !== 'truncated') return cut;
-  // The model reads that its calls were cut off. If this happens too often in a row, the call ends, because it would use up all steps.
+  // The model reads that its tool calls were cut off. After too many such answers in a row, the call ends, before they use up all steps.
   if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
-  const isAsked =
+  const mayContinue =
     call.messages.filter(({ metadata }) => metadata?.continues).length < call.settings.continueTruncated;
-  if (!isAsked) return cut;
+  if (!mayContinue) return cut;
   if (message) call.textBefore += textOf(message);
   call.lastAssistant = undefined;
   call.add([userMessage(CONTINUE, { kind: 'synthetic', metadata: { continues: true } })]);
   return undefined;
 }
 
-/** Rejects calls that contradict the tool choice of the step, because not every model obeys it. */
+/** Rejects tool calls that contradict the tool choice of the step, because not every model obeys the tool choice. */
 function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const { toolChoice } = call.control;
   const chosen = typeof toolChoice === 'object' ? toolChoice.tool : undefined;
@@ -244,7 +246,7 @@ function warnUncalled(call: RunningCall): void {
   call.emit({ type: 'warning', source: 'toolChoice', message });
 }
 
-/** Runs the calls that a human has decided on. Returns a reason to stop if more decisions are needed. */
+/** Runs the open tool calls of an earlier step, after a human's decisions. Returns a reason to stop if more decisions are needed. */
 async function finishStep(call: RunningCall, { input }: RunCallOptions): Promise<StopReason | undefined> {
   const { state } = call.scope;
   if (openCalls(state.context).length === 0) return undefined;
@@ -263,7 +265,7 @@ function askHuman(call: RunningCall): StopReason {
   return 'permission_required';
 }
 
-/** Repairs the conversation before anything is added, because an earlier process may have died between a call and its result. */
+/** Repairs the conversation before anything is added, because an earlier process may have died between a tool call and its result. */
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();
@@ -273,8 +275,11 @@ function settleEarlierCall(call: RunningCall): void {
   call.change((state) => void state.contextMutable().splice(0, context.length, ...repaired));
 }
 
-/** Ends an interrupted call gracefully. Stores the conversation, then rethrows any other error. */
-async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
+/**
+ * Ends a failed call. Returns the stop reason if the call was interrupted, exceeded a limit or was stopped. After any other error, stores the
+ * conversation and rethrows the error.
+ */
+async function settleFailure(call: RunningCall, error: unknown, addInput: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
   const lost = [signal.reason, error].find((reason) => isOwnLoss(reason, call));
   if (lost !== undefined) {
@@ -297,7 +302,7 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   const unfinished = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
   call.add(errorResultsFor(unfinished, interruption?.kind ?? 'crash'));
   prunePending(state);
-  say();
+  addInput();
   if (interruption) {
     if (isTimeLimit(error)) call.emit({ type: 'warning', source: 'limits', message: errorText(error) });
     return interruption.kind;
@@ -322,7 +327,7 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   throw error;
 }
 
-/** Tests whether this call's lease is lost, or its session deleted. The error may concern another session, used by a hook or a model. */
+/** Tests whether this call's lease is lost, or its session deleted. Hooks and models may throw the same errors about other sessions. */
 function isOwnLoss(error: unknown, { options }: RunningCall): boolean {
   const isLost = SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
   const isDeleted = SessionStoreError.isInstance(error) && error.code === 'session_deleted';
@@ -338,6 +343,8 @@ function isTimeLimit(error: unknown): boolean {
 }
 
 /**
+ * Rejects a call without new messages if nothing in the session can be continued.
+ *
  * @param repeated The id of the call, if its messages are already in the session.
  * @throws {HarnessError} `nothing_to_resume` if the session is new, has nothing to send, or ended normally; `call_forgotten` if its
  * messages are in the session but no call sent them.
@@ -349,7 +356,7 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
     last?.role === 'tool' ||
     last?.role === 'user' ||
     openCalls(state.context).length > 0;
-  // A context that contains only stray results is empty after the repair, so nothing could be sent.
+  // A context of only tool results without calls is empty after the repair, so nothing could be sent.
   const isEmpty = repairPairing(state.context, true).length === 0;
   const isOpenRepeat = repeated !== undefined && isOpenCall(state, repeated);
   if (!isNew && (isOpen || isOpenRepeat) && !isEmpty) return;
