@@ -87,7 +87,10 @@ export interface Tool {
    * false.
    */
   readonly sessionOnly?: boolean | undefined;
-  /** The notes outlive the session. The tool is then blocked in plan mode and in the modes `explore` and `dont_ask`. Default false. */
+  /**
+   * The notes outlive the session. Plan mode and the mode `explore` then deny the tool, and the mode `dont_ask` runs the tool only if a rule
+   * allows it. Default false.
+   */
   readonly persists?: boolean | undefined;
   /** Who wrote the text of the results. Default: the agent if `sessionOnly` is set, files if `paths` is set, otherwise unknown. */
   readonly origin?: TextOrigin | undefined;
