@@ -56,7 +56,7 @@ const KEYS = '123456789';
 
 /**
  * Runs a chat in the terminal, until the input ends or `/exit`. While the agent works, typed text is sent to it at its next step. Pasted
- * text is one message. Escape and Ctrl-C dismiss a question or stop the call; Ctrl-C also clears the line, and ends the chat.
+ * text is one message. Escape and Ctrl-C dismiss a question or stop the call; Ctrl-C also clears the line, and pressed twice ends the chat.
  */
 export async function chat(options: ChatOptions): Promise<void> {
   await new Chat(options).run();

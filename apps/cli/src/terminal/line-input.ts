@@ -46,6 +46,8 @@ export class LineInput {
   /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
   #isDue = false;
+  /** Whether the last key was Ctrl-C in an empty line. */
+  #isLeaving = false;
   #question: Question | undefined;
   readonly #waiting: string[] = [];
   #wake: (() => void) | undefined;
@@ -140,7 +142,8 @@ export class LineInput {
     });
   }
 
-  #pressed({ name, meta }: Key): void {
+  #pressed({ name, meta, ctrl }: Key): void {
+    if (!ctrl || name !== 'c') this.#isLeaving = false;
     // Alt+Enter starts a new line at the cursor.
     if (meta && name === 'return') {
       this.#typed.push(this.#lines.line.slice(0, this.#lines.cursor));
@@ -206,13 +209,14 @@ export class LineInput {
     return true;
   }
 
-  /** Ctrl-C dismisses a question, stops the call, clears the line, or ends the input, whichever applies first. */
+  /** Ctrl-C dismisses a question, stops the call, or clears the input. In an empty input, the second Ctrl-C in a row ends the chat. */
   #interrupted(): void {
-    this.#typed.length = 0;
+    const isEmpty = this.#typed.splice(0).length === 0 && this.#lines.line === '';
     this.#isSent = false;
     if (this.#leave()) return;
-    if (this.#lines.line === '') this.#lines.close();
+    if (isEmpty && this.#isLeaving) this.#lines.close();
     else this.#clear();
+    this.#isLeaving = isEmpty;
   }
 
   #footer(columns: number, height: number): Footer {
@@ -238,7 +242,7 @@ export class LineInput {
         ...above.map(fit),
         isLabelled ? `${this.#style('bold', label)}${top.slice(label.length)}` : top,
         ...rest,
-        fit(status),
+        fit(this.#isLeaving ? 'Press Ctrl-C again to quit' : status),
       ],
       row: above.length + before.length - 1 - first,
       column: columnsOf(before.at(-1) ?? ''),

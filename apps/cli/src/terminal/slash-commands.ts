@@ -245,7 +245,8 @@ function help(): string {
   const keys = [
     ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
     ['Alt+Enter, \\ Enter', 'starts a new line'],
-    ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line, then ends the chat'],
+    ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line'],
+    ['Ctrl-D, Ctrl-C twice', 'ends the chat, if the line is empty'],
   ] as const;
   return columns([...usages, ...keys], process.stdout.columns).join('\n');
 }

@@ -197,9 +197,29 @@ it('drops what was pasted by Ctrl-C, on the way out too', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   input.write('\u007f\u0003');
   await new Promise((resolve) => setImmediate(resolve));
-  input.write('\u0003');
+  input.write('\u0003\u0003');
   await ended();
   expect(model.requests.map(({ messages }) => textOf(messages.at(-1) as Message))).toEqual(['Hello']);
+});
+
+it('ends by the second Ctrl-C in an empty line, or by Ctrl-D at once', async () => {
+  const first = open(new ScriptedModel([]), new InMemorySession(), { isTTY: true });
+  await first.seen('>');
+  first.input.write('\u0003');
+  await first.seen(/\n>\nPress Ctrl-C again to quit$/);
+  // Another key keeps the chat, and the next Ctrl-C only clears the line.
+  first.input.write('a');
+  await first.seen(/\n> a\nm$/);
+  first.input.write('\u0003');
+  await first.seen(/\n>\nm$/);
+  first.input.write('\u0003');
+  await first.seen(/\n>\nPress Ctrl-C again to quit$/);
+  first.input.write('\u0003');
+  await first.ended();
+  const second = open(new ScriptedModel([]), new InMemorySession(), { isTTY: true });
+  await second.seen('>');
+  second.input.write('\u0004');
+  await second.ended();
 });
 
 it.each(['a bit shorter, please\r', 'yes but use tabs\r', 'a\rb\r', 'y\ry\r', 'yes, go'])(
