@@ -485,7 +485,7 @@ export class HarnessAgent {
 
   /**
    * Adds a message to the session's running call, in any process. The model reads it at its next step, after the results of the tools that
-   * run now, and answers it before the call ends. Resolves with `true` once the message is in the conversation. Resolves with `false`, and
+   * run now, and answers it before the call ends. Tool calls that follow the message run first. Resolves with `true` once the message is in the conversation. Resolves with `false`, and
    * changes nothing, if no call runs or the call ended first: then use {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {

@@ -93,7 +93,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
       'aroundCall',
       call.scope,
       async () => {
-        const earlier = await finishStep(call, options);
+        const earlier = await finishStep(call, options.input);
         addInput();
         stopReason = earlier ?? (await loop(call, options));
       },
@@ -142,7 +142,7 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
     if (call.options.isDraining()) call.options.abort.abort(new Interruption('shutdown'));
     scope.signal.throwIfAborted();
     await call.room();
-    if (await steering.deliver((messages) => steer(call, messages))) await scope.checkpoint();
+    if (await steering.deliver((...given) => steer(call, ...given))) await scope.checkpoint();
     await call.nextStep();
     const message = await reason(call, streaming);
     const uses = message ? toolUsesOf(message) : [];
@@ -173,10 +173,13 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
  * Adds new messages to the conversation. Skips messages that the conversation already has, because a sender that got no confirmation sends
  * its messages again.
  */
-async function steer(call: RunningCall, messages: readonly Message[]): Promise<void> {
+async function steer(call: RunningCall, messages: readonly Message[], said: () => void): Promise<void> {
   const added = await unsaidOf(call, messages);
   call.add(added);
   call.ids = openReceipt(call.scope.state, call.ids, userIds(added));
+  said();
+  // The messages may end with calls, for example to read the files that the user mentions.
+  await finishStep(call, messages);
 }
 
 function userIds(messages: readonly Message[]): readonly string[] {
@@ -247,7 +250,7 @@ function warnUncalled(call: RunningCall): void {
 }
 
 /** Runs the open tool calls of an earlier step, after a human's decisions. Returns a reason to stop if more decisions are needed. */
-async function finishStep(call: RunningCall, { input }: RunCallOptions): Promise<StopReason | undefined> {
+async function finishStep(call: RunningCall, input: readonly Message[]): Promise<StopReason | undefined> {
   const { state } = call.scope;
   if (openCalls(state.context).length === 0) return undefined;
   while (!(await act(call, call.tools.byName))) {

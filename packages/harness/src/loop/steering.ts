@@ -23,13 +23,15 @@ export class Steering {
     });
   }
 
-  /** Adds all waiting messages in order. Returns false if there were none. */
-  async deliver(add: (messages: readonly Message[]) => Promise<void>): Promise<boolean> {
+  /**
+   * Adds all waiting messages in order. Returns false if there were none.
+   *
+   * @param add Calls `said` when the messages are in the conversation.
+   */
+  async deliver(add: (messages: readonly Message[], said: () => void) => Promise<void>): Promise<boolean> {
     let delivered = false;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      await add(next.messages);
-      this.#waiting.shift();
-      next.settle(true);
+      await add(next.messages, () => this.#waiting.shift()?.settle(true));
       delivered = true;
     }
     return delivered;

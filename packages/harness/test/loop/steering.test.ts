@@ -1,5 +1,13 @@
 import { compaction } from '@x/compaction';
-import { defineTool, estimateCounter, InMemorySession, RuntimeContext, textOf } from '@x/core';
+import {
+  assistantMessage,
+  defineTool,
+  estimateCounter,
+  InMemorySession,
+  RuntimeContext,
+  textOf,
+  userMessage,
+} from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -54,6 +62,33 @@ describe('steering', () => {
     expect(second.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(textOf(second.at(-1) ?? [])).toBe('Make it blue');
     expect((await logged(agent)).filter((text) => text === 'Make it blue')).toHaveLength(1);
+  });
+
+  it('runs the calls that come with a message before the model reads the next message', async () => {
+    const events: string[] = [];
+    const use = { type: 'tool_use', id: 'c-1', name: 'work', input: {} } as const;
+    const { agent, model } = setUp([
+      async () => {
+        void agent
+          .steer(context, [userMessage('Look'), assistantMessage([use])])
+          .then((read) => events.push(`read: ${read}`));
+        void agent.steer(context, 'And then');
+        return { text: 'finished' };
+      },
+      { text: 'that too' },
+    ]);
+    for await (const { type } of agent.stream('Go', context)) events.push(type);
+    const second = model.requests[1]?.messages ?? [];
+    expect(second.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'tool',
+      'user',
+    ]);
+    expect(JSON.stringify(second[4])).toContain('done and done');
+    expect(events.indexOf('read: true')).toBeLessThan(events.indexOf('tool.call'));
   });
 
   it('is answered before the call ends when it comes during the last answer', async () => {
