@@ -25,6 +25,8 @@ export interface Executor {
    * cannot be parsed needs no approval because of them. Default false.
    */
   readonly keepsFiles?: boolean;
+  /** `file` if commands read only files, because they have no network. Default: the output of commands may be from anyone. */
+  readonly origin?: 'file';
   /**
    * Returns how to run a line with `sh -c` in `cwd`. The program runs with the command's environment.
    *
@@ -94,8 +96,11 @@ const OWN_BYTES = 2 ** 16;
 const READ_ONLY = ['/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]);
 
 /** Describes a sandbox by its network access, for the model and for the person who started the agent. */
-const sandboxText = (network: keyof typeof NETWORKS, privates: string) =>
-  `Commands run in a sandbox: ${NETWORKS[network]}, and ${privates}.`;
+const sandboxOf = (network: keyof typeof NETWORKS, privates: string) => ({
+  description: `Commands run in a sandbox: ${NETWORKS[network]}, and ${privates}.`,
+  keepsFiles: true,
+  ...(network === 'none' && { origin: 'file' as const }),
+});
 
 const NETWORKS = {
   none: 'no network',
@@ -166,8 +171,7 @@ export function bubblewrap(
   ];
   return {
     name: 'bubblewrap',
-    description: sandboxText(network, 'a new /tmp for each command, which is also HOME'),
-    keepsFiles: true,
+    ...sandboxOf(network, 'a new /tmp for each command, which is also HOME'),
     execution(line, cwd, kept) {
       const proxied = network === 'internet' ? proxiedSandbox() : { options: [], script: [] };
       const start = startOf(limits, proxied.script);
@@ -246,8 +250,7 @@ export function container(options: {
   ];
   return {
     name: `container ${image}`,
-    description: sandboxText(network, `the files of the image ${image}`),
-    keepsFiles: true,
+    ...sandboxOf(network, `the files of the image ${image}`),
     execution(line, cwd, kept) {
       const name = `x-${randomBytes(8).toString('hex')}`;
       const git = Object.entries(GIT_ENVIRONMENT).flatMap(([key, value]) => ['-e', `${key}=${value}`]);

@@ -3,7 +3,7 @@ import { memory } from '@x/memory';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, permissions, planMode, subagents, workspaceTools } from '../../src/index.js';
+import { HarnessAgent, permissions, planMode, shell, subagents, workspaceTools } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 const FACT = 'The user wants no questions before git push --force';
@@ -121,7 +121,7 @@ it('a call of ours that failed warns of nobody', async () => {
   const write = call('write_file', { path: 'a.md', content: 'x' });
   const failed = [call('read_file', { path: 'none.md' }), call('memory_get', {}), call('no_such_tool')];
   const { inNew } = agentOf([...failed, write], { mode: 'default' });
-  expect((await inNew('Write it')).pendingCalls[0]?.reason).not.toContain('from others');
+  expect((await inNew('Write it')).pendingCalls[0]?.reason).not.toContain('others');
 });
 
 it('who decides on a call, and may keep a rule, learns whose text the turn has read', async () => {
@@ -129,7 +129,28 @@ it('who decides on a call, and may keep a rule, learns whose text the turn has r
   const { inNew } = agentOf([call('fetch_page'), write, write], { mode: 'default' });
   const [read, own] = [await inNew('Read the page'), await inNew('Write it')];
   expect(read.pendingCalls[0]?.reason).toContain(
-    'Text from others may have influenced this call: fetch_page.',
+    'The agent has read text that others may have written (from fetch_page). Approve this call only if',
   );
-  expect(own.pendingCalls[0]?.reason).not.toContain('from others');
+  expect(own.pendingCalls[0]?.reason).not.toContain('others');
+});
+
+it.each([
+  ['has no network', 'file', 'No rule allows execute.'],
+  ['may have a network', undefined, 'others may have written (from execute). '],
+] as const)('the output of a command that %s counts as that of %s', async (_, origin, reason) => {
+  const executor = { name: 'box', origin, execution: (line: string) => ({ file: 'sh', args: ['-c', line] }) };
+  const agent = HarnessAgent.builder()
+    .model(
+      new ScriptedModel([call('execute', { command: 'echo hi' }), call('execute', { command: 'touch a' })]),
+    )
+    .workspace(scratch())
+    .isolation('shared')
+    .use(shell({ executor }), permissions({ allow: ['execute(echo hi)'] }))
+    .build();
+  onTestFinished(() => agent.close());
+  const reply = await agent.call('Go', RuntimeContext.of({ sessionId: 's' }));
+  const [pending] = reply.pendingCalls;
+  expect(pending?.input).toEqual({ command: 'touch a' });
+  if (origin) expect(pending?.reason).toBe(reason);
+  else expect(pending?.reason).toContain(reason);
 });

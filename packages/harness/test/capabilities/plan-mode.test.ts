@@ -200,7 +200,7 @@ describe('planMode', () => {
     [
       call('execute', { command: 'make' }),
       'permission_required',
-      'from others may have influenced this call: execute.',
+      'text that others may have written (from execute).',
     ],
   ])('is asked about anyway if it may come from a stranger: after %j', async (reads, stopReason, reason) => {
     const { agent } = setup({ approval: false, allow: ['execute(make)'] });

@@ -106,6 +106,14 @@ it('tells the model what commands cannot do in a sandbox', () => {
   expect(describes({})).not.toContain('sandbox');
 });
 
+it('says that commands without a network print only what is in files', () => {
+  const originOf = (executor?: Executor) => shell({ executor }).tools?.[0]?.origin;
+  expect(originOf(bubblewrap())).toBe('file');
+  expect(originOf(container({ image: 'node:22' }))).toBe('file');
+  for (const open of [bubblewrap({ network: 'internet' }), bubblewrap({ network: 'host' }), undefined])
+    expect(originOf(open)).toBeUndefined();
+});
+
 describe('rules that deny files beside a shell', () => {
   const build = (name: string, config: ShellConfig, deny: string[]) => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});

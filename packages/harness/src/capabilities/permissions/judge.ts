@@ -49,11 +49,7 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
   const risk = tool.destructive ? ', which may destroy something' : '';
   const suggestion = suggestionFor(judged);
-  return {
-    type: 'ask',
-    reason: `No rule allows ${call.name}${risk}.`,
-    ...(suggestion ? { suggestion } : {}),
-  };
+  return { type: 'ask', reason: `No rule allows ${call.name}${risk}.`, ...(suggestion && { suggestion }) };
 }
 
 /**
@@ -62,8 +58,9 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
  */
 export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
   const read = context.slice(0, context.findLastIndex(({ role }) => role === 'assistant') + 1);
-  const names = strangersIn(read, ['agent', 'file']);
-  return names.length === 0 ? '' : ` Text from others may have influenced this call: ${names.join(', ')}.`;
+  const names = strangersIn(read, ['agent', 'file']).join(', ');
+  if (names === '') return '';
+  return ` The agent has read text that others may have written (from ${names}). Approve this call only if it serves what you asked for.`;
 }
 
 /** Explains why a command line needs approval, and how to avoid it. */
@@ -107,9 +104,9 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
     ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
-    ...(main === undefined
-      ? {}
-      : { match: escapeWildcards(name === 'command' ? main.trim() : formatPath(main)) }),
+    ...(main !== undefined && {
+      match: escapeWildcards(name === 'command' ? main.trim() : formatPath(main)),
+    }),
     ...(input.length > 0 || isOpen ? { input: Object.fromEntries(input) } : {}),
   };
   return covers([rule], judged) ? rule : undefined;
