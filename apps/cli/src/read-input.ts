@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidInputError } from '@x/core';
 import { errorText, refuseDepth } from '@x/core/internal';
@@ -13,6 +13,13 @@ export async function readInput(file: string): Promise<string> {
   } catch (error) {
     throw unreadable(file, error);
   }
+}
+
+/** Writes a file. With the flag `wx`, the file must be new. @throws {UsageError} if it cannot be written. */
+export async function writeOutput(file: string, content: string, flag: 'w' | 'wx' = 'w'): Promise<void> {
+  await writeFile(file, content, { flag }).catch((error: unknown) => {
+    throw new UsageError(`${file} cannot be written: ${errorText(error)}`);
+  });
 }
 
 /**

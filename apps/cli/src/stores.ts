@@ -48,6 +48,22 @@ export interface StoreKind {
 
 const nothing = async () => {};
 
+/** Opens a store on a pool of connections. Closes the pool if that fails. */
+async function openTables<Store extends SessionStore & { createTables(): Promise<void> }>(
+  open: () => Store,
+  pool: { end(): Promise<void> },
+  createTables: boolean,
+): Promise<OpenStore> {
+  try {
+    const store = open();
+    if (createTables) await store.createTables();
+    return { store, close: () => pool.end() };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
 /** The stores that apps support, by option name. Drivers are loaded on demand. */
 export const stores = {
   directory: {
@@ -125,14 +141,7 @@ export const stores = {
         import('@x/session-mysql'),
       ]);
       const pool = createPool({ uri, connectionLimit: createTables ? 4 : 2 });
-      try {
-        const store = new MysqlSession({ pool, table });
-        if (createTables) await store.createTables();
-        return { store, close: () => pool.end() };
-      } catch (error) {
-        await pool.end();
-        throw error;
-      }
+      return openTables(() => new MysqlSession({ pool, table }), pool, createTables);
     },
   },
   postgres: {
@@ -150,14 +159,7 @@ export const stores = {
       const pool = new pg.Pool({ connectionString, max: createTables ? 4 : 2 });
       // An error of an idle connection affects no request, but without a listener it would end the process.
       pool.on('error', () => {});
-      try {
-        const store = new PostgresSession({ pool, table });
-        if (createTables) await store.createTables();
-        return { store, close: () => pool.end() };
-      } catch (error) {
-        await pool.end();
-        throw error;
-      }
+      return openTables(() => new PostgresSession({ pool, table }), pool, createTables);
     },
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;

@@ -188,10 +188,7 @@ async function askEditor(
   for (const call of calls) {
     const { suggestion, reason } = call;
     const seen = await previewCall(session.agent, session.context, call);
-    const always = suggestion && {
-      kind: 'allow_always' as const,
-      name: oneLine(`Always allow ${formatRule(suggestion)}`),
-    };
+    const always = suggestion && oneLine(`Always allow ${formatRule(suggestion)}`);
     const question: RequestPermissionRequest = {
       sessionId: session.context.sessionId ?? '',
       toolCall: {
@@ -205,7 +202,7 @@ async function askEditor(
       },
       options: [
         { optionId: 'allow', kind: 'allow_once', name: 'Allow' },
-        ...(always ? [{ optionId: 'always', ...always }] : []),
+        ...(always ? [{ optionId: 'always', kind: 'allow_always' as const, name: always }] : []),
         { optionId: 'reject', kind: 'reject_once', name: 'Reject' },
       ],
     };

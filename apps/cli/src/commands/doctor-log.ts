@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { errorText } from '@x/core/internal';
 import { oneLine } from '@x/harness/view';
 import { repairLog } from '@x/replay';
 import { command, UsageError } from '../command.js';
-import { readInput } from '../read-input.js';
+import { readInput, writeOutput } from '../read-input.js';
 import { readLog } from './replay/read-log.js';
 
 /** Checks a log, and reports what the agent that wrote it would lose. */
@@ -40,9 +38,7 @@ export const doctorLog = command({
       if (unreachable > 0) output.write('To write a repaired copy: --write COPY\n');
       return;
     }
-    await writeFile(write, repaired, { flag: 'wx' }).catch((error: unknown) => {
-      throw new UsageError(`${write} cannot be written: ${errorText(error)}`);
-    });
+    await writeOutput(write, repaired, 'wx');
     output.write(`Written to ${write}\n`);
   },
 });

@@ -1,17 +1,14 @@
-import { createCompactor } from '@x/compaction';
-import { type Comparison, type Strategy, withCompactor } from '@x/replay';
+import type { Comparison, Strategy } from '@x/replay';
 import { figuresOf } from '@x/replay/internal';
 import { stringify } from 'yaml';
+import { compactorOf } from './strategies.js';
 
 /** Strategies for several triggers and targets, by the JSON of their settings. */
 export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries(
   [0.6, 0.75, 0.85, 0.95].flatMap((share) =>
     [0.35, 0.5, 0.7].map((target) => {
       const settings = { trigger: { share }, target };
-      const strategy = withCompactor(({ window, counter }) =>
-        createCompactor({ ...settings, model: null, contextWindow: window, counter }),
-      );
-      return [JSON.stringify(settings), strategy] as const;
+      return [JSON.stringify(settings), compactorOf(settings)] as const;
     }),
   ),
 );

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { textOf } from '@x/core';
-import { errorText, headOf } from '@x/core/internal';
+import { headOf } from '@x/core/internal';
 import { printable } from '@x/harness/view';
 import {
   type Comparison,
@@ -19,7 +19,7 @@ import {
 import { parse } from 'yaml';
 import { command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
-import { readDocument, readInput } from '../../read-input.js';
+import { readDocument, readInput, writeOutput } from '../../read-input.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
@@ -111,7 +111,7 @@ export const replay = command({
       );
     }
     const page = values.html ?? (searches ? await newReportPath() : undefined);
-    if (page !== undefined) await write(page, replayHtml(comparisons, report));
+    if (page !== undefined) await writeOutput(page, replayHtml(comparisons, report));
     const notes = values.json ? errors : output;
     if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
     if (wantsBest) notes.write(`\n${describeBest(best, comparisons)}\n`);
@@ -274,16 +274,8 @@ function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
 
 /** Writes settings into a file, and keeps its other content. */
 async function writeSettings(file: string, yaml: string): Promise<void> {
-  if (!existsSync(file)) return write(file, yaml);
+  if (!existsSync(file)) return writeOutput(file, yaml);
   const document = await readDocument(file);
   for (const [key, value] of Object.entries(parse(yaml) as object)) document.set(key, value);
-  await write(file, String(document));
-}
-
-async function write(file: string, content: string): Promise<void> {
-  try {
-    await writeFile(file, content);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${errorText(error)}`);
-  }
+  await writeOutput(file, String(document));
 }

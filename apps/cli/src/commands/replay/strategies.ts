@@ -1,4 +1,4 @@
-import { createCompactor, parseCompactionConfig } from '@x/compaction';
+import { type CompactionConfig, createCompactor, parseCompactionConfig } from '@x/compaction';
 import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } from '@x/replay';
 import { readYaml } from '../../read-input.js';
 
@@ -7,10 +7,15 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   'tail-20': keepTail(20),
   'mask-5': maskOutputs(5),
   'mask-then-tail': maskThenTail(5, 20),
-  ours: withCompactor(({ window, counter }) =>
-    createCompactor({ model: null, contextWindow: window, counter }),
-  ),
+  ours: compactorOf({}),
 };
+
+/** Returns a strategy that compacts by these settings, without a summarizer. */
+export function compactorOf(settings: CompactionConfig): Strategy {
+  return withCompactor(({ window, counter }) =>
+    createCompactor({ ...settings, model: null, contextWindow: window, counter }),
+  );
+}
 
 /**
  * Returns the compactor of a configuration file (JSON or YAML), without a summarizer.
@@ -26,7 +31,5 @@ export async function fromConfiguration(file: string): Promise<Strategy> {
     compactTool: _tool,
     ...config
   } = options;
-  return withCompactor(({ window, counter }) =>
-    createCompactor({ ...config, model: null, contextWindow: window, counter }),
-  );
+  return compactorOf(config);
 }
