@@ -96,8 +96,8 @@ function prepareModel(
   }
   const missing = provider.needs.filter((name) => !environment[name]);
   if (missing.length > 0) {
-    const ready = Object.keys(PROVIDERS).filter((name) => isReady(name, environment));
-    const other = ready.map((name) => `${name}:MODEL`).join(' or ');
+    const ready = Object.entries(PROVIDERS).filter(([, one]) => one.needs.every((key) => environment[key]));
+    const other = ready.map(([name]) => `${name}:MODEL`).join(' or ');
     const advice = other && `. With the variables that are set, use: ${other}`;
     throw invalidModel(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
   }
@@ -145,10 +145,6 @@ async function knownWindow(provider: string, model: string): Promise<number | un
   if (provider === 'compatible') return undefined;
   const { modelWindow } = await import('../known-models.js');
   return modelWindow(model);
-}
-
-function isReady(provider: string, environment: Environment): boolean {
-  return PROVIDERS[provider]?.needs.every((name) => environment[name]) === true;
 }
 
 function invalidModel(message: string): InvalidInputError {

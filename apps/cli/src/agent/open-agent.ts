@@ -91,7 +91,8 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     const subject = InvalidInputError.isInstance(cause) ? cause.subject : 'agent configuration';
     if (subject !== 'agent configuration' && subject !== 'model') throw cause;
     const isOfModel = subject === 'model' || cause.issues.every(({ path }) => path === 'model');
-    const isOption = options.model !== undefined && isOfModel;
+    // Errors of a fallback name its own id.
+    const isOption = options.model !== undefined && isOfModel && cause.message.includes(options.model);
     const isKey = cause.issues.some(({ message }) => message.startsWith('unknown key'));
     const issues = isOption ? cause.issues.map((issue) => ({ ...issue, path: '' })) : cause.issues;
     const remedy = isKey ? `${X} schema prints all keys.` : '';
@@ -127,7 +128,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;
   // Checks the environment, so that an answer to the question for trust is not lost.
-  lazyModel({ id }, environment);
+  for (const { id } of [first.model, ...first.fallback]) lazyModel({ id }, environment);
   const keepTrust = await requireTrust(file, content, options.trust);
   const read = await readFolderFiles(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);

@@ -98,9 +98,17 @@ it('asks only for a model that it can call, and says which model it was', async 
   await ask('--trust');
   writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
   vi.stubEnv('OPENAI_API_KEY', '');
+  const missing = '"openai:gpt-5" needs the environment variable OPENAI_API_KEY';
   const { stderr } = await ask();
-  expect(stderr).toContain('"openai:gpt-5" needs the environment variable OPENAI_API_KEY');
-  expect(stderr).not.toContain('Trust it?');
+  expect(stderr).toContain(missing);
+  expect(stderr).not.toContain('trust');
+  write(`fallback: [openai:gpt-5]\n${hook}`);
+  for (const args of [[], ['--model', 'compatible:other']]) {
+    const { stderr } = await ask(...args);
+    expect(stderr).toMatch(new RegExp(`agent\\.yaml: .*${missing}`));
+    expect(stderr).not.toContain('trust');
+  }
+  writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
   vi.stubEnv('OPENAI_API_KEY', 'key');
   expect((await ask()).stderr).toContain(
     'changed since you trusted it: model "compatible:fake" → "openai:gpt-5". It',
