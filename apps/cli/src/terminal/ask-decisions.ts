@@ -37,11 +37,11 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
     (key) => key !== 'a' || call.suggestion !== undefined,
   );
   const choices = keys.map((key) => `${key} ${ANSWERS[key]}`).join(' · ');
-  human.show(describe(call, seen));
+  // The lines show the command.
+  const wants = seen.kind === 'execute' ? 'run this command' : seen.wants;
+  human.show(describe(call, { ...seen, wants }));
   for (;;) {
-    const answer = (await human.ask(`Let it ${seen.wants}? (${choices}) `, keys.join('')))
-      ?.trim()
-      .toLowerCase();
+    const answer = (await human.ask(`Let it ${wants}? (${choices}) `, keys.join('')))?.trim().toLowerCase();
     if (answer === undefined) return undefined;
     // Compares the whole text, because a sentence that begins with one of the keys may be meant for the agent.
     switch (keys.find((key) => answer === key || answer === ANSWERS[key])) {
@@ -62,11 +62,14 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
   }
 }
 
-function describe({ reason, suggestion }: PendingCall, { wants, lines, rest }: RenderedCall): string {
-  const rule =
-    suggestion && `"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
-  const input = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
-  return [`\nIt wants to ${wants}.`, reason && printable(reason), ...input, rule].filter(Boolean).join('\n');
+function describe({ reason, suggestion, input }: PendingCall, { wants, lines, rest }: RenderedCall): string {
+  const command = String(Object(input).command).trim();
+  const exact = `execute(${command.replaceAll(/[*?\\]/g, '\\$&')})`;
+  const always = suggestion && formatRule(suggestion);
+  const allowed = always === exact ? 'exactly this command.' : oneLine(`${always}`.replaceAll('\n', '\\n'));
+  const rule = always && `"Always" would allow ${allowed}`;
+  const shown = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
+  return [`\nIt wants to ${wants}.`, reason && printable(reason), ...shown, rule].filter(Boolean).join('\n');
 }
 
 function lineText({ mark, text }: RenderedLine): string {

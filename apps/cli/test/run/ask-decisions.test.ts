@@ -26,6 +26,19 @@ it('shows all of a long input', async () => {
   expect(shown[0]).toContain(`  ${command}`);
 });
 
+it('shows a command once, and a rule only if it allows more', async () => {
+  const call = { name: 'execute', input: { command: 'npm test *.ts' }, reason: 'No rule allows execute.' };
+  const exact = { tool: 'execute', match: 'npm test \\*.ts' };
+  expect((await decide({ ...call, suggestion: exact }, ['y'])).shown).toEqual([
+    '\nIt wants to run this command.\nNo rule allows execute.\n  npm test *.ts\n"Always" would allow exactly this command.',
+    'Let it run this command? (y yes · n no · w no, and why · a always) [ynwa]',
+  ]);
+  const more = { tool: 'execute', match: 'npm test *.ts' };
+  expect((await decide({ ...call, suggestion: more }, ['y'])).shown[0]).toContain(
+    '"Always" would allow execute(npm test *.ts)',
+  );
+});
+
 it('asks in a sentence, with the difference that the call would make', async () => {
   const input = { path: 'a.md', oldText: 'one', newText: 'two' };
   const { decision, shown } = await decide({ name: 'edit_file', input, reason: 'It may change something.' }, [
