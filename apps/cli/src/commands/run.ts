@@ -9,6 +9,7 @@ import { terminalTrust } from '../agent/trust.js';
 import { ArgumentError, command, shellCommand, UsageError, X } from '../command.js';
 import { agentOptions, identityOptions } from '../identity-options.js';
 import { chat } from '../terminal/chat.js';
+import { rowsOf } from '../terminal/columns.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
@@ -98,7 +99,8 @@ export const run = command({
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
         if (allowAll) progress.write('All tools run without approval.\n');
-        if (sandbox) progress.write(`${sandbox} ${SANDBOX_KEYS}\n`);
+        const width = process.stdout.columns || 80;
+        if (sandbox) progress.write(`${rowsOf(`${sandbox} ${SANDBOX_KEYS}`, width).join('\n')}\n`);
         const reply = isShown ? undefined : output;
         const terminal = { input: process.stdin, output: progress, style, reply };
         await chat({ agent, context, model, mode, events, sessions, goOn, picks, ...terminal });

@@ -90,6 +90,8 @@ describe('x run on a terminal', () => {
       const { seen } = await open([], '--trust --dangerously-allow-all', 200, 'features: { shell: true }\n');
       await seen(line);
       await seen('{ ref: shell, config: { sandbox: none } }');
+      const narrow = await open([], '--trust', 40, 'features: { shell: true }\n');
+      await narrow.seen(/no network,\nand a new \/tmp/);
       const off = await open([], '--trust', 200, 'features: { shell: { sandbox: none } }\n');
       await off.seen('new session');
       expect(off.terminal.text).not.toMatch(line);
