@@ -146,7 +146,8 @@ class Chat {
 
   #steer(text: string): void {
     this.#queued = [...this.#queued, text];
-    void this.#agent.steer(this.#context, text).then((read) => {
+    const steered = this.#messagesOf(text).then((messages) => this.#agent.steer(this.#context, messages));
+    void steered.then((read) => {
       this.#queued = this.#queued.filter((each) => each !== text);
       if (read) return this.#echo(text);
       // If the text came too late for this call, it is sent after the call, unless the user has interrupted.
@@ -177,9 +178,7 @@ class Chat {
     const { waiting: onWait } = this.#printer;
     this.#echo(line);
     if (!isCommand(line)) {
-      const note = (text: string) => this.#printer.note(text);
-      const input = await withMentions(line, this.#ran.splice(0), this.#agent, note);
-      await this.#turn(this.#agent.stream(input, this.#context, { onWait }));
+      await this.#turn(this.#agent.stream(await this.#messagesOf(line), this.#context, { onWait }));
       return true;
     }
     const result = await this.#command(line);
@@ -195,6 +194,11 @@ class Chat {
       await this.#count();
     }
     return true;
+  }
+
+  /** Returns a text as messages, with the files that it mentions, and with what the user ran before. */
+  #messagesOf(text: string): Promise<readonly Message[]> {
+    return withMentions(text, this.#ran.splice(0), this.#agent, (note) => this.#printer.note(note));
   }
 
   async #turn(events: AsyncIterable<AgentEvent>): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { InMemorySession, RuntimeContext, textOf, toolResultsOf } from '@x/core';
 import { eventLog, HarnessAgent, permissions, shell, workspaceTools } from '@x/harness';
-import { ScriptedModel } from '@x/testkit';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
 import { FakeTerminal } from '../support/fake-terminal.js';
@@ -20,8 +20,8 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 /** A chat on a terminal of an agent that reads files, except .env, and runs commands. */
-function open() {
-  const model = new ScriptedModel([{ text: 'First.' }, { text: 'Second.' }]);
+function open(first: ScriptEntry = { text: 'First.' }) {
+  const model = new ScriptedModel([first, { text: 'Second.' }]);
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
@@ -96,6 +96,26 @@ describe('a file behind @', () => {
     expect(terminal.text).not.toContain('.env: ');
     await leave();
   });
+});
+
+it('is read too if a call runs while the question is typed', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { press, seen, results, leave } = open(async () => {
+    await held;
+    return { text: 'First.' };
+  });
+  await seen('>');
+  press('Wait\r');
+  await seen('working');
+  press('Compare @src/answer.ts\r');
+  await seen('queued: Compare @src/answer.ts');
+  go();
+  await seen('Second.');
+  expect(results(1)).toEqual([expect.stringContaining('export const answer = 42;')]);
+  await leave();
 });
 
 it('runs a command behind ! as the user, and the agent reads its output with the next message', async () => {
