@@ -77,7 +77,8 @@ class Chat {
   /** What the user ran since the last message. */
   readonly #ran: Message[] = [];
   #stop = new AbortController();
-  #running = false;
+  /** When the running work began; `undefined` if nothing runs. */
+  #startedAt: number | undefined;
   #interrupted = false;
 
   constructor(options: ChatOptions) {
@@ -131,7 +132,7 @@ class Chat {
 
   /** Stops running work. Returns false if nothing runs. */
   #interrupt(): boolean {
-    if (!this.#running) return false;
+    if (this.#startedAt === undefined) return false;
     this.#interrupted = true;
     this.#stop.abort();
     this.#agent.interrupt(this.#context);
@@ -139,7 +140,7 @@ class Chat {
   }
 
   #typed(text: string): void {
-    if (!this.#running || text.trim() === '') this.#input.push(text);
+    if (this.#startedAt === undefined || text.trim() === '') this.#input.push(text);
     else if (isCommand(text)) void this.#commandMeanwhile(text);
     else this.#steer(text);
   }
@@ -246,13 +247,15 @@ class Chat {
 
   /** Runs work that Ctrl-C can stop. */
   async #interruptible<Result>(run: () => Promise<Result>): Promise<Result> {
-    this.#running = true;
+    this.#startedAt = performance.now();
     this.#stop = new AbortController();
     this.#input.screen.refresh();
+    const timer = setInterval(this.#input.screen.refresh, 1_000);
     try {
       return await run();
     } finally {
-      this.#running = false;
+      clearInterval(timer);
+      this.#startedAt = undefined;
       this.#input.screen.refresh();
     }
   }
@@ -326,7 +329,8 @@ class Chat {
       total === undefined || !contextWindow
         ? []
         : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
-    const hint = this.#running ? ['working, Esc stops'] : [];
+    const seconds = Math.floor((performance.now() - (this.#startedAt ?? 0)) / 1_000);
+    const hint = this.#startedAt === undefined ? [] : [`working ${seconds} s, Esc stops`];
     return [this.#printer.model ?? this.#options.model, ...window, ...this.#figures, ...hint].join(' · ');
   }
 }

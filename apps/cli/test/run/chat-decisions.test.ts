@@ -335,6 +335,28 @@ it('answers commands that read while a call runs, lets others wait, and leaves b
   expect(screen()).toMatch(/There is nothing to undo\.[\s\S]*Go on with: x run --session s-1/);
 });
 
+it('shows for how many seconds a call has run, without a key', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(5_000);
+  const model: Model = {
+    id: 'slow',
+    generate: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      }),
+  };
+  const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('>');
+  expect(screen()).not.toContain('working');
+  input.write('A long task\r');
+  await seen(/m · working 0 s, Esc stops$/);
+  clock.mockReturnValue(66_999);
+  await seen(/m · working 61 s, Esc stops$/);
+  input.write('\u001b');
+  await vi.waitFor(() => expect(screen()).not.toContain('working'), TIMEOUT);
+  clock.mockRestore();
+  await leave();
+});
+
 it('says how to go on when the model still fails after its retries', async () => {
   const model: Model = {
     id: 'down',

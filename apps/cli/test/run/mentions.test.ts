@@ -138,7 +138,7 @@ it('stops a command behind ! by Escape', async () => {
   const { press, seen, leave } = open();
   await seen('>');
   press('!echo begun; exec tail -f /dev/null\r');
-  await seen(/working, Esc stops/);
+  await seen(/working \d+ s, Esc stops/);
   press('\u001B');
   await seen(/was interrupted and killed/);
   await leave();

@@ -109,7 +109,7 @@ describe('x run on a terminal', () => {
     ]);
     await seen(/coder · new session [\w-]+ · \/help lists commands\n> ?\ncompatible:fake/);
     press('Count\r');
-    await seen(/> Count\none two\n[\s\S]*working, Esc stops/);
+    await seen(/> Count\none two\n[\s\S]*working \d+ s, Esc stops/);
     press('SAY al');
     await seen(/one two\n> SAY al\ncompatible:fake/);
     press('so look\r');
