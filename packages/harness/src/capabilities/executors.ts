@@ -26,7 +26,7 @@ export interface Executor {
    */
   readonly keepsFiles?: boolean;
   /** `file` if commands read only files, because they have no network. Default: the output of commands may be from anyone. */
-  readonly origin?: 'file';
+  readonly origin?: 'file' | undefined;
   /**
    * Returns how to run a line with `sh -c` in `cwd`. The program runs with the command's environment.
    *

@@ -115,8 +115,8 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
     // The tool applies its own timeout below. The harness's timeout would hide its message.
     timeoutMs: 0,
     ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),
-    keepsFiles: executor.keepsFiles,
-    origin: executor.origin,
+    ...(executor.keepsFiles === undefined ? {} : { keepsFiles: executor.keepsFiles }),
+    ...(executor.origin === undefined ? {} : { origin: executor.origin }),
     input: z.strictObject({
       command: z.string().trim().min(1).describe('The command, which runs with sh -c'),
       timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Timeout in milliseconds'),
