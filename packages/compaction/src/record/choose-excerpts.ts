@@ -51,9 +51,6 @@ const WEIGHT = {
   alike: 0.5,
 };
 
-/** The maximum share of a record for what the assistant said, so that a talkative assistant does not crowd out tool results. */
-const STATEMENTS_SHARE = 0.4;
-
 /** The factor by which the gain threshold falls before each pass over the candidates. */
 const STEP = 0.95;
 const MAX_PASSES = 150;
@@ -140,10 +137,10 @@ export class Choice<Item extends Candidate> {
     }
   }
 
-  /** Chooses more candidates. Adds `tokens` to the remaining budget. */
-  *take(tokens: number): Work<void> {
+  /** Chooses more candidates. Adds `tokens` to the remaining budget, and `forStatements` to what statements may take of it. */
+  *take(tokens: number, forStatements: number): Work<void> {
     this.#left += tokens;
-    this.#leftForStatements += tokens * STATEMENTS_SHARE;
+    this.#leftForStatements += forStatements;
     const misfits = new Uint8Array(this.#candidates.length);
     const gains = this.#gains;
     let threshold = gains.reduce((highest, gain) => Math.max(highest, gain), 0);

@@ -67,7 +67,7 @@ const CALLS_SHARE = 0.4;
 /** The maximum share of a record for lists. */
 const LISTS_SHARE = 0.15;
 /** The maximum share of a record for calls. Beyond it, the oldest calls collapse into one count per tool. */
-const MOST_CALLS = 0.65;
+const MOST_CALLS = 0.55;
 /** Maximum UTF-16 units of a request that is quoted in full elsewhere. */
 const STANDING_REQUEST = 32;
 /** Maximum UTF-16 units of a reply that is hard to understand without the question before it. */
@@ -364,12 +364,14 @@ function countOldest(
   let at: number | undefined;
   let to = 0;
   const count = (tool: string, times: number) => counts.set(tool, (counts.get(tool) ?? 0) + times);
-  const isFailed = ({ entry }: Draft) => isCall(entry) && entry.end === 'failed';
-  // A count does not show failures, so failed calls are kept longest.
-  for (const { entry, cost, order } of [
-    ...drafts.filter((one) => !isFailed(one)),
-    ...drafts.filter(isFailed),
-  ]) {
+  // A count shows neither answers nor failures, so calls with an answer are kept longer, and failed ones longest.
+  const rank = ({ entry }: Draft) =>
+    !isCall(entry) || (entry.kind === 'looked' && entry.end === 'done' && entry.outcome === undefined)
+      ? 0
+      : entry.end === 'failed'
+        ? 2
+        : 1;
+  for (const { entry, cost, order } of drafts.toSorted((one, other) => rank(one) - rank(other))) {
     if (excess <= 0) break;
     if (!isCall(entry) && entry.kind !== 'counted') continue;
     excess -= cost;

@@ -12,6 +12,8 @@ import type { Numbered } from './turns.js';
 
 /** The share of a record for names that occur nowhere else in it. */
 const NAMES_SHARE = 0.15;
+/** The maximum share of a record for what the assistant said, so that a talkative assistant does not crowd out tool results. */
+const STATEMENTS_SHARE = 0.25;
 /** Maximum number of names from one message. The many names of a long table mean little without its rows. */
 const MOST_OF_ONE = 40;
 /** Tokens of an entry's markup, without its text. */
@@ -52,11 +54,14 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const forNames = room * NAMES_SHARE;
   const most = room - forNames;
   const left = most - musts.reduce((sum, draft) => sum + draft.cost, 0);
-  yield* choice.take(left);
+  yield* choice.take(left, room * STATEMENTS_SHARE);
   yield;
   const needed = meter.text(renderEntries(inOrder(musts, choice.chosen)));
   // Costs are estimates. If the text is shorter than estimated, there is room for more.
-  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
+  if (most - needed > room * SPARE_SHARE) {
+    const more = left * (most / needed - 1);
+    yield* choice.take(more, more * STATEMENTS_SHARE);
+  }
   yield;
   const { entries, tokens } = yield* fitted(musts, choice.chosen, most, meter);
   const unused = Math.min(forNames, room - tokens);

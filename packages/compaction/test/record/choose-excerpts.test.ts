@@ -31,7 +31,7 @@ describe('the choice of excerpts', () => {
         request,
       ),
     );
-    atOnce(choice.take(60));
+    atOnce(choice.take(60, 60));
     expect(textsOf(choice).sort()).toEqual(rules.map(({ entry }) => ('text' in entry ? entry.text : '')));
   });
 
@@ -41,7 +41,7 @@ describe('the choice of excerpts', () => {
     const other = line(3, 'shops close early', { worth: 0.5 });
     const all = [condition, demand, other];
     const choice = atOnce(Choice.among(all, all.map(tool), [], []));
-    atOnce(choice.take(20));
+    atOnce(choice.take(20, 20));
     expect(textsOf(choice)).toEqual(['refuse the order', 'if a stranger asks']);
   });
 
@@ -49,7 +49,7 @@ describe('the choice of excerpts', () => {
     const [other, demand] = [line(1, 'shops close', { worth: 0.01 }), line(2, 'refuse it', { leans: true })];
     for (const all of [[demand], [other, demand]]) {
       const choice = atOnce(Choice.among(all, all.map(tool), [], []));
-      atOnce(choice.take(19));
+      atOnce(choice.take(19, 19));
       expect(textsOf(choice)).toEqual(['refuse it']);
     }
   });
