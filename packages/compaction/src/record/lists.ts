@@ -99,17 +99,18 @@ function itemsIn(use: ToolUseBlock): readonly Item[] {
   if (list === undefined || lists.length > 1) return [];
   const items = list.map((item) => Object.entries(item).map(([key, value]) => [key, textOf(value)] as const));
   if (items.some((values) => values.some(([, text]) => text.length > LONGEST_VALUE))) return [];
-  return items.map(itemOf).filter(({ text }) => text !== '');
+  // The same key for all items, because another text of an item often says the same in other words.
+  const [main] = items.flat().find(([, text]) => text.length > SHORT_VALUE) ?? [];
+  return items.map((values) => itemOf(values, main)).filter(({ text }) => text !== '');
 }
 
-function itemOf(values: readonly (readonly [key: string, text: string])[]): Item {
-  const isShort = (text: string) => text.length <= SHORT_VALUE;
+function itemOf(values: readonly (readonly [key: string, text: string])[], main: string | undefined): Item {
   const short = values
-    .filter(([, text]) => text !== '' && isShort(text))
+    .filter(([key, text]) => text !== '' && key !== main && text.length <= SHORT_VALUE)
     .map(([key, text]) => `${onOneLine(key)} ${text}`)
     .join(', ');
-  const text = values.find(([, value]) => !isShort(value))?.[1];
-  return text === undefined ? { text: short, rest: '' } : { text, rest: short && ` (${short})` };
+  const [, text = ''] = values.find(([key]) => key === main) ?? [];
+  return text === '' ? { text: short, rest: '' } : { text, rest: short && ` (${short})` };
 }
 
 function textOf(value: JsonValue | undefined): string {
