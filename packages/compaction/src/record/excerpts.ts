@@ -185,8 +185,8 @@ const ITEM = /^\s*(?:[-*•+|]|\d+[.)])/;
 /** Matches a title: a short line that is neither a sentence nor a list item. */
 const TITLE = /^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
-/** Matches an announcement: one sentence that ends in a colon. It is useless without the text after it. */
-const ANNOUNCEMENT = /^(?!.*(?:[.!?]\s|[。！？])).*[:：]\**$/;
+/** Matches the end of a sentence. */
+const SENTENCE_END = /(?<=[.!?…])\s+|(?<=[。！？])/;
 
 /** Splits a text into sentences and lines, and joins short neighbors. A line that introduces the next one is joined with it. */
 function sentencesOf(text: string): readonly Piece[] {
@@ -200,8 +200,7 @@ function sentencesOf(text: string): readonly Piece[] {
       continue;
     }
     if (!hasWord(line)) continue;
-    const sentences =
-      line.length <= LONGEST ? [line] : line.split(/(?<=[.!?…])\s+|(?<=[。！？])/).flatMap(cutLong);
+    const sentences = line.length <= LONGEST ? [line] : line.split(SENTENCE_END).flatMap(cutLong);
     for (const [index, part] of sentences.entries()) {
       const last = pieces.at(-1);
       isLed = LEADS.test(before) || (isLed && ITEM.test(part));
@@ -216,7 +215,12 @@ function sentencesOf(text: string): readonly Piece[] {
     }
   }
   const last = pieces.at(-1);
-  if (last && !last.isCode && last.text.length <= SHORT_LINE && ANNOUNCEMENT.test(last.text)) pieces.pop();
+  if (last && !last.isCode && /[:：]\**$/.test(last.text)) {
+    // A last sentence that ends in a colon only announces a call.
+    const announced = last.text.split(SENTENCE_END).at(-1) ?? '';
+    last.text = last.text.slice(0, -announced.length).trimEnd();
+    if (last.text === '') pieces.pop();
+  }
   return pieces;
 }
 

@@ -11,11 +11,11 @@ function saidBefore(text: string): readonly string[] {
 
 describe('the statements of the assistant', () => {
   it.each([
-    ['The port is taken. Let me look at the server:', ['The port is taken. Let me look at the server:']],
-    ['端口被占用。让我看看服务器：', ['端口被占用。让我看看服务器：']],
+    ['The port is taken. Let me look at the server:', ['The port is taken.']],
+    ['端口被占用。让我看看服务器：', ['端口被占用。']],
     ['Now the server:', []],
     ['It works.', ['It works.']],
-  ])('leave out a line that only announces what follows: %s', (text, said) => {
+  ])('leave out a sentence that only announces what follows: %s', (text, said) => {
     expect(saidBefore(text)).toEqual(said);
   });
 
