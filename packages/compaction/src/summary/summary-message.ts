@@ -17,6 +17,7 @@ const CLOSE = '[/CONVERSATION_SUMMARY]';
 const TAGS = /\[(\/?)CONVERSATION_SUMMARY\]/g;
 const FIRST_LINE = 'Record of earlier messages, not a request';
 const ASKED = ": what the user asked stands before it in the user's own words";
+const QUOTED = ', as far as there was room; » quotes the rest';
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
 
@@ -62,9 +63,12 @@ export interface SummaryParts {
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, covers, count, standing, native } = parts;
   const where = wayBack(parts);
+  const asked = new Set(standing.values());
+  const isQuoted = record.some(({ kind, at }) => kind === 'asked' && !asked.has(at));
+  const words = asked.size === 0 ? '' : ASKED + (isQuoted ? QUOTED : '');
   const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
-    `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where ? ` ${where}` : ''}`,
+    `${FIRST_LINE}${words}.${where ? ` ${where}` : ''}`,
     isOlder && asOf(narrative.at),
     narrative && withoutFrame(narrative.text),
     record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),
@@ -142,8 +146,10 @@ export function coveredBy(message: Message): readonly string[] {
 
 /** Tests if a text is a summary, by how it begins and ends. For messages that have lost their metadata. */
 export function isSummaryText(text: string, isAsked: boolean): boolean {
-  const first = `${OPEN}\n${FIRST_LINE}${isAsked ? ASKED : ''}.`;
-  return text.startsWith(first) && text.trimEnd().endsWith(CLOSE);
+  const words = isAsked ? [ASKED, ASKED + QUOTED] : [''];
+  return (
+    words.some((each) => text.startsWith(`${OPEN}\n${FIRST_LINE}${each}.`)) && text.trimEnd().endsWith(CLOSE)
+  );
 }
 
 function wrapped(sections: readonly (string | false | undefined)[]): readonly TextBlock[] {
