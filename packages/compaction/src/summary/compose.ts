@@ -38,6 +38,8 @@ const REQUESTS_SHARE = 0.25;
 export const LEAST_SUMMARY = 400;
 /** Tokens around a record: tags, headlines, the legend. */
 const FRAME = 120;
+/** Maximum tokens of the headline and the legend of a record. */
+const LEGEND = 200;
 /** Minimum share of its room that the record keeps next to a narrative. The record has facts that the narrative may omit. */
 export const BESIDE_NARRATIVE = 0.2;
 
@@ -176,7 +178,12 @@ export class Composer {
     // size. Without a narrative it gets its share: in tests, readers answered no more questions from a larger record.
     const spare = this.settings.record === undefined ? this.budget.targetTokens - others - told : 0;
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
-    const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.budget.mostTokens - others - told) - FRAME;
+    const frame = { appendix, logLocation, recall, covers, count, standing };
+    const composed = (record: readonly Entry[]) =>
+      reassemble(part, [summaryMessage({ narrative: written, record, ...frame, native })]);
+    // Exact, because `drop_oldest` would drop the user's words if the request were a few tokens too large.
+    const rest = this.budget.mostTokens - this.view.fixedTokens - meter.messages(composed([])) - LEGEND;
+    const room = maxRecord === 0 ? 0 : Math.min(wanted - FRAME, most - FRAME, rest);
     // Redact secrets before cutting any text: half a secret would not be recognized.
     const offered = (message: Message) => excerptsOf(message, this.context.redact);
     if (room > 0) {
@@ -200,9 +207,7 @@ export class Composer {
             meter,
           })
         : [];
-    const frame = { appendix, logLocation, recall, covers, count, standing };
-    const summary = summaryMessage({ narrative: written, record, ...frame, native });
-    const messages = reassemble(part, [summary]);
+    const messages = composed(record);
     const isAsked = part.covered.every(isUserRequest);
     const tells = told > 0 || record.some(({ kind }) => isAsked || kind !== 'asked');
     return { part, messages, tokens: meter.messages(messages), tells };
