@@ -87,6 +87,12 @@ export const commandOf = once((call: Pick<ToolUseBlock, 'input'>): string | unde
   return undefined;
 });
 
+/** Returns what the model said that a call is for. Shell tools often ask it for a `description` of the command. */
+export function purposeOf({ input }: Pick<ToolUseBlock, 'input'>): string | undefined {
+  const description = isObject(input) ? input.description : undefined;
+  return typeof description === 'string' && description.trim() !== '' ? description.trim() : undefined;
+}
+
 /** UTF-16 units at the head and tail of a result that are searched for an exit code. */
 const HEAD = 200;
 const TAIL = 400;

@@ -1,6 +1,6 @@
 import type { JsonValue, ToolResultBlock, ToolUseBlock } from '@x/core';
 import { isObject, jsonText, tailOf } from '@x/core/internal';
-import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
+import { commandOf, failureLine, outcomeOf, pathOf, purposeOf } from '../conversation/tool-calls.js';
 import { cutEnd, cutLine, sharing } from './cut-line.js';
 import { type Argument, argumentsText, type Call, endText, givenText, toolWord } from './entry.js';
 import { readable, within, withoutLines } from './readable.js';
@@ -26,7 +26,7 @@ export function given(
   use: Pick<ToolUseBlock, 'name' | 'input'>,
   length: number,
   withoutList?: Pick<ToolUseBlock, 'name' | 'input'>,
-): Pick<Call, 'tool' | 'file' | 'args' | 'whole'> {
+): Pick<Call, 'tool' | 'file' | 'args' | 'purpose' | 'whole'> {
   if (withoutList) {
     const { args, ...rest } = given(withoutList, length);
     return { ...rest, args: [...args, { text: '(list)' }], whole: hashOf(jsonText(use.input)) };
@@ -42,8 +42,11 @@ export function given(
     args,
     ...(args.some(({ text }) => text.includes('…')) ? { whole: hashOf(jsonText(input)) } : {}),
   });
-  if (command !== undefined)
-    return cut([{ text: cutLine(command.replace(FOLDER_FIRST, ''), length, COMMAND_END) }]);
+  if (command !== undefined) {
+    const line = cutLine(command.replace(FOLDER_FIRST, ''), length, COMMAND_END);
+    const purpose = purposeOf(use);
+    return { ...cut([{ text: line }]), ...(purpose === undefined ? {} : { purpose }) };
+  }
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
     .map(([key, value]) => ({ key, text: valueText(value) }))
@@ -92,7 +95,11 @@ function valueText(value: JsonValue | undefined): string {
 const NEEDS_KEY = /^(?:-?\d.*|true|false)$/s;
 
 /** Shortens a call's line to about `length` UTF-16 units. Drops keys and keeps short arguments in full. */
-export function shortened(call: Call, length: number): Call {
+export function shortened({ purpose, ...call }: Call, length: number): Call {
+  if (purpose !== undefined && purpose.length < argumentsText(call).length) {
+    const whole = call.whole ?? hashOf(argumentsText(call));
+    return shortened({ ...call, args: [{ text: `(${purpose})` }], whole }, length);
+  }
   const end = endText(call).length;
   const outcome = Math.max(length / 2, length - argumentsText(call).length);
   // If a change does not fit, only the new text is kept.

@@ -30,6 +30,8 @@ const call = z.strictObject({
   file: z.optional(text),
   name: z.optional(text),
   args: z.array(argument),
+  /** What the model said that the call was for. A shortened line has it instead of a part of the command. */
+  purpose: z.optional(text),
   /** The hash of the input, if `args` omit a part of it. */
   whole: z.optional(number),
   end: z.enum(['done', 'failed', 'unanswered']),

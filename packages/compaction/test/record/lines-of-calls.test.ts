@@ -87,13 +87,32 @@ describe('the lines of calls in a record', () => {
       name: 'execute',
       input: { server: 'editor', tool: `tool_${index}`, params: { query: `word${index} `.repeat(40) } },
     }));
-    const record = await recordOf([userMessage('Go'), ...edits, ...gateway, ...long], 24_000);
+    const record = await recordOf([userMessage('Go'), ...edits, ...gateway, ...long], 28_000);
     for (let index = 0; index < 60; index++) {
       const edit = record.find((line) => line.includes(`part-${index}.ts`));
       expect(edit).toMatch(/^\* r\d+ edit_file \S+\.ts, \+“some items .+”$/);
       const call = record.find((line) => line.includes(`tool_${index},`));
       expect(call).toContain(`execute editor, tool_${index}, query: word${index}`);
     }
+  });
+
+  it('say what the model called a command for, where the command does not fit', async () => {
+    const command = (index: number) =>
+      `cd /srv/app && FILE=$(ls -t exports/*.json | head -1) && jq '.rows[${index}]' "$FILE"`;
+    const runs = rounds(80, (index) => ({
+      name: 'bash',
+      input: { command: command(index), description: `Show row ${index} of the newest export` },
+    }));
+    const short = round({
+      name: 'bash',
+      input: { command: 'make deploy', description: 'Bring the app to production' },
+    });
+    const record = await recordOf([userMessage('Go'), ...short, ...runs, ...long], 20_000);
+    expect(record.find((line) => line.includes(' r2 '))).toBe('* r2 bash make deploy');
+    for (let index = 20; index < 80; index++)
+      expect(record.some((line) => line.includes(`bash (Show row ${index} of the newest export)`))).toBe(
+        true,
+      );
   });
 
   it('tell a refused change and a failed look-up as what they are', async () => {

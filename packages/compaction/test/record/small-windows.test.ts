@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
-import { lines, meter, round } from '../build.js';
+import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 /** A look-up whose answer holds facts that only the record can keep. */
@@ -63,6 +63,51 @@ describe('the record in a small window', () => {
     const told = held.filter(isTold).length;
     expect(held.length - told).toBeGreaterThan(20);
     expect(held.length - told).toBeGreaterThan(2 * told);
+  });
+
+  it('leaves room for what was concluded beside many calls', async () => {
+    const parts = Array.from({ length: 20 }, (_, index) => {
+      const conclusion = `Conclusion ${index}: service${index} fails because its schema${index} was renamed to table${index}, as the owner of team${index} confirmed.`;
+      const acts = rounds(12, (act) => ({
+        name: 'apply',
+        input: {
+          target: `cluster-${index}-${act}/deployments/service-${act}`,
+          image: `registry.local/app:${index}.${act}`,
+        },
+        output: `deployment ${index}-${act} was rolled out after ${act} attempts`,
+      }));
+      return [...acts, ...round({ name: 'note', say: conclusion })];
+    });
+    const compactor = createCompactor({ model: null, contextWindow: 10_000 });
+    let messages: readonly Message[] = [userMessage('Find out why the services fail')];
+    for (const part of parts)
+      ({ messages } = await compactor.compact([...messages, ...part], { reason: 'proactive_budget' }));
+    const seen = messages.map((message) => textOf(message)).join('\n');
+    const held = parts.filter((_, index) => seen.includes(`schema${index} was renamed to table${index}`));
+    expect(held.length).toBeGreaterThanOrEqual(18);
+  });
+
+  it('never costs a request of the user, as long as the record can be smaller', async () => {
+    const wish =
+      'Do not count people with few changes out: one change may be the most important. Read my notes on it first.';
+    const edits = (count: number) =>
+      rounds(count, (index) => ({
+        name: 'edit_file',
+        input: { path: `src/file${index}.ts`, content: lines(60, `row ${index}`) },
+      }));
+    for (let size = 9_600; size <= 10_400; size += 50) {
+      const compactor = createCompactor({ model: null, contextWindow: 8_000 });
+      const steps = [
+        [userMessage('Rank the engineers of the project'), ...edits(3)],
+        [userMessage(wish), ...edits(3)],
+        [userMessage('Go'), ...edits(8)],
+        round({ name: 'write_file', input: { path: 'rank.py', content: 'x = 1;'.repeat(size / 6) } }),
+      ];
+      let messages: readonly Message[] = [];
+      for (const step of steps)
+        ({ messages } = await compactor.compact([...messages, ...step], { reason: 'proactive_budget' }));
+      expect([size, messages.some((message) => textOf(message).includes(wish))]).toEqual([size, true]);
+    }
   });
 
   describe('of a listing and of results of one form', () => {
