@@ -34,7 +34,10 @@ describe('a compaction', () => {
       ]);
     await expect
       .poll(() => v.page.locator('.compacted-here').allInnerTexts())
-      .toEqual(Array(2).fill(expect.stringMatching(/^Compacted here: .*[\d.]+k tokens/)));
+      .toEqual([
+        expect.stringMatching(/^Compacted here: .*[\d.]+k tokens/),
+        'Nothing could be removed: what could go is too little',
+      ]);
     await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await expect
       .poll(() => dividers().allTextContents())
@@ -160,6 +163,29 @@ it.each(['the button', '/undo'])('an undo is shown and announced, and keeps the 
     .waitFor();
   await v.page.locator('.compaction:focus').waitFor();
   await v.page.setViewportSize({ width: 1280, height: 800 });
+});
+
+it('an undone compaction still says so after a newer one', async () => {
+  v.backend.seed('s', longSession);
+  await v.open('s');
+  await v.backend.undo('s');
+  await v.backend.compact('s');
+  await v.page.getByRole('button', { name: '3 earlier compactions, 1 undone' }).waitFor();
+  await expect.poll(() => v.page.locator('.compacted-here').last().innerText()).toBe('Compaction undone');
+});
+
+it('the line on top says that the conversation was compacted before a request shows it', async () => {
+  v.backend.seed('s', (stage) => survey(stage, 'Survey it'));
+  await v.open('s');
+  const line = () => textIn(v.page.locator('.worth'));
+  await expect.poll(line).toMatch(/^Not compacted: [\d.]+k tokens in \d requests\.$/);
+  await v.backend.compact('s');
+  const compacted = /^Compacted, from the next request on: \d+ → \d+ messages · [\d.]+k → [\d.]+k tokens\.$/;
+  await expect.poll(line).toMatch(compacted);
+  await v.page.reload();
+  await expect.poll(line).toMatch(compacted);
+  await v.backend.undo('s');
+  await expect.poll(line).toMatch(/^Not compacted: /);
 });
 
 it('an earlier compaction is opened in its place, without the others', async () => {

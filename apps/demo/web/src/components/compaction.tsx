@@ -21,6 +21,11 @@ export function headOf({ status, undone }: Compaction): string {
   return undone ? 'Compaction undone' : heads[status];
 }
 
+/** Returns the words at the position of an earlier compaction. */
+export function markInWords(compaction: Compaction): string {
+  return isStanding(compaction) ? `Compacted here: ${changeInWords(compaction)}` : headOf(compaction);
+}
+
 /** A compaction as a line across the conversation. It expands to its details, whatever its outcome. */
 export function CompactionDivider({ compaction }: { readonly compaction: Compaction }) {
   const stands = isStanding(compaction);
@@ -56,11 +61,13 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
 export function EarlierCompactions() {
   const earlier = transcript.value.compactions.slice(0, -1).filter(({ id }) => !isOpen(`${id}-place`));
   if (earlier.length === 0) return null;
+  const undone = earlier.filter((each) => each.undone).length;
+  const words = `${plural(earlier.length, 'earlier compaction')}${undone > 0 ? `, ${undone} undone` : ''}`;
   return (
     <div class="block earlier" data-turn tabIndex={-1}>
       <Fold
         id="earlier-compactions"
-        line={<span class="quiet">{plural(earlier.length, 'earlier compaction')}</span>}
+        line={<span class="quiet">{words}</span>}
       >
         {() => earlier.map((each) => <CompactionDivider key={each.id} compaction={each} />)}
       </Fold>
@@ -93,7 +100,7 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
       {manifest.length > 0 && place > 0 && (
         <section>
           <h2 class="removed-heading heading">
-            {undone ? 'What the undo gave back' : 'What the model no longer sees'}{' '}
+            {undone ? 'What the undo changed' : 'What the model no longer sees'}{' '}
             {!undone && <span class="quiet small">{fatesInWords(manifest)}</span>}
           </h2>
           <RequestChanges place={place} />

@@ -14,6 +14,7 @@ import {
   connected,
   context,
   info,
+  lastApplied,
   openSession,
   pending,
   phase,
@@ -36,7 +37,7 @@ import {
   togglePanel,
 } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
-import { EarlierCompactions } from './compaction.js';
+import { EarlierCompactions, markInWords } from './compaction.js';
 import { Composer } from './composer.js';
 import { GaugeBar, whatIsNext } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
@@ -94,8 +95,7 @@ function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
   const isLast = block.id === transcript.value.compactions.at(-1)?.id;
   if (!isLast && isOpen(`${block.id}-place`)) return <BlockView block={block} />;
-  if (block.id !== transcript.value.compactions.at(-1)?.id)
-    return <p class="compacted-here accent label">Compacted here: {changeInWords(block.compaction)}</p>;
+  if (!isLast) return <p class="compacted-here accent label">{markInWords(block.compaction)}</p>;
   return (
     <>
       <EarlierCompactions />
@@ -196,12 +196,15 @@ function Conversation() {
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
-  const nothing = `Not compacted yet: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
+  const last = lastApplied.value;
+  const words = last
+    ? `Compacted, from the next request on: ${changeInWords(last)}.`
+    : `Not compacted: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   const total = context.value?.total ?? 0;
   const isOver = total > windowSize.value && !busy.value;
   return (
     <button type="button" class="worth small" title="How this is counted" onClick={showSavings}>
-      {isOver ? whatIsNext(total, windowSize.value)[1] : savingsInWords(savings) || nothing}
+      {isOver ? whatIsNext(total, windowSize.value)[1] : savingsInWords(savings) || words}
     </button>
   );
 }
