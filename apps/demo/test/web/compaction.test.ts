@@ -137,6 +137,7 @@ describe('a compaction', () => {
           expect.stringMatching(/^Changed back\s+1 message$/),
           expect.stringMatching(/^Given back\s+30 messages$/),
         ]);
+    await expect.poll(() => v.page.locator('.removed-heading').textContent()).toBe('What the undo changed ');
     await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages given back');
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
@@ -171,7 +172,7 @@ it('an undone compaction still says so after a newer one', async () => {
   await v.backend.undo('s');
   await v.backend.compact('s');
   await v.page.getByRole('button', { name: '3 earlier compactions, 1 undone' }).waitFor();
-  await expect.poll(() => v.page.locator('.compacted-here').last().innerText()).toBe('Compaction undone');
+  await expect.poll(() => v.page.locator('.compacted-here').last().textContent()).toBe('Compaction undone');
 });
 
 it('the line on top says that the conversation was compacted before a request shows it', async () => {

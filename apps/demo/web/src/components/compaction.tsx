@@ -21,11 +21,6 @@ export function headOf({ status, undone }: Compaction): string {
   return undone ? 'Compaction undone' : heads[status];
 }
 
-/** Returns the words at the position of an earlier compaction. */
-export function markInWords(compaction: Compaction): string {
-  return isStanding(compaction) ? `Compacted here: ${changeInWords(compaction)}` : headOf(compaction);
-}
-
 /** A compaction as a line across the conversation. It expands to its details, whatever its outcome. */
 export function CompactionDivider({ compaction }: { readonly compaction: Compaction }) {
   const stands = isStanding(compaction);
@@ -65,10 +60,7 @@ export function EarlierCompactions() {
   const words = `${plural(earlier.length, 'earlier compaction')}${undone > 0 ? `, ${undone} undone` : ''}`;
   return (
     <div class="block earlier" data-turn tabIndex={-1}>
-      <Fold
-        id="earlier-compactions"
-        line={<span class="quiet">{words}</span>}
-      >
+      <Fold id="earlier-compactions" line={<span class="quiet">{words}</span>}>
         {() => earlier.map((each) => <CompactionDivider key={each.id} compaction={each} />)}
       </Fold>
     </div>

@@ -24,8 +24,8 @@ import {
   transcript,
   windowSize,
 } from '../state/session.js';
-import { showSavings } from '../state/show-message.js';
-import type { Block } from '../state/transcript.js';
+import { goToEnd, showSavings } from '../state/show-message.js';
+import { type Block, isStanding } from '../state/transcript.js';
 import {
   followEnd,
   following,
@@ -37,7 +37,7 @@ import {
   togglePanel,
 } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
-import { EarlierCompactions, markInWords } from './compaction.js';
+import { EarlierCompactions, headOf } from './compaction.js';
 import { Composer } from './composer.js';
 import { GaugeBar, whatIsNext } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
@@ -93,15 +93,17 @@ export function ConversationColumn() {
 /** A block of the conversation. The last compaction is shown in place; earlier ones are marks, and are listed in one line above it. */
 function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
-  const isLast = block.id === transcript.value.compactions.at(-1)?.id;
-  if (!isLast && isOpen(`${block.id}-place`)) return <BlockView block={block} />;
-  if (!isLast) return <p class="compacted-here accent label">{markInWords(block.compaction)}</p>;
-  return (
-    <>
-      <EarlierCompactions />
-      <BlockView block={block} />
-    </>
-  );
+  const { id, compaction } = block;
+  if (id === transcript.value.compactions.at(-1)?.id)
+    return (
+      <>
+        <EarlierCompactions />
+        <BlockView block={block} />
+      </>
+    );
+  if (isOpen(`${id}-place`)) return <BlockView block={block} />;
+  const words = isStanding(compaction) ? `Compacted here: ${changeInWords(compaction)}` : headOf(compaction);
+  return <p class="compacted-here accent label">{words}</p>;
 }
 
 /** Pixels from the end within which the view counts as being at the end. */
@@ -196,9 +198,8 @@ function Conversation() {
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
-  const last = lastApplied.value;
-  const words = last
-    ? `Compacted, from the next request on: ${changeInWords(last)}.`
+  const words = lastApplied.value
+    ? `Compacted, from the next request on: ${changeInWords(lastApplied.value)}.`
     : `Not compacted: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   const total = context.value?.total ?? 0;
   const isOver = total > windowSize.value && !busy.value;
