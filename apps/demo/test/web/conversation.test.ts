@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { createServer } from '../../src/server/server.js';
 import { chat, longSession, outage, survey } from '../fake-backend/scenarios.js';
@@ -19,6 +19,13 @@ afterEach(() => v.close());
 const question = 'How does a compaction work?';
 /** In the conversation, not in the words for screen readers. */
 const said = (words: string) => v.page.locator('.conversation-content').getByText(words);
+/** As a browser does it to the tabs behind; Playwright shows all of them. */
+const setVisible = (page: Page, state: 'visible' | 'hidden') =>
+  page.evaluate(`
+    Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+  `);
+const focused = () => evaluate<string>(v.page, 'document.activeElement.ariaLabel');
 const ending = 'Whatever goes is in the manifest';
 
 describe('a conversation', () => {
@@ -307,12 +314,6 @@ describe('a conversation', () => {
     const context = v.page.context();
     const more = await Promise.all(Array.from({ length: 6 }, () => context.newPage()));
     const pages = [v.page, ...more];
-    // As a browser does it to the tabs behind; Playwright shows all of them.
-    const setVisible = (page: (typeof pages)[number], state: 'visible' | 'hidden') =>
-      page.evaluate(`
-        Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
-        document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
-      `);
     v.backend.hold('mid-stream');
     for (const [index, page] of pages.entries()) {
       await page.goto(v.url);
@@ -401,6 +402,22 @@ describe('a tool call', () => {
     await expect.poll(() => evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
     await call.locator('.fold-line').click();
     await expect.poll(() => call.locator('pre').count()).toBe(0);
+  });
+
+  it('is copied over HTTP, where a page has no clipboard, and says when that fails', async () => {
+    const call = v.page.locator('.tool-call').filter({ hasText: 'message.ts' });
+    await call.locator('.fold-line').click();
+    await v.page.evaluate(`
+      window.board = navigator.clipboard;
+      Object.defineProperty(navigator, 'clipboard', { value: undefined });
+    `);
+    await call.getByRole('button', { name: 'Copy input' }).click();
+    await call.getByText('Copied', { exact: true }).waitFor();
+    expect(await focused()).toBe('Copy input');
+    await expect.poll(() => evaluate(v.page, 'board.readText()')).toContain('message.ts');
+    await v.page.evaluate('document.execCommand = () => false');
+    await call.getByRole('button', { name: 'Copy input' }).click();
+    await call.getByText('Not copied: select the text').waitFor();
   });
 
   it('leads to the whole of a result that was moved to a file', async () => {

@@ -137,21 +137,28 @@ export function CallLines({ label, call }: { readonly label: string; readonly ca
 
 /** Monospaced text that can be copied. Long text scrolls. */
 export function CodeBlock({ label, text, lines, figure }: CodeBlockProps) {
-  const copied = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    copied.value = true;
-    setTimeout(() => (copied.value = false), 1_500);
+  /** What the last press did, for a moment. */
+  const outcome = useSignal('');
+  // The older way of a browser to copy, which also works over HTTP: from a selected field, next to the button because of open dialogs.
+  const copy = (button: HTMLElement) => {
+    const field = Object.assign(document.createElement('textarea'), { value: text });
+    button.after(field);
+    field.select();
+    outcome.value = document.execCommand('copy') ? 'Copied' : 'Not copied: select the text';
+    field.remove();
+    button.focus();
+    setTimeout(() => (outcome.value = ''), 3_000);
   };
   return (
     <figure class="code-block card">
       <figcaption class="row quiet label">
         <span>{label}</span>
         {figure && <span>{figure}</span>}
+        <output>{outcome.value}</output>
         <IconButton
-          label={copied.value ? 'Copied' : `Copy ${label.toLowerCase()}`}
-          icon={copied.value ? Check : Copy}
-          onClick={() => void copy().catch(() => undefined)}
+          label={`Copy ${label.toLowerCase()}`}
+          icon={outcome.value === 'Copied' ? Check : Copy}
+          onClick={({ currentTarget }) => copy(currentTarget)}
         />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
