@@ -26,7 +26,10 @@ it('speaks an answer as a whole at its end, with names as they are and without m
 it('speaks of work by its todos, not by its tools and remarks', () => {
   const state = (...todos: Todo['status'][]) => ({
     type: 'state',
-    state: { todos: todos.map((status, index) => ({ content: `Survey area ${index}`, status })) },
+    state: {
+      todos: todos.map((status, index) => ({ content: `Survey area ${index}`, status })),
+      pending: [],
+    },
   });
   expect(announced({ type: 'history', events: [] }, state('completed', 'pending', 'pending'))).toBe('');
   const step = [
@@ -43,6 +46,9 @@ it('speaks of work by its todos, not by its tools and remarks', () => {
 });
 
 it('speaks of a question that waits, and of what was decided', () => {
+  const opened = { type: 'state', state: { todos: [], pending: [call] } };
+  expect(announced({ type: 'history', events: [] }, opened)).toBe('It waits for your decision.');
+  expect(announced(opened)).toBe('');
   expect(announced({ type: 'permission.required', calls: [call] })).toBe(
     'It wants to write ideas.md. It waits for your decision.',
   );

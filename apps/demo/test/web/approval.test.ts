@@ -1,7 +1,7 @@
 import type { JsonValue } from '@x/core';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { asking } from '../fake-backend/scenarios.js';
+import { asking, chat } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
@@ -36,9 +36,18 @@ describe('a call that waits for approval', () => {
     await card('replace').waitFor();
   });
 
+  it.each([1280, 390])('has the focus and is announced when it is opened, at %d px', async (width) => {
+    await v.page.setViewportSize({ width, height: 800 });
+    v.backend.seed('a', (stage) => chat(stage, 'How?'));
+    await v.open('a');
+    if (width === 390) await v.page.getByRole('button', { name: 'Conversations' }).click();
+    await v.page.getByRole('link', { name: /Publish it/ }).click();
+    await v.page.locator('[aria-live="polite"]', { hasText: 'It waits for your decision.' }).waitFor();
+    await v.page.locator('.approval:focus', { hasText: 'git push' }).waitFor();
+    await v.page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   it('is allowed, always, with the keyboard alone', async () => {
-    await v.page.keyboard.press('k');
-    await v.page.keyboard.press('k');
     await expect
       .poll(() => evaluate(v.page, 'document.activeElement.getAttribute("aria-label")'))
       .toBe('It wants to run git push origin main');

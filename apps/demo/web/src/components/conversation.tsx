@@ -136,6 +136,7 @@ function Conversation() {
     const [view, inner] = [scroll.current, content.current];
     if (!view || !inner) return;
     followEnd();
+    inner.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: true });
     const observer = new ResizeObserver(() => {
       if (following.peek()) view.scrollTop = view.scrollHeight;
     });

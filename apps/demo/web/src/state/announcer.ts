@@ -35,9 +35,9 @@ function wordsFor(item: Sent): string {
       return '';
     case 'state': {
       const before = done;
-      const completed = item.state.todos.filter(({ status }) => status === 'completed');
-      done = completed.map(({ content }) => content);
-      return done.map((todo) => (before?.includes(todo) === false ? `Done: ${todo}.` : '')).join(' ');
+      done = item.state.todos.flatMap(({ status, content }) => (status === 'completed' ? [content] : []));
+      if (before === undefined) return item.state.pending.length > 0 ? 'It waits for your decision.' : '';
+      return done.map((todo) => (before.includes(todo) ? '' : `Done: ${todo}.`)).join(' ');
     }
     case 'model.completed':
       answer = toolUsesOf(item.message).length > 0 ? '' : spoken(textOf(item.message));
