@@ -258,6 +258,33 @@ describe('a conversation', () => {
     await said('What did I miss?').waitFor();
   });
 
+  it('announces the end of a call that ended without a connection', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    v.backend.hold('mid-stream');
+    await v.backend.send('s', 'And then?');
+    await v.page.getByRole('status').getByText('Working').waitFor();
+    await setVisible(v.page, 'hidden');
+    v.backend.release('mid-stream');
+    await expect.poll(async () => (await v.backend.state('s')).running).toBe(false);
+    await setVisible(v.page, 'visible');
+    await v.page.locator('[aria-live="polite"]', { hasText: 'Reply complete.' }).waitFor();
+  });
+
+  it('says that a stop did not reach the server, and delivers it when the server answers', async () => {
+    await v.open();
+    v.backend.hold('mid-stream');
+    await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
+    await v.enter();
+    await v.page.route('**/stop', (route) => route.abort());
+    await v.page.getByRole('button', { name: 'Stop' }).click();
+    const alert = v.page.getByRole('alert');
+    await expect.poll(() => textIn(alert)).toBe('Stop was not delivered yet. It goes on.');
+    await v.page.unroute('**/stop');
+    await said('Stopped. Everything up to here is kept.').waitFor();
+    await alert.waitFor({ state: 'detached' });
+  });
+
   it('keeps the conversation after a restart with another token, and says what to do', async () => {
     v.backend.seed('s', (stage) => chat(stage, question));
     await v.open('s');

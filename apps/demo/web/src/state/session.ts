@@ -136,10 +136,16 @@ export const compact = (options: Parameters<typeof api.compact>[1]) =>
   attempt(() => api.compact(sessionId.peek(), options));
 export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId).then(loadPins));
 export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id).then(loadPins));
-export const stop = () => attempt(() => api.stop(sessionId.peek()));
+/** Sends a stop. Without an answer, it is sent again when the server answers, unless the user dismisses the problem. */
+export async function stop(): Promise<void> {
+  await attempt(() => api.stop(sessionId.peek()));
+  if (problem.peek()?.code === 'offline') problem.value = notStopped;
+}
 export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
   attempt(() => api.decide(sessionId.peek(), Object.fromEntries(approvals.map((id) => [id, decision]))));
+
+const notStopped = { code: 'not_stopped', message: 'Stop was not delivered yet. It goes on.' };
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
   problem.value = undefined;
@@ -203,6 +209,7 @@ function follow(): void {
   const alive = () => {
     connected.value = true;
     if (problem.peek()?.code === 'offline') problem.value = undefined;
+    if (problem.peek() === notStopped) void stop();
     clearTimeout(timer);
     timer = setTimeout(follow, SILENCE_MS);
   };
@@ -244,11 +251,13 @@ addEventListener('visibilitychange', () => {
 });
 
 function show(items: readonly Sent[]): void {
+  const reconnects = items.some(({ type }) => type === 'history') && call.peek() !== undefined;
   batch(() => {
     for (const item of items) take(item);
     if (items.some(({ type }) => type === 'state')) phase.value = 'ready';
   });
-  announce(items);
+  // The end of a call that ended without a connection is in the history.
+  announce(reconnects && !call.peek() ? [...items, ...events.peek().slice(-1)] : items);
   if (items.some(changesList)) void refreshSessions();
 }
 
