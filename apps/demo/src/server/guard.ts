@@ -26,6 +26,10 @@ export function sameOrigin(host: string): MiddlewareHandler {
   };
 }
 
+/** The beginning of the page for people that says why they are not admitted. */
+const HEAD =
+  '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>x</title>';
+
 /**
  * Admits requests with the token: in `Authorization: Bearer …`, or once as `/?token=…`, which sets a cookie, because event streams cannot
  * carry headers.
@@ -49,7 +53,9 @@ export function bearer(token: string): MiddlewareHandler {
     // A page has the cookie of an earlier start.
     const why = shown === undefined ? 'This server needs a token' : 'The server was restarted';
     const message = `${why}. Open the address it printed.`;
-    return apiError(context, 401, 'token_required', message);
+    if (!context.req.header('accept')?.includes('text/html'))
+      return apiError(context, 401, 'token_required', message);
+    return context.html(`${HEAD}<p>${message}`, 401);
   };
 }
 

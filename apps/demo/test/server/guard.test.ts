@@ -84,6 +84,10 @@ describe('a token', () => {
     const stale = { headers: { Cookie: `${cookieName}=of-an-earlier-start` } };
     const refused = await (await fetch(new URL('/api/sessions', one.origin), stale)).text();
     expect(refused).toContain('The server was restarted. Open the address it printed.');
+    const browser = { headers: { ...stale.headers, Accept: 'text/html,*/*;q=0.8' } };
+    const page = await fetch(one.origin, browser);
+    expect([page.status, page.headers.get('content-type')]).toEqual([401, 'text/html; charset=UTF-8']);
+    expect(await page.text()).toMatch(/<p>The server was restarted\. Open the address it printed\.$/);
     await Promise.all([one.close(), other.close()]);
   });
 
