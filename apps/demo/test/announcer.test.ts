@@ -42,7 +42,14 @@ it('speaks of work by its todos, not by its tools and remarks', () => {
   ];
   expect(announced(...step)).toBe('');
   expect(announced(state('completed', 'completed', 'in_progress'))).toBe('Done: Survey area 1.');
-  expect(announced(ended('interrupted'))).toBe('Stopped. Everything up to here is kept.');
+  expect(announced(ended('interrupted'))).toBe(
+    'Stopped. Everything up to here is kept. Say “go on” to continue.',
+  );
+});
+
+it('speaks of a warning', () => {
+  const warning = { type: 'warning', source: 'compaction', message: 'The record keeps no `ideas`.' };
+  expect(announced(warning)).toBe('The record keeps no ideas.');
 });
 
 it('speaks of a question that waits, and of what was decided', () => {

@@ -297,7 +297,7 @@ describe('a conversation', () => {
     const next = createServer({ backend: v.backend, webRoot: inject('webRoot'), port: Number(port) });
     await next.listen();
     await v.page.getByText('The server was restarted. Open the address it printed.').waitFor();
-    expect(await v.page.getByRole('status').count()).toBe(0);
+    expect(await v.page.getByRole('status').getByText('Working').count()).toBe(0);
     await said(ending).waitFor();
     await next.close();
   });
@@ -512,10 +512,10 @@ describe('the list of conversations', () => {
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages']);
+    const status = v.page.getByRole('navigation').getByRole('status');
+    await expect.poll(() => textIn(status)).toBe('1 conversation');
     await v.page.getByRole('searchbox').fill('zebra crossing');
-    await expect
-      .poll(() => textIn(v.page.locator('.sessions-note')))
-      .toBe('No conversation has a message with these words.');
+    await expect.poll(() => textIn(status)).toBe('No conversation has a message with these words.');
   });
 
   it('leads from the search to the found message, by keys, and marks it', async () => {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Search, Sun, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
-import { whenOf } from '../lib/format.js';
+import { plural, whenOf } from '../lib/format.js';
 import {
   busy,
   refreshSessions,
@@ -24,6 +24,7 @@ export function SessionsColumn() {
     : searched.value.trim() === ''
       ? 'Your conversations appear here.'
       : 'No conversation has a message with these words.';
+  const count = searched.value.trim() && plural(sessions.value.length, 'conversation');
   return (
     <nav class="column sessions" aria-label="Conversations">
       <header class="column-header row">
@@ -52,9 +53,9 @@ export function SessionsColumn() {
             <SessionItem key={session.id} session={session} />
           ))}
         </ul>
-        {(sessions.value.length === 0 || sessionsFailed.value) && (
-          <p class="sessions-note quiet label pad">{note}</p>
-        )}
+        <p class="sessions-note quiet label pad" role="status">
+          {sessions.value.length === 0 || sessionsFailed.value ? note : count}
+        </p>
       </div>
       <footer class="sessions-foot row pad">
         <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />

@@ -56,6 +56,8 @@ function wordsFor(item: Sent): string {
       if (item.stopReason === 'permission_required') return '';
       return `${said} ${endings[item.stopReason] ?? 'Reply complete.'}`;
     }
+    case 'warning':
+      return spoken(item.message);
     case 'call.failed':
       return `Failed: ${item.error.message}`;
     default:

@@ -317,7 +317,7 @@ export const endings: Readonly<Record<string, string | undefined>> = {
   refused: 'The model declined to answer.',
   filtered: 'The provider withheld the answer.',
   timed_out: 'A time limit ran out. Everything up to here is kept. Say “go on” to continue.',
-  interrupted: 'Stopped. Everything up to here is kept.',
+  interrupted: 'Stopped. Everything up to here is kept. Say “go on” to continue.',
   max_iterations: 'The agent used up the steps of one call. Say “go on” to continue.',
   budget_exceeded: 'The call used up its budget. Everything up to here is kept.',
   shutdown: 'The server shut down during this call. It continues when the server starts again.',
