@@ -77,7 +77,7 @@ describe('a call that waits for approval', () => {
       .poll(async () => (await evaluate<readonly string[]>(v.page, 'window.spoken')).join(' '))
       .toContain('You did not allow it to run git push origin main.');
     await card('run').waitFor({ state: 'detached' });
-    expect(await evaluate(v.page, 'document.activeElement.className')).toBe('conversation-end');
+    expect(await evaluate(v.page, 'document.activeElement.ariaLabel')).toBe('End of the conversation');
   });
 
   it('is denied, and the agent goes on when nothing waits any more', async () => {

@@ -36,6 +36,7 @@ describe('a conversation', () => {
     await expect.poll(() => textIn(v.page.locator('.composer'))).toContain('embedded guide: rules, no LLM');
     expect(await textIn(v.page.locator('body'))).not.toMatch(/\d+\.\d+\.\d+|\w+\/\w+\//);
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
+    expect(await focused()).toBe('End of the conversation');
     await said('This is a monorepo').waitFor();
     expect(v.complaints).toEqual([]);
   });
@@ -196,6 +197,7 @@ describe('a conversation', () => {
     v.backend.hold('mid-stream');
     await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
     await v.page.getByRole('button', { name: 'Send' }).click();
+    expect(await focused()).toBe('Message');
     await v.page.locator('.agent-turn .markdown li').first().waitFor();
     const [session] = await v.backend.sessions();
     const { events } = v.backend.transcript(session?.id ?? '');
@@ -575,7 +577,9 @@ describe('the list of conversations', () => {
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByText('Delete “Stores and turns” and its log?').waitFor();
+    await expect.poll(() => v.page.locator(':focus').textContent()).toBe('Keep');
     await v.page.getByRole('button', { name: 'Keep', exact: true }).click();
+    await expect.poll(focused).toMatch(/^Delete “Stores and turns”, \d\d:\d\d$/);
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByRole('button', { name: 'Delete', exact: true }).click();

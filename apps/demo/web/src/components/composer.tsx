@@ -41,6 +41,8 @@ export function Composer() {
 
   const submit = async () => {
     if (!text.trim() || sending.peek() || gone) return;
+    // The button is disabled without a text, and would lose the focus.
+    field.current?.focus();
     draftText.value = '';
     followEnd();
     const accepted = await say(text);

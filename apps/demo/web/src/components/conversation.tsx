@@ -76,6 +76,7 @@ export function ConversationColumn() {
       {phase.value === 'loading' && <div class="scrolls" aria-busy="true" />}
       {phase.value === 'failed' && <MissingState />}
       {phase.value === 'ready' && <Conversation />}
+      <section class="conversation-end" tabIndex={-1} aria-label="End of the conversation" />
       <div class="conversation-foot stack">
         {problem.value && phase.value !== 'failed' && (
           <div class="card row small pad" role="alert">
@@ -189,7 +190,6 @@ function Conversation() {
             <Draft />
           </div>
         )}
-        <div class="conversation-end" tabIndex={-1} />
       </div>
     </div>
   );
@@ -216,6 +216,13 @@ const ASKING = 'write ideas.md: look at the stores first';
 /** The introduction and suggestions for an empty conversation. */
 function EmptyState() {
   const backend = info.value;
+  const starting = (words: string) => ({
+    disabled: busy.value || !backend,
+    onClick: () => {
+      goToEnd();
+      void say(words);
+    },
+  });
   return (
     <div class="conversation-scroll scrolls centered">
       <div class="stack empty">
@@ -223,19 +230,10 @@ function EmptyState() {
           Agents that run for hours in a {backend ? shortCount(backend.contextWindow) : 'small'} window.
         </h2>
         <p class="quiet">Press, and watch.</p>
-        <Button
-          class="button-main"
-          disabled={busy.value || !backend}
-          onClick={() => void say('Survey this repository')}
-        >
+        <Button class="button-main" {...starting('Survey this repository')}>
           Survey this repository
         </Button>
-        <button
-          type="button"
-          class="link small"
-          disabled={busy.value || !backend}
-          onClick={() => void say(ASKING)}
-        >
+        <button type="button" class="link small" {...starting(ASKING)}>
           Let it write a file, and be asked first
         </button>
         {!backend && <p class="quiet small">Waiting for the server …</p>}

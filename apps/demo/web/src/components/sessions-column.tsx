@@ -68,8 +68,14 @@ export function SessionsColumn() {
 /** A conversation in the list. Deletion asks for confirmation in place. */
 function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
+  const ask = ({ currentTarget }: MouseEvent) => {
+    const item = (currentTarget as Element).parentElement;
+    asking.value = !asking.peek();
+    requestAnimationFrame(() => item?.querySelector<HTMLElement>(':scope > :last-child')?.focus());
+  };
   const current = session.id === sessionId.value;
   const running = current ? busy.value : session.running;
+  const when = session.damaged ? 'cannot be read' : whenOf(session.updatedAt);
   const remove = async () => {
     if ((await removeSession(session.id)) && current) goToNew();
   };
@@ -78,7 +84,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
       <li class="session row wrap small pad">
         Delete “{session.title || 'Untitled'}” and its log?
         <Button onClick={() => void remove()}>Delete</Button>
-        <Button onClick={() => (asking.value = false)}>Keep</Button>
+        <Button onClick={ask}>Keep</Button>
       </li>
     );
   }
@@ -94,10 +100,10 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         {session.found && <div class="quiet label">{session.found.text}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
-          {session.damaged ? 'cannot be read' : whenOf(session.updatedAt)}
+          {when}
         </span>
       </a>
-      <IconButton label={`Delete “${session.title}”`} onClick={() => (asking.value = true)} icon={Trash2} />
+      <IconButton label={`Delete “${session.title}”, ${when}`} onClick={ask} icon={Trash2} />
     </li>
   );
 }
