@@ -13,7 +13,7 @@ import {
   sending,
   stop,
 } from '../state/session.js';
-import { followEnd, following } from '../state/view.js';
+import { followEnd, following, isTouch } from '../state/view.js';
 import { Button } from './parts.js';
 
 /** Returns the placeholder: what sending a text would do now. */
@@ -52,7 +52,7 @@ export function Composer() {
     const { key, isComposing, shiftKey } = event;
     if (isComposing) return;
     if (key === 'Escape') return field.current?.blur();
-    if (key !== 'Enter' || shiftKey) return;
+    if (key !== 'Enter' || shiftKey || isTouch.value) return;
     event.preventDefault();
     void submit();
   };
@@ -85,7 +85,7 @@ export function Composer() {
         <Button
           class="button-main composer-send"
           aria-label="Send"
-          title={running ? 'Say it at the next step (Enter)' : 'Send (Enter)'}
+          title={`${running ? 'Say it at the next step' : 'Send'}${isTouch.value ? '' : ' (Enter)'}`}
           disabled={!text.trim() || sending.value || gone}
           onClick={() => void submit()}
         >

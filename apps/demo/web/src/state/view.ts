@@ -142,6 +142,8 @@ function media(query: string) {
   return matches;
 }
 
+/** Whether the user writes with a finger: Enter makes a new line there, because the keyboard has no Shift+Enter. */
+export const isTouch = media('(pointer: coarse)');
 /** Whether there is room for the list of sessions next to the conversation. */
 export const showsSessions = media('(min-width: 1100px)');
 /** Whether there is room for the context panel next to the conversation. */
