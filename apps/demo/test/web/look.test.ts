@@ -258,6 +258,33 @@ describe('on a phone', () => {
     });
   });
 
+  it('Enter makes a new line, and the button sends', async () => {
+    await visiting({ ...phone, hasTouch: true, isMobile: true }, async (v) => {
+      await v.open();
+      const field = v.page.getByRole('textbox', { name: 'Message' });
+      await field.fill('one');
+      await field.press('Enter');
+      await field.pressSequentially('two');
+      expect(await field.inputValue()).toBe('one\ntwo');
+      await v.page.getByRole('button', { name: 'Send' }).click();
+      await v.page.locator('.user-turn', { hasText: 'two' }).waitFor();
+    });
+  });
+
+  it('text has the size that the user has set', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      const sizes = `['body', '.worth', '.tag', '.button', '.fold-line'].map((name) => parseFloat(getComputedStyle(document.querySelector(name)).fontSize))`;
+      const before = await evaluate<number[]>(v.page, sizes);
+      await v.page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+      expect(await evaluate(v.page, sizes)).toEqual(before.map((size) => size * 2));
+      const overflow = 'document.documentElement.scrollWidth - innerWidth';
+      expect(await evaluate(v.page, overflow)).toBeLessThanOrEqual(0);
+      await v.picture('390-light-large');
+    });
+  });
+
   it('a field does not make the browser zoom, and a symbol has words', async () => {
     await visiting({ ...phone, hasTouch: true, isMobile: true }, async (v) => {
       v.backend.seed('long', longSession);
