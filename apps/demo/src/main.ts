@@ -6,6 +6,7 @@ import { Backend } from './backend/backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
 import { once } from './once.js';
+import { LOOPBACK } from './server/guard.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
 import { openFiles } from './storage.js';
@@ -59,7 +60,8 @@ async function serve(settings: DemoSettings): Promise<number> {
   });
   const resumed = await backend.resumeAll();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
-  console.log(`\n  Open ${url}\n`);
+  const warning = LOOPBACK.test(host) ? '' : '  It has no TLS: others in this network can read the token.\n';
+  console.log(`\n  Open ${url}\n${warning}`);
   await new Promise<void>((resolve) => onSignals(resolve));
   await demo.agent.close();
   await server.close();

@@ -355,6 +355,23 @@ describe('npm start -- --once', () => {
     expect(output).not.toContain('    at ');
   });
 
+  it.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', false],
+  ])('warns of an address in the network without TLS: %s', async (host, warns) => {
+    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
+    const child = spawn(process.execPath, [...args, '--host', host, '--port', '0', '--data', data], {
+      cwd: root,
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (output.includes('Open http')) child.kill();
+    });
+    await once(child, 'close');
+    expect(output.includes('It has no TLS: others in this network can read the token.')).toBe(warns);
+  });
+
   it('says in a sentence that its port is taken', async () => {
     const server = createNetServer().listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -4,7 +4,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { apiError } from './errors.js';
 
 /** Matches the names and addresses by which only this machine reaches a server. */
-const LOOPBACK = /^(?:localhost|::1|\[::1\]|127\.\d+\.\d+\.\d+)$/;
+export const LOOPBACK = /^(?:localhost|::1|\[::1\]|127\.\d+\.\d+\.\d+)$/;
 const SAFE_METHODS = ['GET', 'HEAD'];
 
 /**
