@@ -137,7 +137,9 @@ describe('a compaction', () => {
           expect.stringMatching(/^Changed back\s+1 message$/),
           expect.stringMatching(/^Given back\s+30 messages$/),
         ]);
-    await expect.poll(() => v.page.locator('.removed-heading').textContent()).toBe('What the undo changed ');
+    await expect
+      .poll(() => v.page.locator('.removed-heading').last().textContent())
+      .toBe('What the undo changed ');
     await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages given back');
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
