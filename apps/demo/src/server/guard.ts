@@ -28,7 +28,7 @@ export function sameOrigin(host: string): MiddlewareHandler {
 
 /** The beginning of the page for people that says why they are not admitted. */
 const HEAD =
-  '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>x</title>';
+  '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>x</title>';
 
 /**
  * Admits requests with the token: in `Authorization: Bearer …`, or once as `/?token=…`, which sets a cookie, because event streams cannot
