@@ -36,7 +36,7 @@ describe('a conversation', () => {
     await expect.poll(() => textIn(v.page.locator('.composer'))).toContain('embedded guide: rules, no LLM');
     expect(await textIn(v.page.locator('body'))).not.toMatch(/\d+\.\d+\.\d+|\w+\/\w+\//);
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
-    expect(await focused()).toBe('End of the conversation');
+    await expect.poll(focused).toBe('End of the conversation');
     await said('This is a monorepo').waitFor();
     expect(v.complaints).toEqual([]);
   });

@@ -76,7 +76,6 @@ export function ConversationColumn() {
       {phase.value === 'loading' && <div class="scrolls" aria-busy="true" />}
       {phase.value === 'failed' && <MissingState />}
       {phase.value === 'ready' && <Conversation />}
-      <section class="conversation-end" tabIndex={-1} aria-label="End of the conversation" />
       <div class="conversation-foot stack">
         {problem.value && phase.value !== 'failed' && (
           <div class="card row small pad" role="alert">
@@ -190,6 +189,7 @@ function Conversation() {
             <Draft />
           </div>
         )}
+        <section class="conversation-end" tabIndex={-1} aria-label="End of the conversation" />
       </div>
     </div>
   );
@@ -218,10 +218,7 @@ function EmptyState() {
   const backend = info.value;
   const starting = (words: string) => ({
     disabled: busy.value || !backend,
-    onClick: () => {
-      goToEnd();
-      void say(words);
-    },
+    onClick: () => void say(words).then((isAccepted) => isAccepted && goToEnd()),
   });
   return (
     <div class="conversation-scroll scrolls centered">

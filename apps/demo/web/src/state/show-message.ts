@@ -52,10 +52,12 @@ export function togglePin(messageId: string): void {
   void (pinned === undefined ? pin(messageId) : unpin(pinned));
 }
 
-/** Moves the focus to the end of the conversation, for a button that goes away when it is pressed. */
-export function goToEnd(): void {
+/** Moves the focus to the end of the conversation, for a button that goes away when it is pressed. Waits for a new conversation. */
+export function goToEnd(frame = 0): void {
   followEnd();
-  document.querySelector<HTMLElement>('.conversation-end')?.focus({ preventScroll: true });
+  const end = document.querySelector<HTMLElement>('.conversation-end');
+  if (end) end.focus({ preventScroll: true });
+  else if (frame < 600) requestAnimationFrame(() => goToEnd(frame + 1));
 }
 
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
