@@ -126,6 +126,7 @@ function useDrawn(id: string): readonly Block[] {
 
 /** The turns. The view follows new content at the end, unless the user has scrolled up. */
 function Conversation() {
+  // Long because it follows how the user scrolls.
   const scroll = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const top = useRef(0);
