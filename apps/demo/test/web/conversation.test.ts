@@ -514,10 +514,13 @@ describe('the list of conversations', () => {
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages']);
+    // A live region speaks only what changes in it, so it is there before.
     const status = v.page.getByRole('navigation').getByRole('status');
     await expect.poll(() => textIn(status)).toBe('1 conversation');
     await v.page.getByRole('searchbox').fill('zebra crossing');
-    await expect.poll(() => textIn(status)).toBe('No conversation has a message with these words.');
+    await expect
+      .poll(() => textIn(v.page.locator('.sessions-note')))
+      .toBe('No conversation has a message with these words.');
   });
 
   it('leads from the search to the found message, by keys, and marks it', async () => {

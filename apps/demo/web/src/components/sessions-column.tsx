@@ -19,12 +19,12 @@ const faces = { system: Monitor, light: Sun, dark: Moon };
 
 /** All conversations, the latest first, with a full-text search. */
 export function SessionsColumn() {
+  const count = searched.value.trim() && plural(sessions.value.length, 'conversation');
   const note = sessionsFailed.value
     ? 'The list could not be loaded.'
     : searched.value.trim() === ''
       ? 'Your conversations appear here.'
       : 'No conversation has a message with these words.';
-  const count = searched.value.trim() && plural(sessions.value.length, 'conversation');
   return (
     <nav class="column sessions" aria-label="Conversations">
       <header class="column-header row">
