@@ -68,11 +68,6 @@ export function SessionsColumn() {
 /** A conversation in the list. Deletion asks for confirmation in place. */
 function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
-  const ask = ({ currentTarget }: MouseEvent) => {
-    const item = (currentTarget as Element).parentElement;
-    asking.value = !asking.peek();
-    requestAnimationFrame(() => item?.querySelector<HTMLElement>(':scope > :last-child')?.focus());
-  };
   const current = session.id === sessionId.value;
   const running = current ? busy.value : session.running;
   const when = session.damaged ? 'cannot be read' : whenOf(session.updatedAt);
@@ -84,7 +79,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
       <li class="session row wrap small pad">
         Delete “{session.title || 'Untitled'}” and its log?
         <Button onClick={() => void remove()}>Delete</Button>
-        <Button onClick={ask}>Keep</Button>
+        <Button onClick={() => (asking.value = false)}>Keep</Button>
       </li>
     );
   }
@@ -103,7 +98,11 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
           {when}
         </span>
       </a>
-      <IconButton label={`Delete “${session.title}”, ${when}`} onClick={ask} icon={Trash2} />
+      <IconButton
+        label={`Delete “${session.title}”, ${when}`}
+        onClick={() => (asking.value = true)}
+        icon={Trash2}
+      />
     </li>
   );
 }
