@@ -2,12 +2,13 @@ import {
   type AgentEventBody,
   assistantMessage,
   ContextOverflowError,
+  estimateCounter,
   type Model,
   textOf,
   toolUsesOf,
   userMessage,
 } from '@x/core';
-import { errorText, escapeTags, isRefused, unlessAborted } from '@x/core/internal';
+import { errorText, escapeTags, isRefused, soundUsage, unlessAborted } from '@x/core/internal';
 
 /** Timeout of one model call. `close()` of an agent waits for it. */
 const TIMEOUT_MS = 120_000;
@@ -69,9 +70,14 @@ async function ask<Value>(
     throw error;
   });
   if (typeof answered === 'string') return { refused: `the provider rejected the request: ${answered}` };
-  const { usage, content, finishReason } = answered;
-  if (usage) emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
+  const { content, finishReason } = answered;
   const answer = assistantMessage(content);
+  const estimate = {
+    inputTokens: estimateCounter.count(`${system}${prompt}`),
+    outputTokens: estimateCounter.count(textOf(answer)),
+  };
+  const usage = soundUsage(answered.usage) ?? estimate;
+  emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };
   if (finishReason === 'length') return { refused: 'it was cut off' };
   if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };

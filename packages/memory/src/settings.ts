@@ -52,7 +52,7 @@ const memoryShape = {
    * first.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
-  /** Milliseconds between two throttled flushes of a session. */
+  /** Milliseconds between two throttled flushes of a session, and after answers that could not be used. */
   flushGapMs: whole(0, 5 * MINUTE_MS),
   /** The IANA time zone that decides the days of the notes. */
   timeZone: z.string().refine(isTimeZone, 'must be an IANA time zone, for example Asia/Tokyo').default('UTC'),

@@ -132,6 +132,27 @@ describe('Backend', () => {
     expect(await transcriptOf(open(new ScriptedModel([])), 's-1')).toEqual(first);
   });
 
+  it('counts the calls for the memory, failed ones too, and says that it failed', async () => {
+    const usage = { inputTokens: 100, outputTokens: 1 };
+    const model = new ScriptedModel([{ text: 'Hello.', usage }], { id: 'agent', contextWindow: 16_000 });
+    const background = new ScriptedModel(Array(3).fill({ text: 'No.', usage }), { id: 'background' });
+    const demo = createAgent({ model, background, embedded: false, data, repo: data });
+    demos.push(demo);
+    const backend = new Backend({ demo, counter: estimateCounter, info });
+    await backend.send('s-1', 'Hi');
+    const live: Sent[] = [];
+    for await (const sent of backend.events('s-1', new AbortController().signal)) {
+      live.push(sent);
+      if (sent.type === 'memory.failed') break;
+    }
+    for (const transcript of [told(live), await transcriptOf(backend, 's-1')]) {
+      expect(transcript).toMatchObject({ modelCalls: 4, memoryCalls: 3, usage: { inputTokens: 400 } });
+      const skipped = 'The memory skips the newest part of session s-1';
+      expect(noticesOf(transcript)).toMatchObject([{ level: 'warning' }]);
+      expect(noticesOf(transcript)[0]?.message).toContain(skipped);
+    }
+  });
+
   it('lists sessions, the latest first', async () => {
     const backend = open(new ScriptedModel([{ text: 'one' }, { text: 'two' }]));
     for (const id of ['a', 'b']) {

@@ -15,7 +15,7 @@ const WORDS: { readonly [type: string]: readonly [code: string, clientMessage: s
   'model.retrying': ['model_error', 'The model is not available at the moment. The call is being retried.'],
   'model.fallback': ['model_error', 'The model is not available at the moment. Another model takes over.'],
   'output.rejected': ['output_invalid', 'The answer does not have the requested form.'],
-  'memory.failed': ['memory_failed', 'The memory could not be updated. The update will be retried.'],
+  'memory.failed': ['memory_failed', 'The memory could not be updated.'],
 };
 
 /**

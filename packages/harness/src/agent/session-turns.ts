@@ -272,7 +272,15 @@ export class SessionTurns {
       : bounded;
     const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
     this.#running.set(id, running);
-    for (const begin of this.#followers.get(id) ?? []) begin(events);
+    const publish = (call: EventJournal<Reply>) =>
+      this.#followers.get(id)?.forEach((begin) => void begin(call));
+    publish(events);
+    events.onLate = (event) => {
+      const late = new EventJournal<Reply>();
+      late.push(event);
+      late.end({ cause: undefined });
+      publish(late);
+    };
     const placedAt = performance.now();
     let turn: SessionTurn | undefined;
     let stopTimer = () => {};

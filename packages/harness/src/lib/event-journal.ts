@@ -28,14 +28,19 @@ export class EventJournal<Result> {
   #outcome: Outcome<Result> | undefined;
   #waiting: (() => void)[] = [];
   #readers = 0;
+  /** Receives events after the end, such as those of background work. */
+  onLate: (event: AgentEvent) => void = () => {};
 
   get hasReaders(): boolean {
     return this.#readers > 0;
   }
 
-  /** Adds an event. Ignores events after the end, such as those of background work. */
+  /** Adds an event. After the end, passes it to {@link EventJournal.onLate}. */
   push(event: AgentEvent): void {
-    if (this.#outcome !== undefined) return;
+    if (this.#outcome !== undefined) {
+      this.onLate(event);
+      return;
+    }
     this.#events.push(event);
     const excess = Math.min(this.#events.length - KEPT, (this.#first ?? this.#end) - this.#dropped);
     // Remove many at once, because removing from the front takes time proportional to the length of the list.

@@ -450,6 +450,30 @@ describe('a reader who comes back', () => {
     await agent.close();
   });
 
+  it('follows what background work emits after its call has ended', async () => {
+    const release = deferred();
+    const agent = builder(new ScriptedModel([{ text: 'one' }]))
+      .use({
+        name: 'late',
+        observe(event, scope) {
+          if (event.type !== 'call.completed') return;
+          scope.background('late', async () => {
+            await release.promise;
+            scope.emit({ type: 'memory.failed', operation: 'flush', error: 'No.' });
+          });
+        },
+      })
+      .build();
+    const following = agent.follow(context, { live: true });
+    await agent.call('Go', context);
+    release.resolve(undefined);
+    let last: AgentEvent | undefined;
+    while (last?.type !== 'memory.failed') last = (await following.next()).value;
+    expect(last).toMatchObject({ error: 'No.' });
+    await following.return(undefined);
+    await agent.close();
+  });
+
   it.each([
     [-1, 'invalid_input'],
     [Number.NaN, 'invalid_input'],

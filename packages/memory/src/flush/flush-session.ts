@@ -16,6 +16,9 @@ const MAX_BATCH_TOKENS = 12_000;
 /** Maximum number of tokens of an answer. */
 const ANSWER_TOKENS = 4_000;
 
+/** When the answers of a model could last not be used, by the clock of the memory. */
+const failures = new WeakMap<Model, number>();
+
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
   /** The cause: the end of a turn, a compaction, or an explicit call. Default `manual`. */
@@ -49,10 +52,12 @@ export async function flushSession(
   const { flush, flushGapMs, workspace, clock, timeZone } = settings;
   const { reason = 'manual', model = settings.model, signal, emit } = options;
   let { offset, flushedAt = '' } = await readProgress(workspace, place.flushState);
-  const age = clock.now() - Date.parse(flushedAt);
   // A clock that was once ahead must not block flushes.
-  const isThrottled = flush === 'throttled' && age >= 0 && age < flushGapMs;
-  const isOff = reason === 'turn' && (flush === 'never' || isThrottled);
+  const isRecent = (time = Number.NaN) => time <= clock.now() && clock.now() - time < flushGapMs;
+  const isThrottled = flush === 'throttled' && isRecent(Date.parse(flushedAt));
+  // A model that always fails must not cost three calls per turn. The messages wait, and are read at once.
+  const isFailing = model !== null && isRecent(failures.get(model));
+  const isOff = reason === 'turn' && (flush === 'never' || isThrottled || isFailing);
   // The progress does not change, so a model that is configured later reads the whole session.
   if (model === null || isOff) return { status: 'skipped', messages: 0, bullets: [], paths: [] };
   const maxTokens = tokensFor(model, MAX_BATCH_TOKENS);
@@ -81,7 +86,7 @@ export async function flushSession(
 
 /** Asks the model for facts in some messages. */
 async function saidIn(
-  { workspace, redact }: MemoryServiceSettings,
+  { workspace, redact, clock }: MemoryServiceSettings,
   messages: readonly Message[],
   { prefix, session }: SessionPlace,
   day: string,
@@ -100,7 +105,10 @@ async function saidIn(
     prompt: flushPrompt(messages, { memory, note, day }, redact, model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
   } as const;
-  return (await askModel(model, question, parseBullets)) ?? [];
+  const said = await askModel(model, question, parseBullets);
+  if (said === undefined) failures.set(model, clock.now());
+  else failures.delete(model);
+  return said ?? [];
 }
 
 /**

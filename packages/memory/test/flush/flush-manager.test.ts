@@ -217,7 +217,7 @@ describe('an answer', () => {
       const emit = (event: AgentEventBody) => void events.push(event);
       expect(await flusher.flush(key, { emit })).toMatchObject({ messages: 1, bullets: [] });
       expect(model.prompts).toHaveLength(3);
-      expect(events).toMatchObject([
+      expect(events.filter(({ type }) => type !== 'usage.reported')).toMatchObject([
         { type: 'memory.failed', operation: 'flush', error: expect.stringContaining(reason) },
         { type: 'memory.flushed', bullets: 0 },
       ]);
@@ -226,6 +226,38 @@ describe('an answer', () => {
       expect((await after.flush(key)).bullets).toEqual(['In call 1: fact-2']);
     },
   );
+
+  it('that can never be used costs three calls per `flushGapMs`, not per turn, and nothing waits in vain', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse(`${DAY}T12:00:00Z`));
+    let isBroken = true;
+    const model = modelOf((prompt) => {
+      const facts = between(prompt, 'transcript').match(/fact-\d+/g) ?? [];
+      return isBroken ? 'No.' : facts.map((fact) => `- ${fact}`).join('\n');
+    });
+    const flusher = flusherOf({ workspace, model, clock, flushGapMs: 60_000 });
+    for (const fact of ['fact-1', 'fact-2', 'fact-3']) {
+      await logSession(workspace, parts, [userMessage(fact)]);
+      await flusher.flush(key, { reason: 'turn' });
+    }
+    expect(model.prompts).toHaveLength(3);
+    isBroken = false;
+    await clock.pass(60_000);
+    expect((await flusher.flush(key, { reason: 'turn' })).bullets).toEqual(['fact-2', 'fact-3']);
+    await logSession(workspace, parts, [userMessage('fact-4')]);
+    expect((await flusher.flush(key, { reason: 'turn' })).bullets).toEqual(['fact-4']);
+  });
+
+  it.each([
+    ['as the provider counts it', { inputTokens: 7, outputTokens: 2 }, { inputTokens: 7, outputTokens: 2 }],
+    ['as an estimate', undefined, { inputTokens: expect.any(Number), outputTokens: expect.any(Number) }],
+  ])('is paid for, used or not: %s', async (_, usage, counted) => {
+    const { flusher } = await flushWith(() => ({ content: [{ type: 'text', text: 'No.' }], usage }));
+    const events: AgentEventBody[] = [];
+    await flusher.flush(key, { emit: (event) => void events.push(event) });
+    const reported = events.filter(({ type }) => type === 'usage.reported');
+    expect(reported).toMatchObject(Array(3).fill({ source: 'memory', modelId: 'rule', usage: counted }));
+  });
 
   it.each([
     ['overloaded', { retryable: true }],

@@ -139,13 +139,14 @@ function ShownPlace() {
 
 /** Tokens and cost of the session so far, savings of compaction, and how they are counted. */
 function Costs() {
-  const { usage, modelCalls, savings } = transcript.value;
+  const { usage, modelCalls, memoryCalls, savings } = transcript.value;
   const { inputTokens: input, outputTokens, cachedInputTokens: cached = 0 } = usage;
   const { embedded, prices } = info.value?.model ?? {};
   const none = 'none: no LLM';
   const saved = savings.unreduced - savings.sent;
   const rows: readonly (readonly [name: string, figure: string, exact?: number])[] = [
     ['Model calls', exactCount(modelCalls)],
+    ...(memoryCalls > 0 ? [['of them for the memory', exactCount(memoryCalls)] as const] : []),
     ['Tokens in', shortCount(input), input],
     [
       'of them from the cache',

@@ -35,6 +35,8 @@ export interface Transcript {
   /** Sums over all model calls of the session. */
   readonly usage: Usage;
   readonly modelCalls: number;
+  /** How many of them were for the memory. */
+  readonly memoryCalls: number;
   readonly savings: Savings;
   /** The running call, if its process is alive. */
   readonly call?: RunningCall | undefined;
@@ -154,6 +156,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
   let modelCalls = 0;
+  let memoryCalls = 0;
   let call = undefined as RunningCall | undefined;
 
   const add = (message: Message) => {
@@ -262,7 +265,11 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         change(isStanding, { undone: true, undoPlace: event.context ? places.length : 0 });
         break;
       case 'usage.reported':
-        if (event.source === 'compaction') spend(event.usage);
+        spend(event.usage);
+        if (event.source === 'memory') memoryCalls++;
+        break;
+      case 'memory.failed':
+        say(event, 'warning', event.error.code, event.error.message);
         break;
       case 'context.narrated':
         // A late narrative: the next compaction adds it to the summary.
@@ -306,6 +313,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
     places: places.map((place, index) => ({ ...place, compaction: byPlace.get(index + 1) })),
     usage: total,
     modelCalls,
+    memoryCalls,
     savings: savingsOf(events),
     call,
   };
