@@ -70,6 +70,14 @@ describe('the transcript', () => {
     );
   });
 
+  it('keeps the warning of a compaction with it, and with no other', () => {
+    const head = { callId: 'c', seq: 1, at: '1' };
+    const compacted = { ...head, type: 'context.compacted', status: 'applied', manifest: [], steps: [] };
+    const warning = { ...head, type: 'warning', source: 'compaction', message: 'Not used.' };
+    const { compactions } = transcriptOf([compacted, warning, compacted, compacted] as never);
+    expect(compactions.map((one) => one.warning)).toEqual(['', 'Not used.', '']);
+  });
+
   it('counts no summary among the messages that are gone, and a message once', () => {
     const head = { type: 'context.compacted', callId: 'c', seq: 1, at: '1', status: 'applied' };
     const merged = { messageId: 'summary-1', fate: 'merged', stage: 'summarize' };

@@ -1,4 +1,4 @@
-import type { CompactionReason, Message, MessageFate, Model, Usage } from '@x/core';
+import type { CompactionReason, CompactionStep, Message, MessageFate, Model, Usage } from '@x/core';
 import type { Redact } from '@x/core/internal';
 import { messageBytes, type ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
@@ -99,6 +99,8 @@ export interface Reduction {
   readonly note?: string;
   /** Why the stage failed. `messages` must then be the view's own list. */
   readonly failure?: string;
+  /** Who wrote the summary. */
+  readonly author?: CompactionStep['author'];
   /** The cost of model calls. */
   readonly usage?: Usage;
   /** The number of model calls, if `usage` is the sum of more than one. */

@@ -31,6 +31,19 @@ export function changeInWords(change: Change): string {
     : `${messagesBefore} → ${messagesAfter} messages · ${tokens}`;
 }
 
+const AUTHORS = {
+  model: 'a model wrote the summary',
+  provider: 'the provider wrote the summary',
+  rules: 'rules wrote the summary',
+};
+
+/** Says who wrote the summary of a compaction, and whether the text of a model was paid for in vain. */
+export function authorInWords({ steps, usage }: Pick<Compacted, 'steps' | 'usage'>): string {
+  const author = steps.findLast((step) => step.author)?.author;
+  if (author === undefined) return usage ? 'a model was called' : 'no model was called';
+  return AUTHORS[author] + (author === 'rules' && usage ? ': the text of the model was not used' : '');
+}
+
 /** Lists the notes of the steps that changed something or, without one, of all steps. */
 export function stepNotes(steps: readonly CompactionStep[]): readonly string[] {
   const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
@@ -52,7 +65,7 @@ export function compactionLines(events: readonly KeptEvent[]): readonly string[]
     const { reason, status, message } = event;
     if (status === 'applied') standing.push(lines.length);
     lines.push(
-      `- ${REASONS[reason]}: ${status === 'applied' ? changeInWords(event) : `${status}, ${message}`}`,
+      `- ${REASONS[reason]}: ${status === 'applied' ? `${changeInWords(event)} · ${authorInWords(event)}` : `${status}, ${message}`}`,
     );
   }
   return lines.slice(-MOST);

@@ -123,7 +123,7 @@ function stepOf(
   before: View,
   after: View,
   durationMs: number,
-  { note, failure }: Reduction,
+  { note, failure, author }: Reduction,
 ): CompactionStep {
   const remark = failure ?? note;
   return {
@@ -134,5 +134,6 @@ function stepOf(
     tokensAfter: Math.round(after.tokens),
     durationMs: Math.round(durationMs * 1_000) / 1_000,
     ...(remark ? { note: remark } : {}),
+    ...(author ? { author } : {}),
   };
 }

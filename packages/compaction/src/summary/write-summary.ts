@@ -45,7 +45,7 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
   const late = found?.isLate ? found.writing.narrative : undefined;
   const attempt: Attempt = writer ? await withNarrative(composer, writer, found) : {};
   const { candidate: written, meanwhile, problem, spent } = attempt;
-  if (written) return { ...condensed(written, 'summarized', attempt.note), ...spent };
+  if (written) return { ...condensed(written, 'summarized', attempt.note), author: 'model', ...spent };
   const mayFallBack = writer === undefined || settings.fallback === 'record';
   if (problem && !mayFallBack) return { ...unchanged(view, ''), failure: problem, ...spent };
   const candidate = mayFallBack
@@ -56,7 +56,12 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
     return { ...unchanged(view, problem ?? note), ...spent };
   }
   if (found && late) work.desk.clear(found.writing);
-  return { ...condensed(candidate, 'summarized', noteOf(composer, attempt)), ...spent };
+  if (problem && spent?.usage)
+    work.warn(
+      `The record made by rules is the summary, because the text of the model was not used: ${problem}.`,
+    );
+  const author = late ? 'model' : 'rules';
+  return { ...condensed(candidate, 'summarized', noteOf(composer, attempt)), author, ...spent };
 }
 
 function noteOf({ context }: Composer, { note, problem }: Attempt): string | undefined {
@@ -265,7 +270,8 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   if (!composer.savesEnough(native)) {
     return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
   }
-  return { ...condensed(native, 'replaced', 'note' in result ? result.note : undefined), ...spent };
+  const note = 'note' in result ? result.note : undefined;
+  return { ...condensed(native, 'replaced', note), author: 'provider', ...spent };
 }
 
 /** Finds a provider compaction that was begun ahead of time, if it fits the budget together with the messages since. */

@@ -57,6 +57,18 @@ async function untilBegun(session: Session, model: { readonly requests: readonly
   expect(compactions(session)).toEqual([]);
 }
 
+it('warns when the text of the model was not used, and names the rules as the author', async () => {
+  const model = modelOf(() => said('No.', 'stop'));
+  const session = sessionOf(model, { summary: { background: false } });
+  for (let index = 0; index < 10 && compactions(session).length === 0; index++) await session.call(more());
+  expect(compactions(session)).toMatchObject([{ status: 'applied', modelCalls: 2 }]);
+  const { events } = session.scope;
+  const made = events.findLast((event) => event.type === 'context.compacted');
+  expect(made?.steps.at(-1)).toMatchObject({ stage: 'summarize', author: 'rules' });
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings).toEqual([expect.stringContaining('the text of the model was not used: ')]);
+});
+
 /** Calls until a compaction was made. */
 async function untilCompacted(session: Session): Promise<void> {
   const before = compactions(session).length;

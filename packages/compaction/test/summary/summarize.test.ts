@@ -247,6 +247,7 @@ describe('a summary', () => {
     expect(model.requests).toHaveLength(2);
     expect(outcome.status).toBe('applied');
     expect(outcome.message).toContain('the record stands in');
+    expect(outcome.steps.flatMap(({ author }) => author ?? [])).toEqual(['rules']);
     expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
     expect(summaryOf(outcome.messages)).not.toContain('SESSION INTENT');
 
@@ -264,6 +265,7 @@ describe('a summary', () => {
     const mending = modelOf((_, index) => (index === 0 ? long : GOOD_SUMMARY));
     const mended = await compact(history(), { model: mending, summary: { maxTokens: 500 } });
     expect(summaryOf(mended.messages)).toContain('Read the code, found the cause.');
+    expect(mended.steps.flatMap(({ author }) => author ?? [])).toEqual(['model']);
     expect(promptOf(mending.requests[1])).toMatch(/the answer has \d+ tokens, more than 625/);
 
     const stubborn = modelOf(() => long);

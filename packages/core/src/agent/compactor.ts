@@ -42,6 +42,8 @@ export interface CompactionStep {
   readonly durationMs: number;
   /** Why the step changed nothing, or another note. */
   readonly note?: string | undefined;
+  /** Who wrote the summary of this step: `rules` if no model's text was used. `undefined` for a step without a summary. */
+  readonly author?: 'model' | 'provider' | 'rules' | undefined;
 }
 
 /** A text that every compaction keeps word for word. */

@@ -1,5 +1,10 @@
 import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
-import { changeInWords, REASONS, stagesInWords } from '../../../../cli/src/terminal/compaction-words.js';
+import {
+  authorInWords,
+  changeInWords,
+  REASONS,
+  stagesInWords,
+} from '../../../../cli/src/terminal/compaction-words.js';
 import { duration, plural } from '../lib/format.js';
 import { undoLast } from '../state/commands.js';
 import { busy, lastApplied, transcript } from '../state/session.js';
@@ -71,7 +76,6 @@ export function EarlierCompactions() {
 function CompactionDetails({ compaction }: { readonly compaction: Compaction }) {
   const { id, status, reason, steps, manifest, undone } = compaction;
   const place = undone ? compaction.undoPlace : compaction.place;
-  const author = compaction.usage ? 'a model wrote the summary' : 'no model was called';
   const join = (...words: readonly string[]) => words.filter(Boolean).join(' · ');
   const stages = status === 'applied' ? stagesInWords(compaction.stagesUsed) : '';
   const effective = steps.filter(({ tokensBefore, tokensAfter }) => tokensBefore !== tokensAfter);
@@ -83,7 +87,8 @@ function CompactionDetails({ compaction }: { readonly compaction: Compaction }) 
   const facts: readonly (readonly [string, string])[] = [
     ['Why', REASONS[reason]],
     ...(isPlain ? [] : [['Outcome', join(undone ? 'undone' : status, compaction.message)] as const]),
-    ['How', join(stages, author, duration(compaction.durationMs))],
+    ['How', join(stages, authorInWords(compaction), duration(compaction.durationMs))],
+    ...(compaction.warning ? [['Warning', compaction.warning] as const] : []),
     ...(stepFacts.length > 1 ? stepFacts : []),
   ];
   return (

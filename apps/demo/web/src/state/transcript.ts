@@ -64,6 +64,8 @@ export interface Compaction extends EventOf<'context.compacted'> {
   /** The number of its place, from 1; 0 if its window is unknown. */
   readonly place: number;
   readonly undone: boolean;
+  /** What went wrong in it, such as a text of the model that was not used; empty if nothing did. */
+  readonly warning: string;
   /** The number of the place of its undo; 0 if there is none. */
   readonly undoPlace: number;
 }
@@ -155,6 +157,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   const open = new Set<string>();
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
+  let warning = '';
   let modelCalls = 0;
   let memoryCalls = 0;
   let call = undefined as RunningCall | undefined;
@@ -187,11 +190,14 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       id: `notice-${event.at}-${code}-${blocks.length}`,
       notice: { level, code, message },
     });
-  const change = (isIt: (compaction: Compaction) => boolean, with_: Partial<Compaction>) => {
+  const change = (
+    isIt: (compaction: Compaction) => boolean,
+    with_: (found: Compaction) => Partial<Compaction>,
+  ) => {
     const at = compactions.findLastIndex(isIt);
     const found = compactions[at];
     if (found === undefined) return;
-    const changed = { ...found, ...with_ };
+    const changed = { ...found, ...with_(found) };
     compactions[at] = changed;
     const block = blocks.findLastIndex(({ id }) => id === found.id);
     blocks[block] = { type: 'compaction', id: found.id, compaction: changed };
@@ -256,13 +262,14 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         const id = `compaction-${compactions.length + 1}`;
         // An earlier summary that was merged into the new one is not a message of the log.
         const manifest = event.manifest.filter(({ fate }) => fate !== 'merged');
-        const compaction = { ...event, id, place, manifest, undone: false, undoPlace: 0 };
+        const compaction = { ...event, id, place, manifest, warning, undone: false, undoPlace: 0 };
+        warning = '';
         compactions.push(compaction);
         blocks.push({ type: 'compaction', id: compaction.id, compaction });
         break;
       }
       case 'context.restored':
-        change(isStanding, { undone: true, undoPlace: event.context ? places.length : 0 });
+        change(isStanding, () => ({ undone: true, undoPlace: event.context ? places.length : 0 }));
         break;
       case 'usage.reported':
         spend(event.usage);
@@ -273,7 +280,10 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       case 'context.narrated':
         // A late narrative: the next compaction adds it to the summary.
-        change(isStanding, { usage: event.usage });
+        change(isStanding, ({ steps }) => ({
+          usage: event.usage,
+          steps: steps.map((step) => ({ ...step, author: step.author && 'model' })),
+        }));
         break;
       case 'permission.decided':
         open.delete(event.call.id);
@@ -283,6 +293,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         say(event, 'info', `permission_${event.decision}_${event.call.id}`, decisionInWords(event));
         break;
       case 'warning':
+        if (event.source === 'compaction') warning = event.message;
         say(event, 'warning', event.source, event.message);
         break;
       case 'call.completed': {
