@@ -8,7 +8,6 @@ import {
   SessionKey,
   SessionStoreError,
   type TokenCounter,
-  textOf,
   toClientEvent,
   userMessage,
 } from '@x/core';
@@ -28,7 +27,7 @@ import type {
   SessionState,
   SessionSummary,
 } from '../page.js';
-import { firstLine } from '../page.js';
+import { firstLine, textOf as textWithCalls } from '../page.js';
 import { BackendError, forPage, isForClients } from '../server/errors.js';
 import { requestView } from './inspect.js';
 
@@ -94,11 +93,11 @@ export class Backend {
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
-  /** Searches a session's log, including removed messages. Returns the last match. */
+  /** Searches the messages and tool calls of a session's log, including removed ones. Returns the last match. */
   async #find(sessionId: string, words: readonly string[]): Promise<SessionSummary['found']> {
     let found: SessionSummary['found'];
     for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
-      const text = textOf(message).replace(/\s+/g, ' ');
+      const text = textWithCalls(message).replace(/\s+/g, ' ');
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
       const first = text.lastIndexOf(' ', Math.max(0, Math.min(...places) - BEFORE_FOUND)) + 1;
       const line = firstLine(text.slice(first), FOUND_CHARS);
@@ -155,9 +154,12 @@ export class Backend {
   async send(sessionId: string, text: string): Promise<void> {
     const context = contextOf(sessionId);
     // Rejects a damaged session here, because a call that cannot begin emits no event.
-    await this.#agent.state(context);
+    const state = await this.#agent.state(context);
     const message = userMessage(text, { metadata: STARTS_CALL });
-    const start = () => void finished(this.#agent.stream(message, context));
+    // To a call that waits for approval, the message is the reason of a denial.
+    const denial = { type: 'deny', reason: text } as const;
+    const decisions = Object.fromEntries(pendingCalls(state).map(({ approvalId }) => [approvalId, denial]));
+    const start = () => void finished(this.#agent.stream(message, context, { decisions }));
     if (!this.#isRunning(sessionId)) return start();
     // If the call ends before the message is delivered, the message begins another call.
     void this.#agent.steer(context, text).then((delivered) => (delivered ? undefined : start()), warn);

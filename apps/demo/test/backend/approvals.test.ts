@@ -88,6 +88,18 @@ describe('a call that takes approval', () => {
     expect(textsOf(denied)).toContain('The user denied this call: Tell me first.');
   });
 
+  it('is denied by a message, with its words', async () => {
+    const backend = open(scripted(write('plan.md'), { text: 'Then not.' }));
+    await asked(backend);
+    await backend.send('s-1', 'Tell me first.');
+    const denied = await once(backend, ended);
+    expect(existsSync(file('plan.md'))).toBe(false);
+    expect(textsOf(denied)).toContain('The user denied this call: Tell me first.');
+    expect(textsOf(denied)).toContain('Tell me first.');
+    const notices = noticesOf(denied).map(({ message }) => message);
+    expect(notices).toEqual(['You did not allow it to write plan.md.']);
+  });
+
   it('is decided once', async () => {
     const backend = open(scripted(write('plan.md'), { text: 'Written.' }));
     const id = await asked(backend);

@@ -167,7 +167,7 @@ export class FakeBackend implements PageBackend {
     session.listeners.add(listener);
     signal.addEventListener('abort', () => wake());
     try {
-      while (!signal.aborted) {
+      while (!signal.aborted && this.#sessions.get(sessionId) === session) {
         const next = waiting.shift();
         if (next) yield next;
         else await new Promise<void>((resolve) => (wake = resolve));
@@ -250,8 +250,10 @@ export class FakeBackend implements PageBackend {
   }
 
   async remove(sessionId: string): Promise<void> {
-    this.#find(sessionId).playing?.abort();
+    const session = this.#find(sessionId);
+    session.playing?.abort();
     this.#sessions.delete(sessionId);
+    for (const listener of session.listeners) listener({ type: 'state', state: session.state });
   }
 
   async files() {

@@ -520,7 +520,7 @@ describe('the list of conversations', () => {
     await v.page.getByRole('searchbox').fill('zebra crossing');
     await expect
       .poll(() => textIn(v.page.locator('.sessions-note')))
-      .toBe('No conversation has a message with these words.');
+      .toBe('No conversation has a message or tool call with these words.');
   });
 
   it('leads from the search to the found message, by keys, and marks it', async () => {
@@ -592,6 +592,22 @@ describe('the list of conversations', () => {
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
     await v.page.locator('.empty').waitFor();
+    await expect
+      .poll(() => v.page.locator('.session-title').allInnerTexts())
+      .toEqual(['Layout of the packages', 'Long ago']);
+  });
+
+  it('drops one that another tab deleted: its title, its figures and its entry', async () => {
+    v.expectComplaints('404');
+    v.expectComplaints('EventSource');
+    await v.page.getByRole('link', { name: /Stores and turns/ }).click();
+    await v.page.locator('.user-turn', { hasText: 'Stores and turns' }).waitFor();
+    await v.page.getByText('What fills the window').waitFor();
+    const [id] = (await v.backend.sessions(['Stores'])).map((session) => session.id);
+    await v.backend.remove(id ?? '');
+    await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+    expect(await textIn(v.page.locator('h1'))).toBe('No conversation');
+    expect(await v.page.getByText('What fills the window').count()).toBe(0);
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages', 'Long ago']);

@@ -17,6 +17,7 @@ export function oneLine(text: string): string {
 
 /** Formats a rounded number: 12 412 becomes `12.4k`, 1 000 000 becomes `1M`. */
 export function shortNumber(value: number): string {
+  if (value < 0) return `-${shortNumber(-value)}`;
   if (value < 1_000) return String(Math.round(value));
   const [size, unit] = value < 999_500 ? [value / 1_000, 'k'] : [value / 1_000_000, 'M'];
   return `${size < 99.95 ? size.toFixed(1).replace(/\.0$/, '') : Math.round(size)}${unit}`;

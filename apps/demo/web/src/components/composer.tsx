@@ -19,7 +19,7 @@ import { Button } from './parts.js';
 /** Returns the placeholder: what sending a text would do now. */
 function hint(): string {
   if (phase.value === 'failed') return 'No conversation is open';
-  if (pending.value.length > 0) return 'Say something else instead';
+  if (pending.value.length > 0) return 'Deny it, and say why';
   if (call.value) return 'Add something: it is read at the next step';
   return `Say something, or ${usage}`;
 }

@@ -170,9 +170,11 @@ function Costs() {
       <Fold id="counted" line={<span class="quiet">How savings are counted</span>}>
         {() => (
           <p class="quiet small">
-            {savingsInWords(savings)} Each request counts as it was sent. Without compaction, it would also
-            have what earlier compactions removed ({plural(savings.compactions, 'compaction')} in effect).
-            Model calls that wrote summaries count as sent. We assume that the agent takes the same steps.
+            {savingsInWords(savings)}
+            {saved < 0 && ' The compactions have not paid off yet: they will, with more requests.'} Each
+            request counts as it was sent. Without compaction, it would also have what earlier compactions
+            removed ({plural(savings.compactions, 'compaction')} in effect). Model calls that wrote summaries
+            count as sent. We assume that the agent takes the same steps.
           </p>
         )}
       </Fold>

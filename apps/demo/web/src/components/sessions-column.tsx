@@ -24,7 +24,7 @@ export function SessionsColumn() {
     ? 'The list could not be loaded.'
     : searched.value.trim() === ''
       ? 'Your conversations appear here.'
-      : 'No conversation has a message with these words.';
+      : 'No conversation has a message or tool call with these words.';
   return (
     <nav class="column sessions" aria-label="Conversations">
       <header class="column-header row">

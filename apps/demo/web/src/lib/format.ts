@@ -16,7 +16,8 @@ export function exactCount(count: number): string {
 
 /** Formats a share: 0.637 → `64 %`. */
 export function share(part: number, whole: number): string {
-  if (whole <= 0 || part <= 0) return `0${THIN}%`;
+  if (part < 0) return `-${share(-part, whole)}`;
+  if (whole <= 0 || part === 0) return `0${THIN}%`;
   const percent = (part / whole) * 100;
   if (percent < 1) return `<1${THIN}%`;
   return `${Math.round(percent)}${THIN}%`;

@@ -234,7 +234,10 @@ async function askWhy(refused: EventSource): Promise<void> {
       report(error);
       // An open conversation stays readable after the server was restarted with another token.
       if (phase.peek() !== 'ready' || problem.peek()?.code !== 'token_required') phase.value = 'failed';
-      state.value = { ...state.peek(), running: false };
+      const isGone = problem.peek()?.code === 'session_not_found';
+      if (isGone) events.value = [];
+      state.value = isGone ? nothing : { ...state.peek(), running: false };
+      void refreshSessions();
       compacting.value = undefined;
       connected.value = true;
       return unfollow();
