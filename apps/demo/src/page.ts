@@ -49,6 +49,8 @@ export interface SessionSummary {
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
   readonly running: boolean;
+  /** Whether a call waits for the user's approval. */
+  readonly waits?: boolean | undefined;
   /** Whether the stored session cannot be read. */
   readonly damaged?: boolean;
   /** The text around the search words, and the id of its message. */

@@ -57,8 +57,8 @@ export class Backend {
   readonly #info: BackendInfo;
   /** Abort controllers that end the streams of a session's readers, who then reconnect. By session id. */
   readonly #readers = new Map<string, AbortController>();
-  /** The last stored version that could be opened, by session id. */
-  readonly #opened = new Map<string, number>();
+  /** The last stored version that could be opened, and whether a call waits in it, by session id. */
+  readonly #opened = new Map<string, { readonly version: number; readonly waits: boolean }>();
 
   constructor({ demo, counter, info }: BackendOptions) {
     this.#demo = demo;
@@ -78,14 +78,18 @@ export class Backend {
     for await (const { key, title, updatedAt, version } of this.#stored(damaged)) {
       const { sessionId: id } = key.parts;
       // A list does not read whole sessions, so each new version is opened once to detect damage.
-      if (this.#opened.get(id) !== version && !(await this.#agent.state(contextOf(id)).catch(warn))) {
-        damaged.add(id);
-        continue;
+      if (this.#opened.get(id)?.version !== version) {
+        const state = await this.#agent.state(contextOf(id)).catch(warn);
+        if (!state) {
+          damaged.add(id);
+          continue;
+        }
+        this.#opened.set(id, { version, waits: pendingCalls(state).length > 0 });
       }
-      this.#opened.set(id, version);
+      const waits = this.#opened.get(id)?.waits;
       const found = words.length > 0 ? await this.#find(id, words) : undefined;
       if (words.length > 0 && found === undefined) continue;
-      summaries.push({ id, title: title ?? id, updatedAt, running: this.#isRunning(id), found });
+      summaries.push({ id, title: title ?? id, updatedAt, running: this.#isRunning(id), waits, found });
     }
     if (words.length === 0)
       for (const id of damaged)

@@ -16,7 +16,7 @@ export function requestView(
   const shown = (message: Message, change?: RequestMessage['change'], old?: Message): RequestMessage => ({
     id: message.id,
     source: message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation',
-    label: labelOf(message, calls),
+    label: labelOf(message, calls) + (message.kind === 'summary' && old ? ', and of the earlier one' : ''),
     tokens: countMessage(counter, message),
     text: textOf(message),
     change,

@@ -29,12 +29,9 @@ export function apiError(
 
 const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
 
-/** Codes of what the operator should know, who is the page's user. */
-const FOR_OPERATOR = ['warning', 'memory_failed'];
-
-/** Returns the parts of an error that the page may see: its client message only, unless it is for the operator. */
+/** Returns the parts of an error that the page may see: its client message only, unless it is for the operator, who is the page's user. */
 export function forPage(error: unknown): ClientError {
-  if (XError.isInstance(error) && FOR_OPERATOR.includes(error.code)) return error;
+  if (XError.isInstance(error) && /^(?:warning|memory_failed)$/.test(error.code)) return error;
   return toClientError(error, (thrown) => (isForClients(thrown) ? undefined : HIDDEN));
 }
 

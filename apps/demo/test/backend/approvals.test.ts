@@ -91,8 +91,10 @@ describe('a call that takes approval', () => {
   it('is denied by a message, with its words', async () => {
     const backend = open(scripted(write('plan.md'), { text: 'Then not.' }));
     await asked(backend);
+    expect(await backend.sessions()).toMatchObject([{ id: 's-1', waits: true }]);
     await backend.send('s-1', 'Tell me first.');
     const denied = await once(backend, ended);
+    expect(await backend.sessions()).toMatchObject([{ id: 's-1', waits: false }]);
     expect(existsSync(file('plan.md'))).toBe(false);
     expect(textsOf(denied)).toContain('The user denied this call: Tell me first.');
     expect(textsOf(denied)).toContain('Tell me first.');

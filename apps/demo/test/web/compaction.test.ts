@@ -94,8 +94,8 @@ describe('a compaction', () => {
     const shortened = v.page.locator('.request-row').filter({ hasText: 'message.ts' });
     await shortened.locator('.fold-line').click();
     const blocks = shortened.locator('.code-block');
-    await expect.poll(() => textIn(blocks.first())).toContain('export function textOf');
-    await expect.poll(() => textIn(blocks.nth(1))).toContain('ask again to see it');
+    await expect.poll(() => textIn(blocks.nth(1))).toContain('export function textOf');
+    await expect.poll(() => textIn(blocks.first())).toContain('ask again to see it');
 
     await dividers().nth(2).click();
     const gone = v.page.locator('.compaction').nth(2).locator('.request-row').first();
@@ -195,8 +195,7 @@ it('an earlier compaction is opened in its place, without the others', async () 
   v.backend.seed('s', longSession);
   await v.open('s');
   await v.backend.undo('s');
-  await v.page.getByRole('button', { name: 'What is gone' }).click();
-  await v.page.locator('.gone-item', { hasText: 'Compacted' }).first().click();
+  await v.page.locator('.user-turn .fate-tag').first().click();
   await v.page.locator('.compaction:focus .compaction-details').waitFor();
   await expect.poll(() => v.page.locator('.compaction').count()).toBe(2);
   const [opened, last] = await Promise.all([
@@ -380,12 +379,12 @@ describe('the context panel', () => {
     expect(before).toBeGreaterThan(sent + 1_000);
     await v.open('p');
     const caption = () => textIn(v.page.locator('.timeline figcaption'));
-    await expect.poll(caption).toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
+    await expect.poll(caption).toContain(`Largest request ${(sent / 1_000).toFixed(1)}k`);
     // Nor what an undo gives back.
     await v.backend.undo('p');
     expect(v.backend.transcript('p').places.at(-1)?.context.total).toBeGreaterThan(sent + 1_000);
     await v.page.getByText('Compaction undone').first().waitFor();
-    expect(await caption()).toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
+    expect(await caption()).toContain(`Largest request ${(sent / 1_000).toFixed(1)}k`);
   });
 
   it('lists todos and cost', async () => {

@@ -585,12 +585,16 @@ describe('the list of conversations', () => {
   it('deletes after asking', async () => {
     const item = v.page.locator('.session', { hasText: 'Stores and turns' });
     await item.hover();
-    await item.getByRole('button', { name: /Delete/ }).click();
-    await v.page.getByText('Delete “Stores and turns” and its log?').waitFor();
-    await v.page.getByRole('button', { name: 'Keep', exact: true }).click();
-    await item.hover();
-    await item.getByRole('button', { name: /Delete/ }).click();
-    await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
+    const asked: string[] = [];
+    for (const answer of ['dismiss', 'accept'] as const) {
+      v.page.once('dialog', (dialog) => {
+        asked.push(dialog.message());
+        return dialog[answer]();
+      });
+      await item.hover();
+      await item.getByRole('button', { name: /Delete/ }).click();
+    }
+    expect(asked).toEqual(Array(2).fill('Delete “Stores and turns” and its log?'));
     await v.page.locator('.empty').waitFor();
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
@@ -622,9 +626,9 @@ describe('the list of conversations', () => {
         : route.continue(),
     );
     const item = v.page.locator('.session', { hasText: 'Stores and turns' });
+    v.page.once('dialog', (dialog) => dialog.accept());
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
-    await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
     await v.page.getByRole('alert').getByText('The disk is full.').waitFor();
   });
 });

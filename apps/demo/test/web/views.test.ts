@@ -54,6 +54,15 @@ describe('the places of a conversation, in the panel', () => {
     expect(await number().getAttribute('placeholder')).toBe(`1–${last}`);
   });
 
+  it('say what else a request has, with its tokens, and that its text is not stored', async () => {
+    await number().fill('5');
+    const { context } = v.backend.transcript('s').places.find(({ request }) => request === 5) ?? {};
+    const words = () => textIn(section('Request 5').locator('.request-frame'));
+    const size = context?.system.toLocaleString('en-US');
+    await expect.poll(words).toContain(`${size} of the system prompt with the memory`);
+    expect(await words()).toContain('not stored');
+  });
+
   it('are all reached by keys, compactions too', async () => {
     await track().focus();
     await v.page.keyboard.press('Home');
@@ -168,18 +177,7 @@ it('says what is gone of the whole conversation, and keeps pins', async () => {
   await v.page.getByRole('button', { name: 'What is gone' }).click();
   await v.page.locator('.gone-item', { hasText: 'You asked' }).click();
   await v.page.locator('.user-turn:focus').waitFor();
-  const compacted = v.page.locator('.gone-item', { hasText: 'Compacted' });
-  await expect
-    .poll(() => compacted.allInnerTexts())
-    .toEqual([
-      // What the first one shortened, the last one summarized: each message counts once.
-      expect.stringMatching(/^Compacted \d+ summarized, \d+ shortened\s+after request \d+$/),
-    ]);
-  const gone = await textIn(v.page.getByText(/^The model no longer sees/));
-  const counts = (await textIn(compacted)).match(/\d+(?= summarized| shortened)/g)?.map(Number) ?? [];
-  expect(gone).toContain(`sees ${counts.reduce((sum, count) => sum + count, 0)} of `);
-  await compacted.last().click();
-  await v.page.locator('.compaction:focus .compaction-details').waitFor();
+  await v.page.getByText(/^The model no longer sees \d+ of /).waitFor();
   const pin = v.page.locator('.user-turn').last().getByRole('button', { name: /^Pin/ });
   const face = async () => [await pin.getAttribute('aria-label'), await pin.getAttribute('aria-pressed')];
   const [free, pinned] = [
@@ -208,10 +206,11 @@ it('compacts up to a message', async () => {
   await v.open('s');
   const asked = v.page.waitForRequest('**/compactions');
   const turn = v.page.locator('.user-turn').last();
+  v.page.once('dialog', (dialog) => dialog.dismiss());
   await turn.getByRole('button', { name: 'Compact up to here' }).click();
-  await turn.getByText('Shorten everything up to this message?').waitFor();
   expect(v.backend.transcript('s').compactions, 'nothing happened yet').toHaveLength(3);
-  await turn.getByRole('button', { name: 'Compact', exact: true }).click();
+  v.page.once('dialog', (dialog) => dialog.accept());
+  await turn.getByRole('button', { name: 'Compact up to here' }).click();
   expect((await asked).postDataJSON()).toEqual({
     upTo: await turn.getAttribute('data-messages'),
   });

@@ -35,7 +35,7 @@ export function noteEnd(kind: Writes, model: Model, problem: string | undefined)
   standing.rests = RESTS;
   return (
     `${model.id} failed too often to write a summary, counted over all sessions (${problem}). The next ${RESTS} ` +
-    'compactions skip it, then it is called again. If it keeps failing, set another `model` for compaction.'
+    'compactions skip it, then it is called again. If it keeps failing, set another model for compaction.'
   );
 }
 

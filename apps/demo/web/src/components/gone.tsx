@@ -4,9 +4,8 @@ import { firstLine } from '../../../src/page.js';
 import { exactCount, plural } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
 import { api } from '../state/api.js';
-import { changes, fates, places, sessionId, transcript, unpin } from '../state/session.js';
-import { showCompaction, showMessage } from '../state/show-message.js';
-import { fatesInWords, isStanding } from '../state/transcript.js';
+import { changes, places, sessionId, transcript, unpin } from '../state/session.js';
+import { showMessage } from '../state/show-message.js';
 import { Fold, IconButton } from './parts.js';
 
 /** What the model no longer sees of the conversation, the most important first, and the pins. */
@@ -38,26 +37,8 @@ function ReceiptView() {
   );
   if (!receipt) return <p class="quiet small">{failure || 'Reading the log …'}</p>;
   const { all, gone, items, pins } = receipt;
+  const unmade = new Set([...transcript.value.toolRuns.values()].map((run) => run.unmade && run.messageId));
   const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
-  const rows = [
-    ...items.map(({ kind, messageId, text, left }) => ({
-      name: kinds[kind],
-      text: firstLine(text),
-      where: remains[left],
-      show: () => showMessage(messageId),
-    })),
-    ...transcript.value.compactions.filter(isStanding).map((compaction) => ({
-      name: 'Compacted',
-      // A message that several compactions changed counts once, where the last one did.
-      text: fatesInWords(
-        compaction.manifest.filter(
-          ({ messageId }) => fates.value.get(messageId)?.compactionId === compaction.id,
-        ),
-      ),
-      where: `after request ${places.value[compaction.place - 1]?.request}`,
-      show: () => showCompaction(compaction.id),
-    })),
-  ].filter(({ text }) => text !== '');
   return (
     <div class="stack small">
       <p class="quiet">
@@ -65,12 +46,13 @@ function ReceiptView() {
           ? 'Nothing is gone.'
           : `The model no longer sees ${exactCount(gone)} of ${plural(all, 'message')}. The log has all of them.`}
       </p>
-      {rows.map(({ name, text, where, show }, index) => (
-        <button key={index} type="button" class="press row gone-item" onClick={show}>
+      {items.map(({ kind, messageId, text, left }, index) => (
+        <button key={index} type="button" class="press row gone-item" onClick={() => showMessage(messageId)}>
           <span class="grow">
-            <strong>{name}</strong> {text}
+            <strong>{kind === 'error' && unmade.has(messageId) ? 'Not run' : kinds[kind]}</strong>{' '}
+            {firstLine(text)}
           </span>
-          <span class="tag">{where}</span>
+          <span class="tag">{remains[left]}</span>
         </button>
       ))}
       {pins.length > 0 && (

@@ -39,6 +39,7 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
     <div class="stack request-changes">
+      {whole && <Frame place={place} />}
       {group('Removed', request.removed)}
       {group(changed, with_('changed'))}
       {group(before === undefined ? 'New' : added, with_('added'))}
@@ -57,6 +58,20 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
         </Fold>
       )}
     </div>
+  );
+}
+
+/** What a request has besides its messages. Only the sizes are stored. */
+function Frame({ place }: Pick<RequestChangesProps, 'place'>) {
+  const {
+    system = 0,
+    tools = 0,
+    reminders = 0,
+  } = places.value[(place ?? places.value.length) - 1]?.context ?? {};
+  const [whole, ...parts] = [system + tools + reminders, system, tools, reminders].map(exactCount);
+  const words = `${parts[0]} of the system prompt with the memory, ${parts[1]} of tools, ${parts[2]} of reminders`;
+  return (
+    <p class="quiet small request-frame">{`Also sent: ${whole} tokens, ${words}. Their text is not stored.`}</p>
   );
 }
 
@@ -94,6 +109,7 @@ interface RowProps {
 /** A message with its tokens. It expands to its text, and links to its position in the conversation. */
 function Row({ group, message }: RowProps) {
   const { id, source, label, text, tokens, before } = message;
+  const former = source === 'summary' ? 'The summary that it replaced' : 'Before';
   const line = (
     <>
       <span class={`swatch source-${source}`} aria-hidden="true" />
@@ -107,12 +123,12 @@ function Row({ group, message }: RowProps) {
     <Fold id={`message-${group}-${id}`} class="request-row" line={line}>
       {() => (
         <div class="stack">
-          {before !== undefined && <CodeBlock label="Before" text={before} figure={size(before.length)} />}
           <CodeBlock
             label={before === undefined ? 'Text' : 'The model sees'}
             text={text}
             figure={size(text.length)}
           />
+          {before !== undefined && <CodeBlock label={former} text={before} figure={size(before.length)} />}
           {transcript.value.messages.has(id) && (
             <Button onClick={() => showMessage(id)}>Show in the conversation</Button>
           )}

@@ -1,9 +1,9 @@
-import { useSignal } from '@preact/signals';
-import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Search, Sun, Trash2 } from 'lucide-preact';
+import { Hand, Keyboard, LoaderCircle, Monitor, Moon, Plus, Search, Sun, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
 import { plural, whenOf } from '../lib/format.js';
 import {
   busy,
+  pending,
   refreshSessions,
   removeSession,
   searched,
@@ -13,7 +13,7 @@ import {
 } from '../state/session.js';
 import { found } from '../state/show-message.js';
 import { addressOf, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
-import { Button, IconButton } from './parts.js';
+import { IconButton } from './parts.js';
 
 const faces = { system: Monitor, light: Sun, dark: Moon };
 
@@ -65,24 +65,16 @@ export function SessionsColumn() {
   );
 }
 
-/** A conversation in the list. Deletion asks for confirmation in place. */
+/** A conversation in the list. Deletion asks for confirmation. */
 function SessionItem({ session }: { readonly session: SessionSummary }) {
-  const asking = useSignal(false);
   const current = session.id === sessionId.value;
   const running = current ? busy.value : session.running;
   const when = session.damaged ? 'cannot be read' : whenOf(session.updatedAt);
+  const waits = current ? pending.value.length > 0 : session.waits && !running;
   const remove = async () => {
+    if (!confirm(`Delete “${session.title || 'Untitled'}” and its log?`)) return;
     if ((await removeSession(session.id)) && current) goToNew();
   };
-  if (asking.value) {
-    return (
-      <li class="session row wrap small pad">
-        Delete “{session.title || 'Untitled'}” and its log?
-        <Button onClick={() => void remove()}>Delete</Button>
-        <Button onClick={() => (asking.value = false)}>Keep</Button>
-      </li>
-    );
-  }
   return (
     <li class="session row">
       <a
@@ -95,14 +87,11 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         {session.found && <div class="quiet label">{session.found.text}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
+          {waits && <Hand class="accent" size={12} aria-label="waits for you" />}
           {when}
         </span>
       </a>
-      <IconButton
-        label={`Delete “${session.title}”, ${when}`}
-        onClick={() => (asking.value = true)}
-        icon={Trash2}
-      />
+      <IconButton label={`Delete “${session.title}”, ${when}`} onClick={() => void remove()} icon={Trash2} />
     </li>
   );
 }

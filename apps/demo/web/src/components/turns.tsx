@@ -1,4 +1,4 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
@@ -29,7 +29,7 @@ function draw(block: Block) {
 function versionOf(block: Block): string {
   if (block.type === 'agent') return `${block.id} ${block.messages.length}`;
   if (block.type !== 'compaction') return block.id;
-  return `${block.id} ${block.compaction.undone} ${block.compaction.usage?.inputTokens}`;
+  return `${block.id} ${block.compaction.undone}`;
 }
 
 /** A message of the user, or one that a harness injected. */
@@ -63,31 +63,15 @@ function UserTurn({ message }: { readonly message: Message }) {
 
 /** Compacts everything up to a message, after asking, and shows the result at the end of the conversation. */
 function CompactUpTo({ messageId }: { readonly messageId: string }) {
-  const asking = useSignal(false);
-  const confirm = () => {
-    asking.value = false;
+  const onClick = () => {
+    if (!confirm('Shorten everything up to this message? You can undo it.')) return;
     goToEnd();
     void compact({ upTo: messageId });
   };
   return (
-    <>
-      <IconButton
-        label="Compact up to here"
-        aria-expanded={asking.value}
-        icon={Shrink}
-        onClick={() => (asking.value = !asking.value)}
-      >
-        <span class="touch-only">Compact up to here</span>
-      </IconButton>
-      {asking.value && (
-        <div class="compact-question row wrap small">
-          <span class="grow">Shorten everything up to this message? You can undo it.</span>
-          <Button disabled={busy.value} onClick={confirm}>
-            Compact
-          </Button>
-        </div>
-      )}
-    </>
+    <IconButton label="Compact up to here" disabled={busy.value} onClick={onClick} icon={Shrink}>
+      <span class="touch-only">Compact up to here</span>
+    </IconButton>
   );
 }
 
@@ -148,7 +132,7 @@ export function Draft() {
     ? `Compacting ${compacting.value.messagesBefore} messages …`
     : retry
       ? `Attempt ${retry.attempt} failed: ${retry.error} Trying again …`
-      : `${step === 0 ? 'Starting' : `Step ${step}`} …`;
+      : `${step === 0 ? 'Starting' : `Request ${step}`} …`;
   return (
     <>
       {thinking && <Thought id="draft-thought" text={thinking} />}

@@ -102,7 +102,7 @@ export function WindowChart() {
         {isBeyond.value && place === points.length && `The last request is number ${shown?.request ?? 0}. `}
         {isChosen && shown
           ? pointInWords(at)
-          : `Largest ${shortCount(peak)}${most > peak ? ` · ▲ compaction${hasUndo ? ', ▼ undo' : ''}, outlined: before it` : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `Largest request ${shortCount(peak)}${most > peak ? ` · ▲ compaction${hasUndo ? ', ▼ undo' : ''}, outlined: before it` : ''}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
       <Steps />
     </figure>

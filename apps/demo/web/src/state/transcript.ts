@@ -107,7 +107,7 @@ export interface Place {
 }
 
 export interface RunningCall {
-  /** The number of the model call, from 1; 0 before the first. */
+  /** The number of the request in the session, from 1; 0 before the first of the call. */
   readonly step: number;
   /** Set while a failed model call waits for its retry. */
   readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
@@ -190,14 +190,11 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       id: `notice-${event.at}-${code}-${blocks.length}`,
       notice: { level, code, message },
     });
-  const change = (
-    isIt: (compaction: Compaction) => boolean,
-    with_: (found: Compaction) => Partial<Compaction>,
-  ) => {
+  const change = (isIt: (compaction: Compaction) => boolean, with_: Partial<Compaction>) => {
     const at = compactions.findLastIndex(isIt);
     const found = compactions[at];
     if (found === undefined) return;
-    const changed = { ...found, ...with_(found) };
+    const changed = { ...found, ...with_ };
     compactions[at] = changed;
     const block = blocks.findLastIndex(({ id }) => id === found.id);
     blocks[block] = { type: 'compaction', id: found.id, compaction: changed };
@@ -219,7 +216,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         add(event.message);
         break;
       case 'model.started':
-        call = { step: event.step };
+        call = { step: places.at(-1)?.request ?? event.step };
         break;
       case 'model.retrying':
         call = { step: call?.step ?? 0, retry: { attempt: event.attempt, error: event.error.message } };
@@ -269,7 +266,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       }
       case 'context.restored':
-        change(isStanding, () => ({ undone: true, undoPlace: event.context ? places.length : 0 }));
+        change(isStanding, { undone: true, undoPlace: event.context ? places.length : 0 });
         break;
       case 'usage.reported':
         spend(event.usage);
@@ -280,10 +277,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       case 'context.narrated':
         // A late narrative: the next compaction adds it to the summary.
-        change(isStanding, ({ steps }) => ({
-          usage: event.usage,
-          steps: steps.map((step) => ({ ...step, author: step.author && 'model' })),
-        }));
+        say(event, 'info', event.type, 'A model wrote its text for the last summary: it came later.');
         break;
       case 'permission.decided':
         open.delete(event.call.id);
