@@ -195,7 +195,10 @@ it('an earlier compaction is opened in its place, without the others', async () 
   v.backend.seed('s', longSession);
   await v.open('s');
   await v.backend.undo('s');
-  await v.page.locator('.user-turn .fate-tag').first().click();
+  await dividers().filter({ hasText: 'Compaction undone' }).waitFor();
+  const call = v.page.locator('.tool-call', { hasText: 'shortened' }).first();
+  await call.locator('.fold-line').click();
+  await call.locator('.fate-tag').click();
   await v.page.locator('.compaction:focus .compaction-details').waitFor();
   await expect.poll(() => v.page.locator('.compaction').count()).toBe(2);
   const [opened, last] = await Promise.all([

@@ -59,7 +59,7 @@ describe('the places of a conversation, in the panel', () => {
     const { context } = v.backend.transcript('s').places.find(({ request }) => request === 5) ?? {};
     const words = () => textIn(section('Request 5').locator('.request-frame'));
     const size = context?.system.toLocaleString('en-US');
-    await expect.poll(words).toContain(`${size} of the system prompt with the memory`);
+    await expect.poll(words).toContain(`${size} of the system prompt,`);
     expect(await words()).toContain('not stored');
   });
 

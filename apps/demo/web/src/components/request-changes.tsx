@@ -69,7 +69,7 @@ function Frame({ place }: Pick<RequestChangesProps, 'place'>) {
     reminders = 0,
   } = places.value[(place ?? places.value.length) - 1]?.context ?? {};
   const [whole, ...parts] = [system + tools + reminders, system, tools, reminders].map(exactCount);
-  const words = `${parts[0]} of the system prompt with the memory, ${parts[1]} of tools, ${parts[2]} of reminders`;
+  const words = `${parts[0]} of the system prompt, ${parts[1]} of tools, ${parts[2]} of memory and reminders`;
   return (
     <p class="quiet small request-frame">{`Also sent: ${whole} tokens, ${words}. Their text is not stored.`}</p>
   );
