@@ -177,7 +177,18 @@ it('says what is gone of the whole conversation, and keeps pins', async () => {
   await v.page.getByRole('button', { name: 'What is gone' }).click();
   await v.page.locator('.gone-item', { hasText: 'You asked' }).click();
   await v.page.locator('.user-turn:focus').waitFor();
-  await v.page.getByText(/^The model no longer sees \d+ of /).waitFor();
+  const compacted = v.page.locator('.gone-item', { hasText: 'Compacted' });
+  await expect
+    .poll(() => compacted.allInnerTexts())
+    .toEqual([
+      // What the first one shortened, the last one summarized: each message counts once.
+      expect.stringMatching(/^Compacted \d+ summarized, \d+ shortened\s+after request \d+$/),
+    ]);
+  const gone = await textIn(v.page.getByText(/^The model no longer sees/));
+  const counts = (await textIn(compacted)).match(/\d+(?= summarized| shortened)/g)?.map(Number) ?? [];
+  expect(gone).toContain(`sees ${counts.reduce((sum, count) => sum + count, 0)} of `);
+  await compacted.last().click();
+  await v.page.locator('.compaction:focus .compaction-details').waitFor();
   const pin = v.page.locator('.user-turn').last().getByRole('button', { name: /^Pin/ });
   const face = async () => [await pin.getAttribute('aria-label'), await pin.getAttribute('aria-pressed')];
   const [free, pinned] = [

@@ -4,8 +4,9 @@ import { firstLine } from '../../../src/page.js';
 import { exactCount, plural } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
 import { api } from '../state/api.js';
-import { changes, places, sessionId, transcript, unpin } from '../state/session.js';
-import { showMessage } from '../state/show-message.js';
+import { changes, fates, places, sessionId, transcript, unpin } from '../state/session.js';
+import { showCompaction, showMessage } from '../state/show-message.js';
+import { fatesInWords, isStanding } from '../state/transcript.js';
 import { Fold, IconButton } from './parts.js';
 
 /** What the model no longer sees of the conversation, the most important first, and the pins. */
@@ -38,6 +39,25 @@ function ReceiptView() {
   if (!receipt) return <p class="quiet small">{failure || 'Reading the log …'}</p>;
   const { all, gone, items, pins } = receipt;
   const unmade = new Set([...transcript.value.toolRuns.values()].map((run) => run.unmade && run.messageId));
+  const rows = [
+    ...items.map(({ kind, messageId, text, left }) => ({
+      name: kind === 'error' && unmade.has(messageId) ? 'Not run' : kinds[kind],
+      text: firstLine(text),
+      where: remains[left],
+      show: () => showMessage(messageId),
+    })),
+    ...transcript.value.compactions.filter(isStanding).map((compaction) => ({
+      name: 'Compacted',
+      // A message that several compactions changed counts once, where the last one did.
+      text: fatesInWords(
+        compaction.manifest.filter(
+          ({ messageId }) => fates.value.get(messageId)?.compactionId === compaction.id,
+        ),
+      ),
+      where: `after request ${places.value[compaction.place - 1]?.request}`,
+      show: () => showCompaction(compaction.id),
+    })),
+  ].filter(({ text }) => text !== '');
   const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
   return (
     <div class="stack small">
@@ -46,13 +66,12 @@ function ReceiptView() {
           ? 'Nothing is gone.'
           : `The model no longer sees ${exactCount(gone)} of ${plural(all, 'message')}. The log has all of them.`}
       </p>
-      {items.map(({ kind, messageId, text, left }, index) => (
-        <button key={index} type="button" class="press row gone-item" onClick={() => showMessage(messageId)}>
+      {rows.map(({ name, text, where, show }, index) => (
+        <button key={index} type="button" class="press row gone-item" onClick={show}>
           <span class="grow">
-            <strong>{kind === 'error' && unmade.has(messageId) ? 'Not run' : kinds[kind]}</strong>{' '}
-            {firstLine(text)}
+            <strong>{name}</strong> {text}
           </span>
-          <span class="tag">{remains[left]}</span>
+          <span class="tag">{where}</span>
         </button>
       ))}
       {pins.length > 0 && (
