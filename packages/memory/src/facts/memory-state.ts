@@ -40,6 +40,8 @@ const progressSchema = z.object({
   offset: offsetSchema.optional(),
   /** ISO 8601, UTC. */
   flushedAt: z.string().optional(),
+  /** `true` if the model's answers about the newest messages could not be used. */
+  failed: z.boolean().optional(),
 });
 
 const knownShape = {

@@ -16,9 +16,6 @@ const MAX_BATCH_TOKENS = 12_000;
 /** Maximum number of tokens of an answer. */
 const ANSWER_TOKENS = 4_000;
 
-/** When the answers of a model could last not be used, by the clock of the memory. */
-const failures = new WeakMap<Model, number>();
-
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
   /** The cause: the end of a turn, a compaction, or an explicit call. Default `manual`. */
@@ -51,13 +48,13 @@ export async function flushSession(
 ): Promise<FlushOutcome> {
   const { flush, flushGapMs, workspace, clock, timeZone } = settings;
   const { reason = 'manual', model = settings.model, signal, emit } = options;
-  let { offset, flushedAt = '' } = await readProgress(workspace, place.flushState);
+  let { offset, flushedAt = '', failed } = await readProgress(workspace, place.flushState);
+  const age = clock.now() - Date.parse(flushedAt);
   // A clock that was once ahead must not block flushes.
-  const isRecent = (time = Number.NaN) => time <= clock.now() && clock.now() - time < flushGapMs;
-  const isThrottled = flush === 'throttled' && isRecent(Date.parse(flushedAt));
+  const isRecent = age >= 0 && age < flushGapMs;
   // A model that always fails must not cost three calls per turn. The messages wait, and are read at once.
-  const isFailing = model !== null && isRecent(failures.get(model));
-  const isOff = reason === 'turn' && (flush === 'never' || isThrottled || isFailing);
+  const isThrottled = isRecent && (flush === 'throttled' || failed === true);
+  const isOff = reason === 'turn' && (flush === 'never' || isThrottled);
   // The progress does not change, so a model that is configured later reads the whole session.
   if (model === null || isOff) return { status: 'skipped', messages: 0, bullets: [], paths: [] };
   const maxTokens = tokensFor(model, MAX_BATCH_TOKENS);
@@ -84,14 +81,14 @@ export async function flushSession(
   return { status: 'flushed', ...done, paths: [...done.paths] };
 }
 
-/** Asks the model for facts in some messages. */
+/** Asks the model for facts in some messages. Returns `undefined` if its answers cannot be used. */
 async function saidIn(
-  { workspace, redact, clock }: MemoryServiceSettings,
+  { workspace, redact }: MemoryServiceSettings,
   messages: readonly Message[],
   { prefix, session }: SessionPlace,
   day: string,
   { model, ...options }: AskOptions & { readonly model: Model },
-): Promise<readonly Statement[]> {
+): Promise<readonly Statement[] | undefined> {
   if (messages.length === 0) return [];
   const [memory = '', note = ''] = [
     await readIfFound(workspace, `${prefix}${CORE_FILE}`),
@@ -105,10 +102,7 @@ async function saidIn(
     prompt: flushPrompt(messages, { memory, note, day }, redact, model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
   } as const;
-  const said = await askModel(model, question, parseBullets);
-  if (said === undefined) failures.set(model, clock.now());
-  else failures.delete(model);
-  return said ?? [];
+  return askModel(model, question, parseBullets);
 }
 
 /**
@@ -121,7 +115,7 @@ function commitBatch(
   { messages, offset }: Batch,
   day: string,
   seen: FlushOffset | undefined,
-  said: readonly Statement[],
+  said: readonly Statement[] | undefined,
 ): Promise<{ readonly offset: FlushOffset | undefined; readonly texts?: readonly string[] }> {
   const { workspace, clock } = settings;
   const note = dailyFile(day);
@@ -130,8 +124,9 @@ function commitBatch(
     const isSame = isDeepStrictEqual(current.offset, seen);
     if (!isSame || (await workspace.stat(place.log)) === undefined) return { offset: current.offset };
     const noted = factKeys((await readIfFound(workspace, `${place.prefix}${note}`)) ?? '');
-    const { lines, again } = newLines(settings, place, core, noted, messages, said);
-    const progress = { offset, flushedAt: new Date(clock.now()).toISOString() };
+    const { lines, again } = newLines(settings, place, core, noted, messages, said ?? []);
+    const flushedAt = new Date(clock.now()).toISOString();
+    const progress = { offset, flushedAt, ...(said ? {} : { failed: true }) };
     const flushed = { path: place.flushState, progress };
     await change({ lines: { [note]: lines.map(renderNoteLine) }, again, flushed });
     return { offset, texts: lines.map(({ text }) => text) };
