@@ -14,21 +14,21 @@ const IDLE_BEATS = 10;
  */
 const SECOND_LOOK_MS = 500;
 /**
- * Maximum number of milliseconds counted for the interval between two looks. If this process was suspended, it knows nothing about that
- * time.
+ * Maximum number of milliseconds without a heartbeat that are counted between two look-ups of a process record. This process may have been
+ * suspended between the look-ups. Then it does not know whether the other process was silent.
  */
 const LONGEST_PAUSE_MS = 1_500;
 /** Maximum number of remembered ids of delivered notes, and of remembered processes. */
 const REMEMBERED = 1_000;
 
-/** A turn of this process: the lease on a session was granted to its claim. */
+/** A turn of this process. The store granted it the lease that `claim` asks for. */
 export interface HeldTurn {
   readonly claim: LeaseClaim;
   /** Returns whether the lease is still the newest. Aborts the turn if it is not. */
   confirm(): Promise<boolean>;
   /**
-   * Called with `false` when this process could not renew its record in time, so another process may have taken the lease. Called with
-   * `true` when the lease is confirmed again.
+   * Called when this process could not renew its record in time, so another process may have taken the lease. Called again with `isOver`
+   * when the lease is confirmed.
    */
   onUncertain(isOver: boolean): void;
 }
@@ -39,7 +39,7 @@ interface Watch {
   readonly seen: number | undefined;
   /** Time of the last look that saw a new heartbeat; `-Infinity` if none was seen. */
   readonly beatAt: number;
-  /** Time of the last response. */
+  /** Time of the store's last response to a look-up of the process. */
   at: number;
   /** Milliseconds for which `seen` has not changed. */
   quietMs: number;
@@ -55,9 +55,12 @@ export class ProcessHeart {
   #ttlMs = 0;
   /** Until this time, no other process can have treated this one as dead. */
   #certainUntil = Number.NEGATIVE_INFINITY;
-  /** Number of heartbeats that were answered after `#certainUntil`, including the first heartbeat of each `#id`. */
+  /**
+   * Number of lapses. In a lapse, other processes may treat this one as dead: it begins at `#certainUntil`, and ends with the next answered
+   * heartbeat. The time before the first heartbeat of each `#id` counts as one, too.
+   */
   #lapses = 0;
-  /** Time of the last lapse, except first heartbeats; `-Infinity` if there was none. */
+  /** Time at which the last lapse ended, except those before a first heartbeat; `-Infinity` if there was none. */
   #lapsedAt = Number.NEGATIVE_INFINITY;
   /** The newest heartbeat, until it is answered. */
   #beating: { readonly sentAt: number; readonly done: Promise<void> } | undefined;
@@ -67,7 +70,7 @@ export class ProcessHeart {
   readonly #openClaims = new Map<string, number>();
   /** Turns by the tokens of their claims. */
   readonly #turns = new Map<string, HeldTurn>();
-  /** Turns whose leases may have been taken over in a lapse, until the store confirms or denies it. */
+  /** Turns whose leases may have been taken over in a lapse, until the store says who has each lease. */
   readonly #doubtful = new Set<HeldTurn>();
   /** Turns whose `onUncertain(false)` was called, until the lease is confirmed or lost. */
   readonly #warned = new Set<HeldTurn>();
@@ -95,7 +98,7 @@ export class ProcessHeart {
   async claim(ttlMs: number): Promise<LeaseClaim> {
     this.#ttlMs = Math.max(this.#ttlMs, ttlMs);
     await this.#begin();
-    // Heartbeats may have stopped in the meantime.
+    // While the first `#begin` waited for the store, unused heartbeats may have stopped.
     if (!this.#isRunning) await this.#begin();
     const token = operationId();
     this.#openClaims.set(token, this.#lapses);
@@ -131,7 +134,7 @@ export class ProcessHeart {
     await this.#release(token, release);
   }
 
-  /** Number of lapses: heartbeats that were not answered in time. A write during a lapse may be lost. */
+  /** Number of lapses that have ended: times in which other processes could treat this one as dead. A write during a lapse may be lost. */
   get lapses(): number {
     return this.#lapses;
   }
@@ -211,7 +214,7 @@ export class ProcessHeart {
       known?.seen === undefined || seen === undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
     const watch =
       known !== undefined && known.seen === seen ? known : { seen, beatAt, at: askedAt, quietMs: 0 };
-    // Count from the last response to this request, so that quietMs never exceeds the time without a heartbeat.
+    // Count the time between the last response and this request. It is never longer than the real time without a heartbeat.
     watch.quietMs += Math.min(askedAt - watch.at, LONGEST_PAUSE_MS);
     watch.at = this.#clock.now();
     this.#watches.delete(process);
@@ -239,10 +242,10 @@ export class ProcessHeart {
     const isUsed = () => this.#openClaims.size + this.#turns.size + this.#listeners.size > 0;
     for (let idle = 0; idle < IDLE_BEATS; idle = isUsed() ? 0 : idle + 1) {
       await this.#clock.sleep(Math.min(BEAT_MS, this.#ttlMs / 5), { background: true });
-      const isSilent = this.#hasFailed || this.#beating !== undefined;
+      const isStoreSilent = this.#hasFailed || this.#beating !== undefined;
       this.#beat().catch(() => {});
-      if (isSilent && !isUsed()) break;
-      if (isSilent && this.#clock.now() >= this.#certainUntil) this.#warn();
+      if (isStoreSilent && !isUsed()) break;
+      if (isStoreSilent && this.#clock.now() >= this.#certainUntil) this.#warn();
     }
     // Take a new id, because the last beat and the deletion of the record may arrive in any order.
     const id = this.#id;
@@ -275,6 +278,7 @@ export class ProcessHeart {
 
   async #beatOnce(sentAt: number): Promise<void> {
     const id = this.#id;
+    // This beat lets the store delete the notes that the last beat returned.
     const acknowledged = this.#received;
     const notes = await this.#processes.beat({ id, ttlMs: this.#ttlMs }, acknowledged);
     if (this.#id !== id) return;
@@ -331,7 +335,7 @@ export class ProcessHeart {
 const hearts = new WeakMap<SessionProcesses, ProcessHeart>();
 
 /**
- * Returns the heart of this process for a store. The store, its collections and its wrappers share one heart.
+ * Returns the object that sends the heartbeats of this process to a store. It is the same for the store, its collections and its wrappers.
  *
  * @param clock Measures durations; only the first caller's clock is used. Default: a monotonic clock.
  */
