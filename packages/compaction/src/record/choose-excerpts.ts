@@ -7,7 +7,7 @@ import type { Terms } from './terms.js';
 export interface Candidate {
   readonly entry: Entry;
   readonly terms: Terms;
-  /** A factor of the gain. */
+  /** Multiplies the candidate's gain: see {@link Choice}. */
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
@@ -17,6 +17,7 @@ export interface Candidate {
 
 /** The terms of one message, from which the weights of terms are computed. */
 export interface Utterance {
+  /** The number of the message. */
   readonly at: number;
   readonly terms: Terms;
   /** The author of the message. */
@@ -29,12 +30,11 @@ export interface Utterance {
 const WEIGHT = {
   /** For a term that neither a user nor the assistant uses. */
   unused: 0.1,
-  /**
-   * Added to 1 for each use of the term, up to `mostUses` uses. An assistant message is one use, or `firstUse` of a use if it introduces the
-   * term. A user message is two uses.
-   */
+  /** Each use of a term adds this to a factor that begins at 1. A user message counts as two uses, an assistant message as one. */
   use: 0.5,
+  /** Further uses add nothing. */
   mostUses: 3,
+  /** An assistant message that introduces a term counts as this many uses. */
   firstUse: 0.25,
   /** For a term in a candidate, if an earlier message than the candidate's introduced the term. */
   old: 0.3,
@@ -45,16 +45,16 @@ const WEIGHT = {
   again: 0.15,
   /** For a term of the open request, even if the term is already covered. */
   wanted: 1,
-  /** For the gain, once per chosen candidate of the same message. 1 is worse, and 0.65 is not better. */
+  /** For the gain, once per chosen candidate of the same message. With 1, records were worse; 0.65 was not better. */
   more: 0.8,
-  /** For the gain, once per chosen candidate of the same message and shape. */
+  /** For the gain, once per chosen candidate of the same message and shape: see {@link shapeOf}. */
   alike: 0.5,
 };
 
 /** The factor by which the gain threshold falls before each pass over the candidates. */
 const STEP = 0.95;
 const MAX_PASSES = 150;
-/** Number of passes for which candidates are selected at once, because few of them have enough gain. */
+/** After this many passes, the candidates whose gain suffices for the next passes are selected again. They are few. */
 const PASSES_PER_SELECTION = 12;
 /** Number of candidates between two yields. */
 const REST = 256;
@@ -63,11 +63,11 @@ const REST = 256;
 const COST_EXPONENT = 0.9;
 
 /**
- * Chooses the candidates that cover most of what the conversation relied on later. Maximizes a submodular coverage greedily
- * (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and
- * Vondrák 2014). The gain of a candidate is the weight of its terms per token. A term has its full weight only in the first
- * chosen candidate that contains it. A term weighs more if it is rare, if the candidate's message introduced it, and if the
- * assistant or the user used it again.
+ * Chooses the candidates with the terms that the conversation used again. Maximizes a submodular coverage greedily (Nemhauser, Wolsey and
+ * Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and Vondrák 2014). The gain of a candidate is the
+ * weight of its terms, divided by its cost to the power of `COST_EXPONENT`. A term has its full weight only in the first chosen candidate
+ * that contains it, unless the term is in the open request. A term weighs more if it is rare, if the candidate's message introduced it, and
+ * if the assistant or the user used it again.
  */
 export class Choice<Item extends Candidate> {
   /** The chosen candidates, best first. */
@@ -77,13 +77,13 @@ export class Choice<Item extends Candidate> {
   /** The terms of all candidates as vocabulary indices, and the start offset of each candidate. */
   readonly #terms: Uint32Array;
   readonly #starts: Uint32Array;
-  /** By vocabulary index: 1 for a term that the reader sees already. */
+  /** By vocabulary index: 1 for a term that the model will read anyway, in a chosen candidate or outside the candidates. */
   readonly #covered: Uint8Array;
   /** By vocabulary index: 1 for a term of the open request. */
   readonly #wanted: Uint8Array;
   /** The numbers of chosen candidates by message, and by message and shape: {@link shapeOf}. */
   readonly #counts = new Map<number | string, number>();
-  /** An upper bound of each candidate's gain, because gains only fall. 0 for a chosen candidate. */
+  /** The last computed gain of each candidate. Gains only fall, so the current gain is not higher. 0 for a chosen candidate. */
   readonly #gains: Float64Array;
   readonly #lowestCost: number;
   /** Tokens that are left: in all, and for what the assistant said. */
@@ -106,7 +106,7 @@ export class Choice<Item extends Candidate> {
   /**
    * Weighs candidates by the terms of the conversation.
    *
-   * @param standing Terms that the reader of the record sees elsewhere, for example in messages that no record replaces.
+   * @param standing Terms that the model will read outside the candidates, for example in messages that stay.
    * @param wanted Terms of the open request. They keep their weight even if they are already covered.
    */
   static *among<Item extends Candidate>(
@@ -137,7 +137,7 @@ export class Choice<Item extends Candidate> {
     }
   }
 
-  /** Chooses more candidates. Adds `tokens` to the remaining budget, and `forStatements` to what statements may take of it. */
+  /** Adds `tokens` to the budget, and `forStatements` to the part that statements may take. Then chooses candidates that fit. */
   *take(tokens: number, forStatements: number): Work<void> {
     this.#left += tokens;
     this.#leftForStatements += forStatements;
@@ -148,7 +148,7 @@ export class Choice<Item extends Candidate> {
     for (let pass = 0; pass < MAX_PASSES && this.#left >= this.#lowestCost; pass++) {
       threshold *= STEP;
       yield;
-      // Gains never rise, so only these candidates can reach a threshold before the next selection.
+      // Gains never rise, so a candidate below the lowest threshold of the next passes cannot be chosen in them.
       const lowestThreshold = threshold * STEP ** PASSES_PER_SELECTION;
       if (pass % PASSES_PER_SELECTION === 0)
         selection = [...gains.keys()].filter((index) => (gains[index] as number) >= lowestThreshold);
@@ -217,8 +217,8 @@ export class Choice<Item extends Candidate> {
 }
 
 /**
- * Returns the shape of an entry: its message number, and the beginning of its text with each word, number and path masked. Lines of one word
- * are removed if other lines follow. So rows of a table have the same shape, and parts of a listing have, too.
+ * Returns the message number and the shape of an entry: the beginning of its text, in which `w` replaces each word, number and path. Lines of
+ * one word are left out, except the last line. All rows of a table have the same shape, and so do all parts of a listing.
  */
 const shapeOf = once((entry: Entry): string => {
   const text = 'text' in entry ? entry.text : '';
