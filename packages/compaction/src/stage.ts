@@ -58,7 +58,10 @@ export interface StageContext {
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** The caller's instructions for the summary, such as facts to keep. */
   readonly instructions?: string | undefined;
-  /** The id of the last message that a summary replaces. Default: `keep` determines it. */
+  /**
+   * The id of the last message that may change. A stage with the cost `free` gets only the messages up to it. Default: `keep` determines
+   * what a summary replaces.
+   */
   readonly upTo?: string | undefined;
   /** Text to append unchanged to a summary. */
   readonly appendix?: string | undefined;

@@ -12,6 +12,7 @@ import {
   type View,
 } from '../stage.js';
 import { repairPairs } from '../stages/repair-pairs.js';
+import { endOfGroup } from '../summary/plan.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 
@@ -34,6 +35,9 @@ export async function runCascade(
   const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
+  /** Number of newest messages that no stage may change. */
+  const rest =
+    context.upTo === undefined ? 0 : start.messages.length - endOfGroup(start.messages, context.upTo);
   let view = start;
   let condensed = false;
   let usage: Usage | undefined;
@@ -46,6 +50,7 @@ export async function runCascade(
     const reduction = await attempt(
       stage,
       view,
+      rest,
       target,
       isFree ? { ...context, summarizer: undefined } : context,
     );
@@ -85,9 +90,26 @@ function withMessages(view: View, messages: readonly Message[], meter: Meter): V
   return { messages, fixedTokens: view.fixedTokens, tokens: view.fixedTokens + meter.messages(messages) };
 }
 
+/** Reduces all messages but the newest `rest`, which count as fixed. */
+async function reduceFirst(
+  view: View,
+  rest: number,
+  meter: Meter,
+  reduce: (part: View) => Promise<Reduction>,
+): Promise<Reduction> {
+  const messages = view.messages.slice(0, -rest);
+  const newest = view.messages.slice(-rest);
+  if (messages.length === 0) return unchanged(view, 'nothing is before the message of upTo');
+  const part = { messages, fixedTokens: view.fixedTokens + meter.messages(newest), tokens: view.tokens };
+  const reduction = await reduce(part);
+  const isSame = reduction.messages === messages;
+  return { ...reduction, messages: isSame ? view.messages : [...reduction.messages, ...newest] };
+}
+
 async function attempt(
   stage: Stage,
   view: View,
+  rest: number,
   budget: ReductionTarget,
   context: StageContext,
 ): Promise<Reduction> {
@@ -96,7 +118,12 @@ async function attempt(
   }
   let reduction: Reduction;
   try {
-    reduction = await unlessAborted(stage.reduce(view, budget, context), context.signal);
+    const reduce = (part: View) => unlessAborted(stage.reduce(part, budget, context), context.signal);
+    // A summary reads what stays, and keeps it itself.
+    reduction =
+      rest === 0 || stage.cost === 'llm' || stage === repairPairs
+        ? await reduce(view)
+        : await reduceFirst(view, rest, context.meter, reduce);
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: errorLine(error) };

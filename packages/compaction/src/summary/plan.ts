@@ -145,7 +145,7 @@ function isDueAgain(composer: Composer, bare: Candidate): boolean {
 /**
  * Returns the index after a message and the results of its calls, before any result that no model has seen. Returns 0 if a call is open.
  */
-function endOfGroup(messages: readonly Message[], id: string): number {
+export function endOfGroup(messages: readonly Message[], id: string): number {
   const index = messages.findIndex((message) => message.id === id);
   const group = pairingOf(messages).groups.find(({ start, end }) => start <= index && index < end);
   return Math.min(group === undefined || group.open ? 0 : group.end, startOfUnseen(messages));

@@ -97,6 +97,17 @@ describe('pins', () => {
 });
 
 describe('compaction up to a chosen message', () => {
+  it.each([1, 3, 11])(
+    'changes nothing behind it where the request does not fit, either: %i',
+    async (index) => {
+      const messages = [userMessage('Go.'), ...rounds(40, () => ({ output: lines(100) }))];
+      const compactor = createCompactor({ contextWindow: 4_000 });
+      const { messages: left } = await compactor.compact(messages, { upTo: at(messages, index).id });
+      const behind = messages.slice(index + 2);
+      expect(left.slice(-behind.length)).toEqual(behind);
+    },
+  );
+
   it('condenses all up to it with the results of its calls, and leaves all behind it', async () => {
     const messages = [userMessage('Go.'), ...rounds(40, () => ({ output: lines(20) }))];
     const compactor = createCompactor({ contextWindow: 32_000 });
