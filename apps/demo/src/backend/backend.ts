@@ -2,6 +2,7 @@ import {
   type AgentState,
   type CompactOptions,
   eraseSession,
+  type Message,
   type Receipt,
   RuntimeContext,
   type SessionInfo,
@@ -59,6 +60,8 @@ export class Backend {
   readonly #readers = new Map<string, AbortController>();
   /** The last stored version that could be opened, and whether a call waits in it, by session id. */
   readonly #opened = new Map<string, { readonly version: number; readonly waits: boolean }>();
+  /** The session ids of messages that wait for the next step of a running call. */
+  readonly #queued = new Map<Message, string>();
 
   constructor({ demo, counter, info }: BackendOptions) {
     this.#demo = demo;
@@ -165,12 +168,20 @@ export class Backend {
     const decisions = Object.fromEntries(pendingCalls(state).map(({ approvalId }) => [approvalId, denial]));
     const start = () => void finished(this.#agent.stream(message, context, { decisions }));
     if (!this.#isRunning(sessionId)) return start();
-    // If the call ends before the message is delivered, the message begins another call.
-    void this.#agent.steer(context, text).then((delivered) => (delivered ? undefined : start()), warn);
+    const queued = userMessage(text, { id: message.id });
+    this.#queued.set(queued, sessionId);
+    void this.#agent.steer(context, queued).then((delivered) => {
+      // If the call ends before the message is delivered, the message begins another call, unless the user stopped the call.
+      if (this.#queued.delete(queued) && !delivered) start();
+    }, warn);
   }
 
-  async stop(sessionId: string): Promise<void> {
+  /** Stops the running call. Returns the texts of the queued messages, which are no longer sent. */
+  async stop(sessionId: string): Promise<readonly string[]> {
+    const queued = this.#queuedIn(sessionId);
+    for (const message of queued) this.#queued.delete(message);
     this.#agent.interrupt(contextOf(sessionId));
+    return queued.map(textWithCalls);
   }
 
   /** Starts a compaction. The event `context.compacted` reports the outcome, even a failure. */
@@ -225,7 +236,7 @@ export class Backend {
     await this.#known(sessionId);
     const context = contextOf(sessionId);
     const rest = this.#agent.follow(context);
-    this.#agent.interrupt(context);
+    await this.stop(sessionId);
     if (rest) await finished(rest);
     await eraseSession(this.#agent, keyOf(sessionId));
     this.#sendAway(sessionId);
@@ -287,6 +298,10 @@ export class Backend {
 
   #isRunning(sessionId: string): boolean {
     return this.#agent.follow(contextOf(sessionId)) !== undefined;
+  }
+
+  #queuedIn(sessionId: string): readonly Message[] {
+    return [...this.#queued.keys()].filter((message) => this.#queued.get(message) === sessionId);
   }
 
   #sendAway(sessionId: string): void {

@@ -45,15 +45,15 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
     method: 'POST' | 'DELETE',
     path: string,
     schema: Schema,
-    run: (sessionId: string, body: z.output<Schema>) => Promise<void>,
+    run: (sessionId: string, body: z.output<Schema>) => Promise<unknown>,
   ) =>
     api.on(method, `/sessions/:id${path}`, async (context) => {
       const body = method === 'DELETE' ? {} : await bodyOf(context);
-      await run(
+      const answer = await run(
         sessionOf(context),
         fromClient(() => parseWith(schema, body, 'request')),
       );
-      return context.body(null, 204);
+      return Array.isArray(answer) && answer.length > 0 ? context.json(answer) : context.body(null, 204);
     });
   const nothing = z.object({});
   change('DELETE', '', nothing, (session) => backend.remove(session));

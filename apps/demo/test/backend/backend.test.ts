@@ -445,3 +445,35 @@ it('passes on what is said while the agent works, at its next step', async () =>
   await transcriptOnce(backend, ({ call, modelCalls }) => call === undefined && modelCalls === 2);
   expect(requests[1]?.at(-1)).toBe('And mind the ports');
 });
+
+it.each(['stop', 'remove'] as const)('sends nothing that is queued by itself after a %s', async (end) => {
+  let requests = 0;
+  const model: Model = {
+    id: 'slow',
+    contextWindow: 16_000,
+    generate: ({ signal }) =>
+      new Promise((_, reject) => {
+        requests++;
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      }),
+  };
+  const backend = open(model);
+  await backend.send('s-1', 'Begin');
+  await expect.poll(() => requests).toBe(1);
+  await backend.send('s-1', 'And mind the ports');
+  await backend.send('s-1', 'And the hosts');
+  const returned = await backend[end]('s-1');
+  if (end === 'stop') {
+    expect(returned).toEqual(['And mind the ports', 'And the hosts']);
+    const { messages } = await transcriptOnce(backend, ({ call }) => call === undefined);
+    expect([...messages.values()].map(textOf)).not.toContain('And mind the ports');
+    expect(await backend.stop('s-1')).toEqual([]);
+  }
+  // A new session is stored after whatever the first one would still begin.
+  await backend.send('s-2', 'Other');
+  await expect.poll(() => requests).toBeGreaterThan(1);
+  expect((await backend.sessions()).filter(({ id, running }) => id === 's-1' && running)).toEqual([]);
+  await backend.stop('s-2');
+  await transcriptOnce(backend, ({ call }) => call === undefined, 's-2');
+  expect(requests).toBe(2);
+});

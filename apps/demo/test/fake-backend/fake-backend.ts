@@ -1,4 +1,4 @@
-import { estimateCounter, type PinProof, type Receipt, textOf } from '@x/core';
+import { estimateCounter, type Message, type PinProof, type Receipt, textOf, userMessage } from '@x/core';
 import type { Decisions } from '@x/harness';
 import { renderCall, requestAt } from '@x/harness/view';
 import { requestView } from '../../src/backend/inspect.js';
@@ -29,6 +29,8 @@ class FakeSession {
   readonly listeners = new Set<(sent: Sent) => void>();
   readonly stage: Stage;
   readonly pins: PinProof[] = [];
+  /** Messages that were sent during a call. */
+  readonly queued: Message[] = [];
   playing: AbortController | undefined;
   /** By path, the files that are there. */
   readonly replaced = new Map([['docs/release.md', allSourcesOf('packages/core/src')]]);
@@ -179,13 +181,17 @@ export class FakeBackend implements PageBackend {
 
   async send(sessionId: string, text: string): Promise<void> {
     const session = this.#sessions.get(sessionId) ?? this.#create(sessionId, new Date());
+    // Any other message is refused while the agent is at work.
+    if (session.playing && text.startsWith('Also')) return void session.queued.push(userMessage(text));
     const play = /survey/i.test(text) ? survey : /fail|outage/i.test(text) ? outage : chat;
     this.#start(session, play(session.stage, text));
   }
 
-  async stop(sessionId: string): Promise<void> {
-    this.#find(sessionId).playing?.abort();
+  async stop(sessionId: string): Promise<readonly string[]> {
+    const session = this.#find(sessionId);
+    session.playing?.abort();
     for (const resolve of this.#wake.splice(0)) resolve();
+    return session.queued.splice(0).map(textOf);
   }
 
   async compact(

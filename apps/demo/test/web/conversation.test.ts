@@ -225,6 +225,23 @@ describe('a conversation', () => {
     expect(v.complaints).toEqual([]);
   });
 
+  it('gives queued messages back to the message box when the user stops', async () => {
+    await v.open();
+    v.backend.hold('mid-stream');
+    const composer = v.page.getByRole('textbox', { name: 'Message' });
+    await composer.fill(question);
+    await v.enter();
+    await v.page.getByRole('button', { name: 'Stop' }).waitFor();
+    await composer.fill('Also mind the ports');
+    await v.enter();
+    await expect.poll(() => composer.inputValue()).toBe('');
+    await composer.fill('half a thought');
+    await v.page.getByRole('button', { name: 'Stop' }).click();
+    await expect.poll(() => composer.inputValue()).toBe('Also mind the ports\n\nhalf a thought');
+    await said('Stopped. Everything up to here is kept.').waitFor();
+    expect(v.complaints).toEqual([]);
+  });
+
   it('shows a call that was stopped as stopped, not as failed', async () => {
     await v.open();
     v.backend.hold('tools');

@@ -31,7 +31,7 @@ export const api = {
   state: (id: string) => request<SessionState>('GET', sessionUrl(id)),
   remove: (id: string) => request('DELETE', sessionUrl(id)),
   send: (id: string, text: string) => request('POST', `${sessionUrl(id)}/messages`, { text }),
-  stop: (id: string) => request('POST', `${sessionUrl(id)}/stop`, {}),
+  stop: (id: string) => request<readonly string[] | undefined>('POST', `${sessionUrl(id)}/stop`, {}),
   compact: (id: string, options: Pick<CompactOptions, 'instructions' | 'upTo'>) =>
     request('POST', `${sessionUrl(id)}/compactions`, options),
   pin: (id: string, messageId: string) => request('POST', `${sessionUrl(id)}/pins`, { messageId }),

@@ -136,9 +136,12 @@ export const compact = (options: Parameters<typeof api.compact>[1]) =>
   attempt(() => api.compact(sessionId.peek(), options));
 export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId).then(loadPins));
 export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id).then(loadPins));
-/** Sends a stop. Without an answer, it is sent again when the server answers, unless the user dismisses the problem. */
+/** Sends a stop, and gives queued texts back to the composer. Without an answer, it is sent again when the server answers, unless the user dismisses the problem. */
 export async function stop(): Promise<void> {
-  await attempt(() => api.stop(sessionId.peek()));
+  await attempt(async () => {
+    const unsent = await api.stop(sessionId.peek());
+    if (unsent) draftText.value = [...unsent, draftText.peek()].join('\n\n').trimEnd();
+  });
   if (problem.peek()?.code === 'offline') problem.value = notStopped;
 }
 export const undo = () => attempt(() => api.undo(sessionId.peek()));
