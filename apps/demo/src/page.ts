@@ -25,6 +25,8 @@ export interface SessionState {
   readonly todos: readonly Todo[];
   /** Tool calls that wait for the user's approval, in the order in which they were made. */
   readonly pending: readonly WaitingCall[];
+  /** Messages of the user that the running call has not read yet. */
+  readonly queued: readonly Message[];
 }
 
 /** The model and the window of the agent. */

@@ -14,7 +14,7 @@ export type Told = Transcript & SessionState & { readonly events: readonly PageE
 /** What a page shows that was sent these items. */
 export function told(items: readonly Sent[]): Told {
   let events: PageEvent[] = [];
-  let state: SessionState = { running: false, todos: [], pending: [] };
+  let state: SessionState = { running: false, todos: [], pending: [], queued: [] };
   for (const item of items) {
     if (item.type === 'history') events = [...item.events];
     else if (item.type === 'state') state = item.state;

@@ -154,6 +154,7 @@ export class Backend {
       running: this.#isRunning(sessionId),
       todos: state?.tasksContext.todos ?? [],
       pending: await Promise.all(pending),
+      queued: this.#queuedIn(sessionId),
     };
   }
 

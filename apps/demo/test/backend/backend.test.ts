@@ -462,6 +462,8 @@ it.each(['stop', 'remove'] as const)('sends nothing that is queued by itself aft
   await expect.poll(() => requests).toBe(1);
   await backend.send('s-1', 'And mind the ports');
   await backend.send('s-1', 'And the hosts');
+  const { queued } = await backend.state('s-1');
+  expect(queued.map(textOf)).toEqual(['And mind the ports', 'And the hosts']);
   const returned = await backend[end]('s-1');
   if (end === 'stop') {
     expect(returned).toEqual(['And mind the ports', 'And the hosts']);

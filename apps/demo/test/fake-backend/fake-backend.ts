@@ -65,7 +65,7 @@ class FakeSession {
         ...call,
         seen: renderCall(call, { before: this.replaced.get(renderCall(call).change?.path ?? '') ?? null }),
       }));
-    return { running: this.playing !== undefined, todos, pending, ...this.#state };
+    return { running: this.playing !== undefined, todos, pending, queued: [...this.queued], ...this.#state };
   }
 
   publish(beat: Exclude<Beat, { readonly type: 'gate' }>): void {

@@ -225,7 +225,7 @@ describe('a conversation', () => {
     expect(v.complaints).toEqual([]);
   });
 
-  it('gives queued messages back to the message box when the user stops', async () => {
+  it('shows a queued message, and gives it back to the message box when the user stops', async () => {
     await v.open();
     v.backend.hold('mid-stream');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
@@ -233,11 +233,18 @@ describe('a conversation', () => {
     await v.enter();
     await v.page.getByRole('button', { name: 'Stop' }).waitFor();
     await composer.fill('Also mind the ports');
-    await v.enter();
+    await v.page.locator('.composer-send:enabled').waitFor();
+    await composer.press('Enter');
     await expect.poll(() => composer.inputValue()).toBe('');
+    const waiting = v.page.getByRole('article', { name: 'You, queued' });
+    const shown = 'Also mind the ports Sent. The agent reads it at its next step.';
+    await expect.poll(async () => (await textIn(waiting)).replace(/\s+/g, ' ')).toBe(shown);
+    await v.page.reload();
+    await expect.poll(async () => (await textIn(waiting)).replace(/\s+/g, ' ')).toBe(shown);
     await composer.fill('half a thought');
     await v.page.getByRole('button', { name: 'Stop' }).click();
     await expect.poll(() => composer.inputValue()).toBe('Also mind the ports\n\nhalf a thought');
+    await waiting.waitFor({ state: 'detached' });
     await said('Stopped. Everything up to here is kept.').waitFor();
     expect(v.complaints).toEqual([]);
   });

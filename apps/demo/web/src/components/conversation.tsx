@@ -3,6 +3,7 @@ import { savingsInWords } from '@x/harness/view';
 import { CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { changeInWords } from '../../../../cli/src/terminal/compaction-words.js';
+import { textOf } from '../../../src/page.js';
 import { plural, share, shortCount } from '../lib/format.js';
 import { liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
@@ -19,6 +20,7 @@ import {
   pending,
   phase,
   problem,
+  queued,
   sessionId,
   title,
   transcript,
@@ -190,6 +192,12 @@ function Conversation() {
             <Draft />
           </div>
         )}
+        {queued.value.map((message) => (
+          <article key={message.id} class="block user-turn row pad-wide" aria-label="You, queued">
+            <p class="grow">{textOf(message)}</p>
+            <span class="quiet label">Sent. The agent reads it at its next step.</span>
+          </article>
+        ))}
         <section class="conversation-end" tabIndex={-1} aria-label="End of the conversation" />
       </div>
     </div>

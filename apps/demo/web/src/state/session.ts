@@ -27,7 +27,7 @@ export const changes = signal(0);
 /** The text in the composer. */
 export const draftText = signal('');
 
-const nothing: SessionState = { running: false, todos: [], pending: [] };
+const nothing: SessionState = { running: false, todos: [], pending: [], queued: [] };
 const noDraft = { text: '', thinking: '' };
 export const state = signal(nothing);
 const events = signal<readonly PageEvent[]>([]);
@@ -51,6 +51,10 @@ export const call = computed(() => (state.value.running ? transcript.value.call 
 /** Tokens in the window by source; undefined before the first model call. */
 export const context = computed(() => places.value.at(-1)?.context);
 export const pending = computed(() => state.value.pending);
+/** Messages that wait for the agent's next step. */
+export const queued = computed(() =>
+  state.value.queued.filter(({ id }) => !transcript.value.messages.has(id)),
+);
 /** The compactions in effect. */
 const standing = computed(() => transcript.value.compactions.filter(isStanding));
 export const lastApplied = computed(() => standing.value.at(-1));
@@ -108,6 +112,13 @@ async function loadPins(): Promise<void> {
     pins.value = new Map(receipt.pins.map(({ id, messageId }) => [messageId, id]));
 }
 
+/** Loads the state, because no event reports that a message is queued. */
+async function loadState(): Promise<void> {
+  const session = sessionId.peek();
+  const loaded = await api.state(session).catch(() => undefined);
+  if (loaded && session === sessionId.peek()) state.value = { ...state.peek(), queued: loaded.queued };
+}
+
 /** Shows an empty conversation. */
 export function startSession(): void {
   begin('new', newSessionId());
@@ -125,7 +136,9 @@ export function send(text: string): Promise<boolean> {
   const id = sessionId.peek();
   return attempt(async () => {
     await api.send(id, text);
-    if (phase.peek() !== 'new' || id !== sessionId.peek()) return;
+    if (id !== sessionId.peek()) return;
+    if (call.peek()) await loadState();
+    if (phase.peek() !== 'new') return;
     phase.value = 'loading';
     follow();
   });
@@ -140,6 +153,7 @@ export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), i
 export async function stop(): Promise<void> {
   await attempt(async () => {
     const unsent = await api.stop(sessionId.peek());
+    state.value = { ...state.peek(), queued: [] };
     if (unsent) draftText.value = [...unsent, draftText.peek()].join('\n\n').trimEnd();
   });
   if (problem.peek()?.code === 'offline') problem.value = notStopped;
