@@ -96,6 +96,9 @@ export interface RequestMessage {
   readonly before?: string | undefined;
 }
 
+/** The first sentence of the error for HTTP 401 and 403 of the model. */
+export const KEY_REFUSED = 'The server of the model refused the key.';
+
 /** Returns a message's text, including tool outputs but without thinking. Other content is named. */
 export function textOf(message: Pick<Message, 'content'>): string {
   return message.content

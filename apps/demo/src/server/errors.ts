@@ -1,6 +1,7 @@
-import { type ClientError, httpStatusOf, toClientError, XError } from '@x/core';
+import { type ClientError, httpStatusOf, ModelError, toClientError, XError } from '@x/core';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { KEY_REFUSED } from '../page.js';
 
 /** The backend cannot fulfil a request of the page. */
 export class BackendError extends XError {
@@ -28,10 +29,14 @@ export function apiError(
 }
 
 const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
+const CHECK_KEY =
+  'Check OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL, and whether the key may use this model. Then restart the demo.';
 
 /** Returns the parts of an error that the page may see: its client message only, unless it is for the operator, who is the page's user. */
 export function forPage(error: unknown): ClientError {
   if (XError.isInstance(error) && /^(?:warning|memory_failed)$/.test(error.code)) return error;
+  if (ModelError.isInstance(error) && (error.status === 401 || error.status === 403))
+    return toClientError(error, () => `${KEY_REFUSED} ${CHECK_KEY}`);
   return toClientError(error, (thrown) => (isForClients(thrown) ? undefined : HIDDEN));
 }
 

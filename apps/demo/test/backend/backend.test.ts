@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assistantMessage, estimateCounter, type Model, RuntimeContext, textOf } from '@x/core';
+import { assistantMessage, estimateCounter, type Model, ModelError, RuntimeContext, textOf } from '@x/core';
 import { openBeside } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -479,3 +479,16 @@ it.each(['stop', 'remove'] as const)('sends nothing that is queued by itself aft
   await transcriptOnce(backend, ({ call }) => call === undefined, 's-2');
   expect(requests).toBe(2);
 });
+
+it.each([401, 403])(
+  'says that the model refused the key, and what to check, after HTTP %s',
+  async (status) => {
+    const generate = () => Promise.reject(new ModelError('secret sk-1', { status }));
+    const backend = open({ id: 'locked', contextWindow: 16_000, generate });
+    await backend.send('s-1', 'Hi');
+    const transcript = await transcriptOnce(backend, (each) => !each.running && noticesOf(each).length > 0);
+    const [{ message } = { message: '' }] = noticesOf(transcript);
+    expect(message).toMatch(/^The server of the model refused the key\. Check OPENAI_API_KEY, /);
+    expect(message).not.toContain('sk-1');
+  },
+);
