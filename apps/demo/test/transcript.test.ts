@@ -2,7 +2,13 @@ import { estimateCounter } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PageEvent } from '../src/page.js';
-import { fatesInWords, isStanding, standingInWords, transcriptOf } from '../web/src/state/transcript.js';
+import {
+  fatesInWords,
+  isStanding,
+  standingInWords,
+  type Transcript,
+  transcriptOf,
+} from '../web/src/state/transcript.js';
 import { chat, longSession, manualCompaction, outage, survey } from './fake-backend/scenarios.js';
 import { type Beat, Stage } from './fake-backend/stage.js';
 import { noticesOf, told } from './transcript.js';
@@ -168,5 +174,24 @@ describe('the transcript', () => {
     );
     expect(answered.length).toBeGreaterThan(5);
     for (const [messageId, place] of answered) expect(replies.get(messageId)?.place).toBe(place);
+  });
+
+  it('shows warnings that differ only in numbers once, at the last place, with their count', () => {
+    const warn = (source: string, message: string) =>
+      ({ type: 'warning', source, message, at: '', callId: 'c', seq: 1 }) as PageEvent;
+    const { blocks } = transcriptOf([
+      warn('memory', 'It skips 3 messages.'),
+      warn('compaction', 'It skips 3 messages.'),
+      warn('memory', 'It is full.'),
+      warn('memory', 'It skips 14 messages.'),
+      warn('memory', 'It skips 5 messages.'),
+    ]);
+    const notices = noticesOf({ blocks } as Transcript);
+    expect(notices.map(({ code, message, count }) => [code, message, count])).toEqual([
+      ['compaction', 'It skips 3 messages.', 1],
+      ['memory', 'It is full.', 1],
+      ['memory', 'It skips 5 messages.', 3],
+    ]);
+    expect(new Set(blocks.map(({ id }) => id)).size).toBe(3);
   });
 });

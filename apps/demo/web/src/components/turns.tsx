@@ -2,7 +2,7 @@ import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
-import { firstLine, textOf } from '../../../src/page.js';
+import { firstLine, KEY_REFUSED, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
 import { blocks, busy, call, compact, compacting, draft, draftText, fates, pins } from '../state/session.js';
 import { goToEnd, togglePin } from '../state/show-message.js';
@@ -28,6 +28,7 @@ function draw(block: Block) {
 /** Returns a text that changes with what a block shows. Messages are only added at the end. */
 function versionOf(block: Block): string {
   if (block.type === 'agent') return `${block.id} ${block.messages.length}`;
+  if (block.type === 'notice') return `${block.id} ${block.notice.count}`;
   if (block.type !== 'compaction') return block.id;
   return `${block.id} ${block.compaction.undone}`;
 }
@@ -183,17 +184,18 @@ const failures: Readonly<Record<string, string | undefined>> = {
 
 /** A notice between two messages. An error says what happened, what is safe, and what to do. */
 function NoticeView({ id, notice }: { readonly id: string; readonly notice: Notice }) {
-  const { level, code, message } = notice;
+  const { level, code, message, count } = notice;
   const [Icon, color] = faces[level];
   const isLast = useComputed(() => blocks.value.at(-1)?.id === id).value;
   if (level !== 'error') {
     return (
       <p class="block notice row small quiet">
         <Icon size={16} aria-hidden="true" class={color} />
-        <span class="grow">{message}</span>
+        <span class="grow">{count > 1 ? `${message} (${count} times)` : message}</span>
       </p>
     );
   }
+  const isKeyRefused = message.startsWith(KEY_REFUSED);
   const editAgain = () => {
     draftText.value = lastQuestion.value;
     document.querySelector<HTMLElement>('.composer textarea')?.focus();
@@ -202,8 +204,8 @@ function NoticeView({ id, notice }: { readonly id: string; readonly notice: Noti
     <div class="block notice notice-error row small pad-wide" data-turn tabIndex={-1} role="alert">
       <Icon size={16} aria-hidden="true" class={color} />
       <div class="stack grow">
-        <strong class={color}>{failures[code] ?? 'The call failed'}</strong>
-        <p>{message}</p>
+        <strong class={color}>{isKeyRefused ? KEY_REFUSED : (failures[code] ?? 'The call failed')}</strong>
+        <p>{isKeyRefused ? message.slice(KEY_REFUSED.length + 1) : message}</p>
         <p class="quiet">
           Nothing is lost: the conversation up to here is stored. <code>{code}</code>
         </p>

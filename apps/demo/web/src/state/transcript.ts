@@ -73,6 +73,8 @@ export interface Compaction extends EventOf<'context.compacted'> {
 /** A notice for the user between two messages. */
 export interface Notice extends ClientError {
   readonly level: 'error' | 'warning' | 'info';
+  /** How often it was given. Warnings that differ only in numbers are one notice, at its last place. */
+  readonly count: number;
 }
 
 interface Reply {
@@ -155,6 +157,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   const compactions: Compaction[] = [];
   /** The calls of the last step without a result that is a success. */
   const open = new Set<string>();
+  const notices = new Map<string, Extract<Block, { readonly type: 'notice' }>>();
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
   let warning = '';
@@ -184,12 +187,16 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
     modelCalls++;
     if (usage) total = addUsage(total, usage);
   };
-  const say = (event: PageEvent, level: Notice['level'], code: string, message: string) =>
-    blocks.push({
-      type: 'notice',
-      id: `notice-${event.at}-${code}-${blocks.length}`,
-      notice: { level, code, message },
-    });
+  const say = (event: PageEvent, level: Notice['level'], code: string, message: string) => {
+    const key = level === 'warning' ? `${code} ${message.replace(/\d+/g, '')}` : `${notices.size}`;
+    const last = notices.get(key);
+    if (last) blocks.splice(blocks.indexOf(last), 1);
+    const id = last?.id ?? `notice-${event.at}-${code}-${notices.size}`;
+    const notice = { level, code, message, count: (last?.notice.count ?? 0) + 1 };
+    const block = { type: 'notice', id, notice } as const;
+    notices.set(key, block);
+    blocks.push(block);
+  };
   const change = (isIt: (compaction: Compaction) => boolean, with_: Partial<Compaction>) => {
     const at = compactions.findLastIndex(isIt);
     const found = compactions[at];
