@@ -229,6 +229,9 @@ describe('the survey through a window of 16 000 tokens', () => {
       await expect.poll(() => textIn(saved)).toMatch(words);
       await saved.click();
       await expect.poll(() => textIn(region('Cost and savings'))).toContain('counts as it was sent');
+      const counted = await textIn(region('Cost and savings'));
+      expect(counted).toContain('Tokens in, reported for all calls');
+      expect(counted).toMatch(/requests are estimated,\s+and model calls for the memory are left out\./);
 
       // What is gone?
       await open();

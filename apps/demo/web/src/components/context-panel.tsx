@@ -147,14 +147,14 @@ function Costs() {
   const rows: readonly (readonly [name: string, figure: string, exact?: number])[] = [
     ['Model calls', exactCount(modelCalls)],
     ...(memoryCalls > 0 ? [['of them for the memory', exactCount(memoryCalls)] as const] : []),
-    ['Tokens in', shortCount(input), input],
+    ['Tokens in, reported for all calls', shortCount(input), input],
     [
       'of them from the cache',
       embedded && cached === 0 ? none : `${shortCount(cached)} · ${share(cached, input)}`,
       cached,
     ],
     ['Tokens out', shortCount(outputTokens), outputTokens],
-    ['Saved by compaction', `${shortCount(saved)} · ${share(saved, savings.unreduced)}`, saved],
+    ['Saved by compaction, estimated', `${shortCount(saved)} · ${share(saved, savings.unreduced)}`, saved],
     ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
   ];
   return (
@@ -174,7 +174,9 @@ function Costs() {
             {saved < 0 && ' The compactions have not paid off yet: they will, with more requests.'} Each
             request counts as it was sent. Without compaction, it would also have what earlier compactions
             removed ({plural(savings.compactions, 'compaction')} in effect). Model calls that wrote summaries
-            count as sent. We assume that the agent takes the same steps.
+            count as sent. We assume that the agent takes the same steps. The agent's requests are estimated,
+            and model calls for the memory are left out. “Tokens in” differs, because it is the input that the
+            model's server reported for all calls.
           </p>
         )}
       </Fold>
