@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { KEY_REFUSED } from '../../src/page.js';
 import { createServer } from '../../src/server/server.js';
 import { chat, longSession, outage, survey } from '../fake-backend/scenarios.js';
 import { evaluate, launch, shareInView, textIn, type Visit, visit } from './browse.js';
@@ -347,12 +348,14 @@ describe('a conversation', () => {
       yield* stage.fail('context_overflow', 'It has 30 000 tokens.');
       yield* stage.begin('Two');
       yield* stage.fail('model_error', 'context_overflow: it has 30 000 tokens.');
+      yield* stage.begin('Three');
+      yield* stage.fail('model_error', `${KEY_REFUSED} Check it.`);
     });
     await v.open('s');
     const cards = v.page.locator('.notice-error');
     await expect
       .poll(() => cards.locator('strong').allInnerTexts())
-      .toEqual(['The request is too large for the model', 'The model failed']);
+      .toEqual(['The request is too large for the model', 'The model failed', KEY_REFUSED]);
     await expect.poll(() => cards.getByRole('button').allInnerTexts()).toEqual(['Edit and send again']);
     v.backend.seed('t', function* (stage) {
       yield* stage.begin('One');
@@ -604,6 +607,36 @@ describe('the list of conversations', () => {
       .toContain('Layout of the packages');
     await v.page.goBack();
     await v.page.locator('.user-turn', { hasText: 'Stores and turns' }).waitFor();
+  });
+
+  it('says that the agent is at work before it deletes, and no longer announces what the deleted one said', async () => {
+    v.backend.hold('mid-stream');
+    v.backend.seed('busy', (stage) => chat(stage, 'Busy one'));
+    await v.backend.send('busy', 'And then?');
+    await v.open('busy');
+    const live = v.page.locator('[aria-live="polite"]');
+    const item = v.page.locator('.session', { hasText: 'Busy one' });
+    await v.page.getByRole('button', { name: 'Stop' }).waitFor();
+    const asked: string[] = [];
+    const remove = async (answer: 'dismiss' | 'accept') => {
+      v.page.once('dialog', (dialog) => {
+        asked.push(dialog.message());
+        return dialog[answer]();
+      });
+      await item.hover();
+      await item.getByRole('button', { name: /Delete/ }).click();
+    };
+    await remove('dismiss');
+    await v.page.getByRole('button', { name: 'Stop' }).click();
+    await expect.poll(() => textIn(live)).toContain('Stopped.');
+    await v.page.locator('.composer:not(:has(.composer-stop))').waitFor();
+    await remove('accept');
+    await v.page.locator('.empty').waitFor();
+    await expect.poll(() => textIn(live)).toBe('');
+    expect(asked).toEqual([
+      'Delete “Busy one” and its log? The agent is still at work in it, and stops.',
+      'Delete “Busy one” and its log?',
+    ]);
   });
 
   it('deletes after asking', async () => {

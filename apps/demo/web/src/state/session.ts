@@ -9,7 +9,7 @@ import type {
   SessionState,
   SessionSummary,
 } from '../../../src/page.js';
-import { announce } from './announcer.js';
+import { announce, announcement } from './announcer.js';
 import { ApiError, api, sessionUrl } from './api.js';
 import { isStanding, type Transcript, transcriptOf } from './transcript.js';
 
@@ -197,6 +197,7 @@ function begin(next: Phase, id: string): void {
     compacting.value = undefined;
     problem.value = undefined;
     connected.value = true;
+    announcement.value = '';
   });
 }
 
