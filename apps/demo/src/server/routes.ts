@@ -53,7 +53,7 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
         sessionOf(context),
         fromClient(() => parseWith(schema, body, 'request')),
       );
-      return Array.isArray(answer) && answer.length > 0 ? context.json(answer) : context.body(null, 204);
+      return Array.isArray(answer) && answer[0] ? context.json(answer) : context.body(null, 204);
     });
   const nothing = z.object({});
   change('DELETE', '', nothing, (session) => backend.remove(session));

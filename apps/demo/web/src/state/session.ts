@@ -112,13 +112,6 @@ async function loadPins(): Promise<void> {
     pins.value = new Map(receipt.pins.map(({ id, messageId }) => [messageId, id]));
 }
 
-/** Loads the state, because no event reports that a message is queued. */
-async function loadState(): Promise<void> {
-  const session = sessionId.peek();
-  const loaded = await api.state(session).catch(() => undefined);
-  if (loaded && session === sessionId.peek()) state.value = { ...state.peek(), queued: loaded.queued };
-}
-
 /** Shows an empty conversation. */
 export function startSession(): void {
   begin('new', newSessionId());
@@ -136,8 +129,10 @@ export function send(text: string): Promise<boolean> {
   const id = sessionId.peek();
   return attempt(async () => {
     await api.send(id, text);
+    // No event reports that a message is queued.
+    const loaded = call.peek() && (await api.state(id).catch(() => undefined));
     if (id !== sessionId.peek()) return;
-    if (call.peek()) await loadState();
+    if (loaded) state.value = loaded;
     if (phase.peek() !== 'new') return;
     phase.value = 'loading';
     follow();
@@ -153,7 +148,6 @@ export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), i
 export async function stop(): Promise<void> {
   await attempt(async () => {
     const unsent = await api.stop(sessionId.peek());
-    state.value = { ...state.peek(), queued: [] };
     if (unsent) draftText.value = [...unsent, draftText.peek()].join('\n\n').trimEnd();
   });
   if (problem.peek()?.code === 'offline') problem.value = notStopped;

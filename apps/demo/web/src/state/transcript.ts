@@ -157,7 +157,6 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   const compactions: Compaction[] = [];
   /** The calls of the last step without a result that is a success. */
   const open = new Set<string>();
-  const notices = new Map<string, Extract<Block, { readonly type: 'notice' }>>();
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
   let warning = '';
@@ -188,14 +187,12 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
     if (usage) total = addUsage(total, usage);
   };
   const say = (event: PageEvent, level: Notice['level'], code: string, message: string) => {
-    const key = level === 'warning' ? `${code} ${message.replace(/\d+/g, '')}` : `${notices.size}`;
-    const last = notices.get(key);
-    if (last) blocks.splice(blocks.indexOf(last), 1);
-    const id = last?.id ?? `notice-${event.at}-${code}-${notices.size}`;
-    const notice = { level, code, message, count: (last?.notice.count ?? 0) + 1 };
-    const block = { type: 'notice', id, notice } as const;
-    notices.set(key, block);
-    blocks.push(block);
+    const key = level === 'warning' ? message.replace(/\d+/g, '') : `${event.at}-${blocks.length}`;
+    const id = `notice-${code}-${key}`;
+    const at = blocks.findIndex((block) => block.id === id);
+    const [same] = at < 0 ? [] : blocks.splice(at, 1);
+    const count = same?.type === 'notice' ? same.notice.count + 1 : 1;
+    blocks.push({ type: 'notice', id, notice: { level, code, message, count } });
   };
   const change = (isIt: (compaction: Compaction) => boolean, with_: Partial<Compaction>) => {
     const at = compactions.findLastIndex(isIt);
