@@ -610,10 +610,10 @@ describe('the list of conversations', () => {
   });
 
   it('says that the agent is at work before it deletes, and no longer announces what the deleted one said', async () => {
-    v.backend.hold('mid-stream');
     v.backend.seed('busy', (stage) => chat(stage, 'Busy one'));
-    await v.backend.send('busy', 'And then?');
     await v.open('busy');
+    v.backend.hold('mid-stream');
+    await v.backend.send('busy', 'And then?');
     const live = v.page.locator('[aria-live="polite"]');
     const item = v.page.locator('.session', { hasText: 'Busy one' });
     await v.page.getByRole('button', { name: 'Stop' }).waitFor();
