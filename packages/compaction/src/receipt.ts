@@ -48,7 +48,7 @@ export async function receiptFor(source: ReceiptSource, redact: Redact | undefin
   for await (const message of log.read()) if (isNumbered(message)) all.set(message, all.size + 1);
   const pins = proofOf(pinsIn(state), state.context);
   const figures = { cost: compactionCostOf(state), pins, logLocation: log.location };
-  return receipt(all, state.context, figures, redact);
+  return receipt(all, state.context, figures, redact, 'all requests so far');
 }
 
 /** Makes the receipt of one compaction. */
@@ -70,6 +70,7 @@ function receipt(
   view: readonly Message[],
   figures: Figures,
   redact: Redact = (text) => text,
+  savedIn = 'each request',
 ): Receipt {
   const seen = new Map(view.map((message) => [message.id, message]));
   const recorded = recordedIn(view);
@@ -89,7 +90,7 @@ function receipt(
   const shown = figures.pins.map((pin) => ({ ...pin, text: redact(pin.text) }));
   const counts = { all: all.size, seen: all.size - gone.size, gone: gone.size, found };
   const data = { ...counts, items, ...figures, pins: shown };
-  return { ...data, markdown: markdownOf(data) };
+  return { ...data, markdown: markdownOf(data, savedIn) };
 }
 
 /** The entries of a record that quote an item of each kind. */
@@ -166,7 +167,7 @@ const LEFT: Readonly<Record<GoneItem['left'], string>> = {
   log: 'only in the log',
 };
 
-function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
+function markdownOf(receipt: Omit<Receipt, 'markdown'>, savedIn: string): string {
   const { all, gone, found, items, pins, cost, logLocation } = receipt;
   const { modelCalls, inputTokens, outputTokens, savedTokens } = cost;
   const spent =
@@ -183,7 +184,7 @@ function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
   });
   return [
     '# What the model no longer sees',
-    `${gone} of ${all} messages are gone or shortened. Saved in each request: ${savedTokens} tokens; ${spent}.`,
+    `${gone} of ${all} messages are gone or shortened. Saved in ${savedIn}: ${savedTokens} tokens; ${spent}.`,
     pins.length > 0 && `${pins.filter(({ heldBy }) => heldBy).length} of ${pins.length} pins present.`,
     ...sections,
     gone > 0 && logLocation && `The log has every message, r12 as its twelfth: ${logLocation}`,

@@ -119,7 +119,7 @@ describe('a chat', () => {
     expect(shown).toContain('Pinned; /unpin p1 removes the pin: Amounts are in cents.');
     expect(shown).toContain('There is no message before r99.');
     expect(shown).toMatch(/# What the model no longer sees[\s\S]+2 of 2 pins present/);
-    expect(shown).toMatch(/Saved in each request: \d+ tokens; no model was called\./);
+    expect(shown).toMatch(/Saved in all requests so far: \d+ tokens; no model was called\./);
     expect(shown).toContain('p2 Plan\n');
     expect(shown).toContain('p1 is no longer pinned.');
     expect(shown).toContain('There is no pin p1.');
