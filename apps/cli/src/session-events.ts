@@ -60,12 +60,17 @@ export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readon
   const { tokens, cost } = spendingOf(state);
   const compaction = compactionCostOf(state);
   const nothing = compaction.savedTokens > 0 ? [] : ['Compaction saved nothing yet.'];
-  const savings = savingsInWords(savingsOf(events));
+  const found = savingsOf(events);
+  const savings = savingsInWords(found);
+  // The sent tokens include those of summaries.
+  const own = compaction.inputTokens + compaction.outputTokens;
+  const savedTokens = savings === '' ? compaction.savedTokens : found.unreduced - found.sent + own;
+  const net = own > 0 ? `, ${shortNumber(savedTokens - own)} after its own calls` : '';
   const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
   return [
     ...(savings === '' ? nothing : [savings]),
-    renderCompactionCost(compaction),
-    `all model calls: ${shortNumber(tokens)} tokens${price}`,
+    `${renderCompactionCost({ ...compaction, savedTokens })}${net}`,
+    `all model calls: ${shortNumber(tokens)} tokens${price}, input and output as providers count them; the lines above estimate the input`,
   ];
 }
 

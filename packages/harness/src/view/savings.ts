@@ -28,29 +28,35 @@ type Counted = { readonly type: AgentEvent['type'] };
  * @param events The events of all calls of a session.
  */
 export function savingsOf(events: Iterable<Counted>): Savings {
-  const removed: number[] = [];
+  let [removed, compactions] = [0, 0];
   const total = { requests: 0, sent: 0, unreduced: 0, over: 0 };
   let overFrom: number | undefined;
   for (const event of events as Iterable<AgentEvent>) {
-    if (event.type === 'context.compacted' && event.status === 'applied')
-      removed.push(event.tokensBefore - event.tokensAfter);
-    // A late narrative belongs to the last compaction and is undone with it.
-    if (event.type === 'context.narrated') removed.push((removed.pop() ?? 0) - event.tokens);
-    if (event.type === 'context.restored') removed.pop();
-    if (event.type === 'usage.reported' && event.source === 'compaction') {
+    if (event.type === 'context.compacted' && event.status === 'applied') {
+      removed += event.tokensBefore - event.tokensAfter;
+      compactions++;
+    }
+    if (event.type === 'context.narrated') removed -= event.tokens;
+    if (event.type === 'context.restored') {
+      // An undo takes back the small reductions after a summary too, so only its own sizes say how much.
+      removed += (event.tokensBefore ?? 0) - (event.tokensAfter ?? 0);
+      compactions--;
+    }
+    // Requests of subagents are not in these events, so their summaries are not counted either.
+    if (event.type === 'usage.reported' && event.source === 'compaction' && event.taskId === undefined) {
       const tokens = event.usage.inputTokens + event.usage.outputTokens;
       total.sent += tokens;
     }
     if (event.type !== 'model.started') continue;
     const { total: tokens, contextWindow = Infinity } = event.context;
-    const whole = tokens + removed.reduce((sum, each) => sum + each, 0);
+    const whole = tokens + removed;
     total.requests++;
     total.sent += tokens;
     total.unreduced += whole;
     if (tokens > contextWindow) total.over++;
     if (whole > contextWindow) overFrom ??= total.requests;
   }
-  return { ...total, overFrom, compactions: removed.length };
+  return { ...total, overFrom, compactions };
 }
 
 /**

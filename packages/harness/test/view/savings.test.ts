@@ -18,7 +18,8 @@ const request = (total: number) => event({ type: 'model.started', context: usage
 const compacted = (tokensBefore: number, tokensAfter: number, status = 'applied') =>
   event({ type: 'context.compacted', status, tokensBefore, tokensAfter });
 const narrated = (tokens: number) => event({ type: 'context.narrated', tokens });
-const restored = event({ type: 'context.restored' });
+const restored = (tokensBefore: number, tokensAfter: number) =>
+  event({ type: 'context.restored', tokensBefore, tokensAfter });
 
 describe('what compaction saved', () => {
   it('is the difference to a conversation of which nothing is ever removed', () => {
@@ -50,8 +51,9 @@ describe('what compaction saved', () => {
             events.push(compacted(now, after), compacted(now, now - 1, 'skipped'));
             now = after;
           } else if (removed.length > 0) {
+            const before = now;
             now += removed.pop() ?? 0;
-            events.push(restored);
+            events.push(restored(before, now));
           }
         }
         expect(savingsOf(events)).toMatchObject({
@@ -74,6 +76,18 @@ describe('what compaction saved', () => {
     });
   });
 
+  it('ends with an undo that also takes back the small reductions after a summary', () => {
+    const compactions = [compacted(9_000, 2_000), compacted(3_000, 2_500)];
+    const events = [...compactions, request(2_500), restored(2_500, 10_000), request(10_000)];
+    expect(savingsOf(events)).toMatchObject({ sent: 12_500, unreduced: 20_000 });
+  });
+
+  it('counts no summaries of subagents, whose requests are not counted either', () => {
+    const usage = { inputTokens: 900, outputTokens: 100 };
+    const ofTask = event({ type: 'usage.reported', source: 'compaction', taskId: 't-1', usage });
+    expect(savingsOf([request(10), ofTask]).sent).toBe(10);
+  });
+
   it('is said in a line', () => {
     const events = [request(15_000), compacted(15_000, 5_000), request(9_000), request(11_000)];
     expect(savingsInWords(savingsOf(events))).toBe(
@@ -93,7 +107,7 @@ describe('what compaction saved', () => {
 it('counts a narrative that came late to its compaction', () => {
   const events = [request(9_000), compacted(9_000, 2_000), narrated(500), request(2_500)];
   expect(savingsOf(events)).toMatchObject({ sent: 11_500, unreduced: 18_000, compactions: 1 });
-  expect(savingsOf([...events, restored, request(9_000)]).unreduced).toBe(27_000);
+  expect(savingsOf([...events, restored(2_500, 9_000), request(9_000)]).unreduced).toBe(27_000);
 });
 
 it.each([
