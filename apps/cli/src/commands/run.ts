@@ -60,7 +60,9 @@ export const run = command({
     const decides = values.approve.length + values.deny.length > 0;
     const canChat = process.stdin.isTTY === true && values.prompt === undefined && !decides;
     const picks = canChat && values.resume === true && !latest && values.session === undefined;
-    const isResumed = decides || (values.resume === true && !picks);
+    // Without a terminal for the answer, a stopped call is continued once.
+    const resumes = values.resume === true && canChat && (picks || process.stdout.isTTY === true);
+    const isResumed = decides || (values.resume === true && !resumes);
     checkOptions(file, values, isResumed);
     const onTerminal = canChat && !isResumed;
     const prompt = isResumed
@@ -103,7 +105,7 @@ export const run = command({
         if (sandbox) progress.write(`${rowsOf(`${sandbox} ${SANDBOX_KEYS}`, width).join('\n')}\n`);
         const reply = isShown ? undefined : output;
         const terminal = { input: process.stdin, output: progress, style, reply };
-        await chat({ agent, context, model, mode, events, sessions, goOn, picks, ...terminal });
+        await chat({ agent, context, model, mode, events, sessions, goOn, picks, resumes, ...terminal });
       } else {
         const printer = new EventPrinter({ reply: output, progress, style, whole: !isShown });
         const isNew = (await agent.state(context)) === undefined;

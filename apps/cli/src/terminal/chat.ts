@@ -15,6 +15,7 @@ import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/har
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
 import { askDecisions } from './ask-decisions.js';
+import { clip } from './columns.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
 import { AS_IT_IS, markdownLines } from './markdown.js';
@@ -39,6 +40,8 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   sessions(): Promise<readonly SessionInfo[]>;
   /** Whether the chat begins with the choice of a session. Default false. */
   readonly picks?: boolean;
+  /** Whether the chat begins by continuing a call that stopped, as by `/resume`. Default false. */
+  readonly resumes?: boolean;
 }
 
 /** Returns an error as the result of a command. */
@@ -50,6 +53,9 @@ function modesOf(state: AgentState | undefined, configured = 'default'): readonl
   const plan = state?.planModeContext.active ? ['plan mode'] : [];
   return mode === 'default' ? plan : [...plan, `${mode} mode`];
 }
+
+/** Maximum columns of a title in a list, so that the id behind it fits into a line. */
+const MAX_TITLE = 60;
 
 /** Keys that choose a session. */
 const KEYS = '123456789';
@@ -114,13 +120,13 @@ class Chat {
     try {
       if (this.#options.picks) await this.#pick();
       await this.#open();
+      if (this.#options.resumes) await this.#resume();
       for (let line = await this.#input.next(); line !== undefined; line = await this.#input.next()) {
         if (line.trim() === '') continue;
         try {
           if (!(await this.#handle(line))) break;
         } catch (error) {
-          // A failed call does not end the chat. The error describes the state of the session.
-          if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
+          this.#report(error);
         }
       }
       this.#printer.note(`Go on with: ${this.#options.goOn(this.#context.sessionId)}`);
@@ -128,6 +134,18 @@ class Chat {
       process.off('warning', onWarning);
       this.#input.close();
     }
+  }
+
+  /** Asks for pending decisions, or continues a call that was interrupted. */
+  async #resume(): Promise<void> {
+    const state = await this.#agent.state(this.#context);
+    if (state?.activeCall === undefined && pendingCalls(state).length === 0) return;
+    await this.#handle('/resume').catch((error) => this.#report(error));
+  }
+
+  /** Reports a failed call, which does not end the chat. The error describes the state of the session. */
+  #report(error: unknown): void {
+    if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
   }
 
   /** Stops running work. Returns false if nothing runs. */
@@ -265,7 +283,7 @@ class Chat {
     const sessions = (await this.#options.sessions()).slice(0, KEYS.length);
     if (sessions.length === 0) this.#printer.note('There is no session of this agent in this folder yet.');
     for (const [index, { key, title = '', updatedAt, messages }] of sessions.entries()) {
-      const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title || key.parts.sessionId}`;
+      const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title ? `${clip(title, MAX_TITLE)} · ` : ''}${key.parts.sessionId}`;
       this.#printer.note(`${index + 1}  ${oneLine(words)}`);
     }
     if (sessions.length === 0) return false;
@@ -305,10 +323,12 @@ class Chat {
     const modes = state ? modesOf(state, this.#options.mode).join(' and ') : '';
     if (modes) this.#printer.note(`The session is in ${modes}; /permissions and /plan change that.`);
     const names = pendingCalls(state).map(({ name }) => name);
-    if (names.length === 0) return;
-    this.#printer.note(
-      `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`,
-    );
+    if (names.length > 0)
+      this.#printer.note(
+        `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`,
+      );
+    else if (state?.activeCall !== undefined)
+      this.#printer.note('The last call was interrupted, unless another process runs it. /resume goes on.');
   }
 
   /** Reads the figures of the status line from the session, so that they include all calls and processes. */

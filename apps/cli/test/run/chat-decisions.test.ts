@@ -104,6 +104,30 @@ it('says what waits in the session that it opens', async () => {
   await second.leave();
 });
 
+it('says that the last call of the session that it opens has not ended', async () => {
+  const session = new InMemorySession();
+  let asked = 0;
+  const hanging: Model = {
+    id: 'hanging',
+    generate: ({ signal }) => {
+      asked++;
+      return new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      });
+    },
+  };
+  const first = open(hanging, session, { isTTY: true });
+  await first.seen('>');
+  first.input.write('Go\r');
+  await vi.waitFor(() => expect(asked).toBe(1), TIMEOUT);
+  const second = open(new ScriptedModel([]), session);
+  await second.seen('The last call was interrupted, unless another process runs it. /resume goes on.');
+  await second.leave();
+  first.input.write('\u0003');
+  await vi.waitFor(() => expect(first.screen()).not.toContain('working'), TIMEOUT);
+  await first.leave();
+});
+
 it('stops a compaction by Ctrl-C, and goes on', async () => {
   const words = 'Look at src/login.ts again. '.repeat(400);
   let answers = 0;

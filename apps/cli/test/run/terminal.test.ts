@@ -229,7 +229,7 @@ describe('x run on a terminal', () => {
     const second = await open([{ text: 'Again.' }], '-r');
     expect(url).not.toBe(endpoint.url);
     await second.seen(
-      /1 {2}just now · 2 messages · Good morning\nWhich one\? \(1 to 1, n for a new one; Enter for none\)/,
+      /1 {2}just now · 2 messages · Good morning · s-1\nWhich one\? \(1 to 1, n for a new one; Enter for none\)/,
     );
     second.press('1');
     await second.seen('coder · session s-1');
@@ -242,6 +242,32 @@ describe('x run on a terminal', () => {
     await second.seen(/> \/sessions *\n1 {2}just now/);
     second.press('n');
     await second.seen(/coder · new session (?!s-1)/);
+  });
+
+  it('asks at once for what waits in the session that -r continues, chosen or named', async () => {
+    const write = { call: 'write_file', input: { path: 'a.txt', content: '1' } };
+    const first = await open([write], '-s k3');
+    await first.seen('new session k3');
+    first.press('Write it\r');
+    await first.seen('Let it ');
+    first.press('/exit\r');
+    await first.ended;
+    const second = await open([write], '-r');
+    await second.seen(/Write it · k3\nWhich one/);
+    second.press('1');
+    await second.seen('Let it ');
+    second.press('n');
+    await vi.waitFor(() => expect(second.terminal.text.split('Let it ')).toHaveLength(3), {
+      timeout: 60_000,
+    });
+    second.press('/exit\r');
+    await second.ended;
+    const third = await open([{ text: 'As you wish.' }, { text: 'Still here.' }], '-r --session k3');
+    await third.seen('Let it ');
+    third.press('n');
+    await third.seen('As you wish.');
+    third.press('Are you there?\r');
+    await third.seen('Still here.');
   });
 
   it('wraps wide characters and long lines without losing the input', async () => {
