@@ -69,9 +69,9 @@ export async function chooseModel(
   return prepareModel(reference, environment)();
 }
 
-/** Like {@link chooseModel}, but synchronous: the library is loaded with the first request. */
-export function lazyModel(reference: ModelReference, environment: Environment): Model {
-  const make = prepareModel(reference, environment);
+/** Like {@link chooseModel}, but synchronous: the library is loaded with the first request. Errors begin with `role`. */
+export function lazyModel(reference: ModelReference, environment: Environment, role = ''): Model {
+  const make = prepareModel(reference, environment, role);
   let model: Promise<Model> | undefined;
   return {
     id: reference.id,
@@ -87,19 +87,22 @@ export function lazyModel(reference: ModelReference, environment: Environment): 
 function prepareModel(
   { id, contextWindow, nativeCompaction }: ModelReference,
   environment: Environment,
+  role = '',
 ): () => Promise<Model> {
   const [providerName = '', ...rest] = id.split(':');
   const model = rest.join(':');
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
   if (provider === undefined || model === '') {
-    throw invalidModel(`"${id}" is not PROVIDER:MODEL. Providers: ${Object.keys(PROVIDERS).join(', ')}`);
+    throw invalidModel(
+      `${role}"${id}" is not PROVIDER:MODEL. Providers: ${Object.keys(PROVIDERS).join(', ')}`,
+    );
   }
   const missing = provider.needs.filter((name) => !environment[name]);
   if (missing.length > 0) {
     const ready = Object.entries(PROVIDERS).filter(([, one]) => one.needs.every((key) => environment[key]));
     const other = ready.map(([name]) => `${name}:MODEL`).join(' or ');
     const advice = other && `. With the variables that are set, use: ${other}`;
-    throw invalidModel(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
+    throw invalidModel(`${role}"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
   }
   const baseURL = serverOf(provider, environment);
   if (nativeCompaction === 'auto' && provider.compaction === undefined) {

@@ -128,7 +128,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;
   // Checks the environment, so that an answer to the question for trust is not lost.
-  for (const { id } of [first.model, ...first.fallback]) lazyModel({ id }, environment);
+  lazyModel({ id }, environment);
+  for (const { id } of first.fallback) lazyModel({ id }, environment, 'fallback model ');
   const keepTrust = await requireTrust(file, content, options.trust);
   const read = await readFolderFiles(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);

@@ -57,16 +57,39 @@ const MOST = 10;
 /** Lists the latest compactions of a session with their reasons, one line each. */
 export function compactionLines(events: readonly KeptEvent[]): readonly string[] {
   const lines: string[] = [];
-  const standing: number[] = [];
+  const standing: { readonly line: number; readonly isMinor: boolean }[] = [];
   for (const event of events) {
-    const undone = event.type === 'context.restored' ? standing.pop() : undefined;
-    if (undone !== undefined) lines[undone] += ' (undone)';
+    // An undo also takes back the automatic changes after the compaction.
+    for (let undone = event.type === 'context.restored' && standing.pop(); undone; undone = standing.pop()) {
+      lines[undone.line] += ' (undone)';
+      if (!undone.isMinor) break;
+    }
     if (event.type !== 'context.compacted') continue;
     const { reason, status, message } = event;
-    if (status === 'applied') standing.push(lines.length);
+    const isMinor = reason === 'proactive_budget' && event.messagesBefore === event.messagesAfter;
+    if (status === 'applied') standing.push({ line: lines.length, isMinor });
     lines.push(
       `- ${REASONS[reason]}: ${status === 'applied' ? `${changeInWords(event)} · ${authorInWords(event)}` : `${status}, ${message}`}`,
     );
   }
   return lines.slice(-MOST);
+}
+
+/** Says which compaction an undo took back, how full the window is now, and when the next compaction can run. */
+export function undoInWords(before: readonly KeptEvent[], after: readonly KeptEvent[]): string {
+  const known = compactionLines(before);
+  const undone = compactionLines(after).filter((line) => !known.includes(line));
+  const restored = after.findLast(({ type }) => type === 'context.restored');
+  const { tokensAfter = 0, context } = restored?.type === 'context.restored' ? restored : {};
+  const { contextWindow = 0 } = context ?? {};
+  const full = `The window is ${Math.round((100 * tokensAfter) / contextWindow)} % full`;
+  const next =
+    tokensAfter > contextWindow
+      ? 'the next message compacts first.'
+      : 'no compaction runs until the request has grown by 5 % or exceeds the window.';
+  return [
+    'The context is as it was before.',
+    ...undone,
+    ...(contextWindow > 0 ? [`${full}: ${next}`] : []),
+  ].join('\n');
 }

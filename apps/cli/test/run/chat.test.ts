@@ -26,11 +26,12 @@ async function converse(
   sessionId = 's-1',
 ) {
   const model = new ScriptedModel(script);
+  const events = eventLog();
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
     .session(new InMemorySession())
-    .use(compaction({ model: null, keep: { messages: 1 } }), todoList(), ...guards)
+    .use(compaction({ model: null, keep: { messages: 1 } }), todoList(), events, ...guards)
     .build();
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = '';
@@ -43,7 +44,7 @@ async function converse(
     agent,
     context,
     model: 'scripted',
-    events: eventLog(),
+    events,
     input,
     output,
     style: plain,
@@ -123,7 +124,9 @@ describe('a chat', () => {
     expect(shown).toContain('p2 Plan\n');
     expect(shown).toContain('p1 is no longer pinned.');
     expect(shown).toContain('There is no pin p1.');
-    expect(shown).toContain('The context is as it was before.');
+    expect(shown).toMatch(
+      /The context is as it was before\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
+    );
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('8 messages.');
     expect(shown).toMatch(/latest request:\n {2}Conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}All +[\d.]+k? /);

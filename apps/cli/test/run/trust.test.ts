@@ -105,7 +105,7 @@ it('asks only for a model that it can call, and says which model it was', async 
   write(`fallback: [openai:gpt-5]\n${hook}`);
   for (const args of [[], ['--model', 'compatible:other']]) {
     const { stderr } = await ask(...args);
-    expect(stderr).toMatch(new RegExp(`agent\\.yaml: .*${missing}`));
+    expect(stderr).toMatch(new RegExp(`agent\\.yaml: .*fallback model ${missing}`));
     expect(stderr).not.toContain('trust');
   }
   writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
