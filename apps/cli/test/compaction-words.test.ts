@@ -1,6 +1,6 @@
 import type { KeptEvent } from '@x/harness/view';
 import { expect, it } from 'vitest';
-import { authorInWords, undoInWords } from '../src/terminal/compaction-words.js';
+import { authorInWords, compactionLines, undoInWords } from '../src/terminal/compaction-words.js';
 
 const usage = { inputTokens: 9, outputTokens: 1 };
 const step = { messagesBefore: 9, messagesAfter: 3, tokensBefore: 9, tokensAfter: 3, durationMs: 1 };
@@ -40,7 +40,7 @@ it.each([
   const before = [compacted(20, 4, 14_000), compacted(30, 4, 15_000), compacted(8, 8, 6_000)];
   const restored = { type: 'context.restored', tokensAfter, context: { contextWindow: 16_000 } };
   const eventsOf = (events: readonly object[]) => events as unknown as readonly KeptEvent[];
-  expect(undoInWords(eventsOf(before), eventsOf([...before, restored]))).toBe(
+  expect(undoInWords(compactionLines(eventsOf(before)), eventsOf([...before, restored]))).toBe(
     [
       'The context is as it was before.',
       '- The window was nearly full: 30 → 4 messages · 5k tokens sent instead of 15k · rules wrote the summary (undone)',

@@ -54,8 +54,7 @@ function modesOf(state: AgentState | undefined, configured = 'default'): readonl
   return mode === 'default' ? plan : [...plan, `${mode} mode`];
 }
 
-/** Maximum columns of a title in a list, so that the id behind it fits into a line. */
-const MAX_TITLE = 60;
+const INTERRUPTED = 'The last call was interrupted, unless another process runs it. /resume goes on.';
 
 /** Keys that choose a session. */
 const KEYS = '123456789';
@@ -119,14 +118,14 @@ class Chat {
     process.on('warning', onWarning);
     try {
       if (this.#options.picks) await this.#pick();
-      await this.#open();
-      if (this.#options.resumes) await this.#resume();
+      if ((await this.#open()) && this.#options.resumes) this.#input.push('/resume');
       for (let line = await this.#input.next(); line !== undefined; line = await this.#input.next()) {
         if (line.trim() === '') continue;
         try {
           if (!(await this.#handle(line))) break;
         } catch (error) {
-          this.#report(error);
+          // A failed call does not end the chat. The error describes the state of the session.
+          if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
         }
       }
       this.#printer.note(`Go on with: ${this.#options.goOn(this.#context.sessionId)}`);
@@ -134,18 +133,6 @@ class Chat {
       process.off('warning', onWarning);
       this.#input.close();
     }
-  }
-
-  /** Asks for pending decisions, or continues a call that was interrupted. */
-  async #resume(): Promise<void> {
-    const state = await this.#agent.state(this.#context);
-    if (state?.activeCall === undefined && pendingCalls(state).length === 0) return;
-    await this.#handle('/resume').catch((error) => this.#report(error));
-  }
-
-  /** Reports a failed call, which does not end the chat. The error describes the state of the session. */
-  #report(error: unknown): void {
-    if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
   }
 
   /** Stops running work. Returns false if nothing runs. */
@@ -283,7 +270,7 @@ class Chat {
     const sessions = (await this.#options.sessions()).slice(0, KEYS.length);
     if (sessions.length === 0) this.#printer.note('There is no session of this agent in this folder yet.');
     for (const [index, { key, title = '', updatedAt, messages }] of sessions.entries()) {
-      const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title ? `${clip(title, MAX_TITLE)} · ` : ''}${key.parts.sessionId}`;
+      const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title ? `${clip(title, 60)} · ` : ''}${key.parts.sessionId}`;
       this.#printer.note(`${index + 1}  ${oneLine(words)}`);
     }
     if (sessions.length === 0) return false;
@@ -297,8 +284,8 @@ class Chat {
     return true;
   }
 
-  /** Shows the end of the session that is open: the user's last words and the answer. */
-  async #open(): Promise<void> {
+  /** Shows the end of the session that is open: the user's last words and the answer. Returns whether a call stopped. */
+  async #open(): Promise<boolean> {
     let [count, before, asked, answer] = [0, 0, '', ''];
     for await (const message of this.#agent.log(this.#context).read()) {
       if (message.role === 'system' || message.kind !== undefined) continue;
@@ -309,11 +296,11 @@ class Chat {
     if (before > 0) this.#printer.note(`… ${before} earlier messages`);
     if (asked !== '') this.#printer.said(asked);
     if (answer !== '') this.#printer.answered(answer);
-    await this.#announce();
+    return this.#announce();
   }
 
-  /** Shows which session is open, and its pending calls. A new message denies them. */
-  async #announce(): Promise<void> {
+  /** Shows which session is open, and its pending calls. A new message denies them. Returns whether a call stopped. */
+  async #announce(): Promise<boolean> {
     const state = await this.#agent.state(this.#context);
     const { sessionId } = this.#context;
     this.#printer.note(
@@ -323,12 +310,10 @@ class Chat {
     const modes = state ? modesOf(state, this.#options.mode).join(' and ') : '';
     if (modes) this.#printer.note(`The session is in ${modes}; /permissions and /plan change that.`);
     const names = pendingCalls(state).map(({ name }) => name);
-    if (names.length > 0)
-      this.#printer.note(
-        `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`,
-      );
-    else if (state?.activeCall !== undefined)
-      this.#printer.note('The last call was interrupted, unless another process runs it. /resume goes on.');
+    const waiting = `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`;
+    const stopped = names.length > 0 ? waiting : state?.activeCall && INTERRUPTED;
+    if (stopped) this.#printer.note(stopped);
+    return stopped !== undefined;
   }
 
   /** Reads the figures of the status line from the session, so that they include all calls and processes. */

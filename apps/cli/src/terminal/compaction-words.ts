@@ -57,17 +57,15 @@ const MOST = 10;
 /** Lists the latest compactions of a session with their reasons, one line each. */
 export function compactionLines(events: readonly KeptEvent[]): readonly string[] {
   const lines: string[] = [];
-  const standing: { readonly line: number; readonly isMinor: boolean }[] = [];
+  // An undo also takes back the automatic changes after the compaction, so they are in its group.
+  const standing: (readonly number[])[] = [];
   for (const event of events) {
-    // An undo also takes back the automatic changes after the compaction.
-    for (let undone = event.type === 'context.restored' && standing.pop(); undone; undone = standing.pop()) {
-      lines[undone.line] += ' (undone)';
-      if (!undone.isMinor) break;
-    }
+    const undone = event.type === 'context.restored' ? standing.pop() : undefined;
+    for (const line of undone ?? []) lines[line] += ' (undone)';
     if (event.type !== 'context.compacted') continue;
     const { reason, status, message } = event;
     const isMinor = reason === 'proactive_budget' && event.messagesBefore === event.messagesAfter;
-    if (status === 'applied') standing.push({ line: lines.length, isMinor });
+    if (status === 'applied') standing.push([...((isMinor && standing.pop()) || []), lines.length]);
     lines.push(
       `- ${REASONS[reason]}: ${status === 'applied' ? `${changeInWords(event)} · ${authorInWords(event)}` : `${status}, ${message}`}`,
     );
@@ -75,21 +73,14 @@ export function compactionLines(events: readonly KeptEvent[]): readonly string[]
   return lines.slice(-MOST);
 }
 
-/** Says which compaction an undo took back, how full the window is now, and when the next compaction can run. */
-export function undoInWords(before: readonly KeptEvent[], after: readonly KeptEvent[]): string {
-  const known = compactionLines(before);
-  const undone = compactionLines(after).filter((line) => !known.includes(line));
-  const restored = after.findLast(({ type }) => type === 'context.restored');
-  const { tokensAfter = 0, context } = restored?.type === 'context.restored' ? restored : {};
-  const { contextWindow = 0 } = context ?? {};
-  const full = `The window is ${Math.round((100 * tokensAfter) / contextWindow)} % full`;
-  const next =
-    tokensAfter > contextWindow
-      ? 'the next message compacts first.'
-      : 'no compaction runs until the request has grown by 5 % or exceeds the window.';
-  return [
-    'The context is as it was before.',
-    ...undone,
-    ...(contextWindow > 0 ? [`${full}: ${next}`] : []),
-  ].join('\n');
+const HELD = 'no compaction runs until the request has grown by 5 % or exceeds the window';
+
+/** Says which compaction an undo took back, how full the window is now, and when the next compaction can run. `before` has the earlier compaction lines. */
+export function undoInWords(before: readonly string[], after: readonly KeptEvent[]): string {
+  const undone = compactionLines(after).filter((line) => !before.includes(line));
+  const restored = after.findLast((event) => event.type === 'context.restored');
+  const share = (restored?.tokensAfter ?? 0) / (restored?.context?.contextWindow ?? Infinity);
+  const next = share > 1 ? 'the next message compacts first' : HELD;
+  const full = share > 0 ? [`The window is ${Math.round(100 * share)} % full: ${next}.`] : [];
+  return ['The context is as it was before.', ...undone, ...full].join('\n');
 }

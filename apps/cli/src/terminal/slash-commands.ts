@@ -16,7 +16,7 @@ import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, explanation, requestOf } from '../session-events.js';
 import { clip } from './columns.js';
-import { stepNotes, undoInWords } from './compaction-words.js';
+import { compactionLines, stepNotes, undoInWords } from './compaction-words.js';
 import { sources } from './sources.js';
 
 /** The agent and the session that a command works on. */
@@ -85,7 +85,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/undo',
     summary: 'undoes the last compaction',
     async run({ agent, context, events }) {
-      const before = await events.read(agent, context);
+      const before = compactionLines(await events.read(agent, context));
       if (!(await agent.undo(context))) return { say: 'There is nothing to undo.' };
       return { say: undoInWords(before, await events.read(agent, context)) };
     },
