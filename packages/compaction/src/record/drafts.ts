@@ -365,12 +365,11 @@ function countOldest(
   let to = 0;
   const count = (tool: string, times: number) => counts.set(tool, (counts.get(tool) ?? 0) + times);
   // A count shows neither answers nor failures, so calls with an answer are kept longer, and failed ones longest.
-  const rank = ({ entry }: Draft) =>
-    !isCall(entry) || (entry.kind === 'looked' && entry.end === 'done' && entry.outcome === undefined)
-      ? 0
-      : entry.end === 'failed'
-        ? 2
-        : 1;
+  const rank = ({ entry }: Draft) => {
+    if (!isCall(entry)) return 0;
+    if (entry.end === 'failed') return 2;
+    return entry.kind === 'looked' && entry.outcome === undefined ? 0 : 1;
+  };
   for (const { entry, cost, order } of drafts.toSorted((one, other) => rank(one) - rank(other))) {
     if (excess <= 0) break;
     if (!isCall(entry) && entry.kind !== 'counted') continue;

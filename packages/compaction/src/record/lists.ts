@@ -109,7 +109,9 @@ function itemOf(values: readonly (readonly [key: string, text: string])[], main:
     .filter(([key, text]) => text !== '' && key !== main && text.length <= SHORT_VALUE)
     .map(([key, text]) => `${onOneLine(key)} ${text}`)
     .join(', ');
-  const [, text = ''] = values.find(([key]) => key === main) ?? [];
+  const isLong = ([, text]: readonly [string, string]) => text.length > SHORT_VALUE;
+  const [, text = ''] =
+    values.find(([key, text]) => key === main && text !== '') ?? values.find(isLong) ?? [];
   return text === '' ? { text: short, rest: '' } : { text, rest: short && ` (${short})` };
 }
 

@@ -202,13 +202,13 @@ export class AgentState {
   }
 
   /**
-   * Validates everything except the messages. Called before the state is stored.
+   * Validates everything except the messages.
    *
-   * @param head The result of `head()`, if the caller already has it.
    * @throws {InvalidInputError} with the path of every invalid field.
    */
-  check(head = this.head()): void {
-    parseWith(headSchema, head, 'AgentState');
+  check(): void {
+    const texts = fieldTexts(this);
+    checkFields(JSON.parse(headText(texts)) as JsonObject, texts);
   }
 
   /** The state without its context, as plain JSON. */
