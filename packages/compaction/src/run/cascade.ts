@@ -35,9 +35,11 @@ export async function runCascade(
   const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
-  /** Number of newest messages that no stage may change. */
-  const rest =
-    context.upTo === undefined ? 0 : start.messages.length - endOfGroup(start.messages, context.upTo);
+  const { upTo } = context;
+  /** Ids of the messages that no stage may change. */
+  const behind = new Set(
+    upTo === undefined ? [] : start.messages.slice(endOfGroup(start.messages, upTo)).map(({ id }) => id),
+  );
   let view = start;
   let condensed = false;
   let usage: Usage | undefined;
@@ -50,7 +52,7 @@ export async function runCascade(
     const reduction = await attempt(
       stage,
       view,
-      rest,
+      behind,
       target,
       isFree ? { ...context, summarizer: undefined } : context,
     );
@@ -90,26 +92,26 @@ function withMessages(view: View, messages: readonly Message[], meter: Meter): V
   return { messages, fixedTokens: view.fixedTokens, tokens: view.fixedTokens + meter.messages(messages) };
 }
 
-/** Reduces all messages but the newest `rest`, which count as fixed. */
-async function reduceFirst(
+/** Reduces the messages in front of those `behind`, which count as fixed. */
+async function reduceFront(
   view: View,
-  rest: number,
+  behind: ReadonlySet<string>,
   meter: Meter,
-  reduce: (part: View) => Promise<Reduction>,
+  reduce: (front: View) => Promise<Reduction>,
 ): Promise<Reduction> {
-  const messages = view.messages.slice(0, -rest);
-  const newest = view.messages.slice(-rest);
-  if (messages.length === 0) return unchanged(view, 'nothing is before the message of upTo');
-  const part = { messages, fixedTokens: view.fixedTokens + meter.messages(newest), tokens: view.tokens };
-  const reduction = await reduce(part);
+  const end = view.messages.findIndex(({ id }) => behind.has(id));
+  if (end === -1) return reduce(view);
+  const [messages, rest] = [view.messages.slice(0, end), view.messages.slice(end)];
+  const fixedTokens = view.fixedTokens + meter.messages(rest);
+  const reduction = await reduce({ messages, fixedTokens, tokens: view.tokens });
   const isSame = reduction.messages === messages;
-  return { ...reduction, messages: isSame ? view.messages : [...reduction.messages, ...newest] };
+  return { ...reduction, messages: isSame ? view.messages : [...reduction.messages, ...rest] };
 }
 
 async function attempt(
   stage: Stage,
   view: View,
-  rest: number,
+  behind: ReadonlySet<string>,
   budget: ReductionTarget,
   context: StageContext,
 ): Promise<Reduction> {
@@ -120,10 +122,8 @@ async function attempt(
   try {
     const reduce = (part: View) => unlessAborted(stage.reduce(part, budget, context), context.signal);
     // A summary reads what stays, and keeps it itself.
-    reduction =
-      rest === 0 || stage.cost === 'llm' || stage === repairPairs
-        ? await reduce(view)
-        : await reduceFirst(view, rest, context.meter, reduce);
+    const isWhole = stage.cost === 'llm' || stage === repairPairs;
+    reduction = await (isWhole ? reduce(view) : reduceFront(view, behind, context.meter, reduce));
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: errorLine(error) };

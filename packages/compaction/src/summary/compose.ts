@@ -181,9 +181,10 @@ export class Composer {
     const frame = { appendix, logLocation, recall, covers, count, standing };
     const composed = (record: readonly Entry[]) =>
       reassemble(part, [summaryMessage({ narrative: written, record, ...frame, native })]);
-    // Exact, because `drop_oldest` would drop the user's words if the request were a few tokens too large.
-    const rest = this.budget.mostTokens - this.view.fixedTokens - meter.messages(composed([])) - LEGEND;
-    const room = maxRecord === 0 ? 0 : Math.min(wanted - FRAME, most - FRAME, rest);
+    // Counts the rest of the message, because `drop_oldest` drops the user's words if the request is even a few tokens too large.
+    const restOf = () =>
+      this.budget.mostTokens - this.view.fixedTokens - meter.messages(composed([])) - LEGEND;
+    const room = maxRecord === 0 ? 0 : Math.min(wanted - FRAME, most - FRAME, restOf());
     // Redact secrets before cutting any text: half a secret would not be recognized.
     const offered = (message: Message) => excerptsOf(message, this.context.redact);
     if (room > 0) {
