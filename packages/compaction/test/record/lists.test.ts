@@ -91,7 +91,9 @@ describe('a list that a call writes anew', () => {
 
   it('shows the text of an item that has another key', async () => {
     const step = 'Merge the request when all checks of it are green';
-    const { record } = await recordOf(call('todo', { items: [...plan(1), { note: step, status: 'pending' }] }));
+    const { record } = await recordOf(
+      call('todo', { items: [...plan(1), { note: step, status: 'pending' }] }),
+    );
     for (const text of [...STEPS, step]) expect(record).toContain(`= ${text} (status `);
   });
 
