@@ -45,6 +45,22 @@ describe('calls of which only the number is told', () => {
     expect(count + told.length + staying).toBe(made);
   });
 
+  it('are look-ups without an answer first, then what changed something', async () => {
+    const calls = rounds(120, (index) =>
+      index % 2 === 0
+        ? { name: 'read_file', input: { path: `src/seen${index}.ts` }, output: lines(60) }
+        : { name: 'edit_file', input: { path: `src/made${index}.ts`, content: lines(20) } },
+    );
+    const { messages } = await createCompactor({ contextWindow: 10_000 }).compact([
+      userMessage('Do it'),
+      ...calls,
+    ]);
+    const record = summaryOf(messages);
+    const told = (word: string) => (record.match(new RegExp(`^[*·] r.*${word}\\d`, 'gm')) ?? []).length;
+    expect(record).toMatch(/read_file ×\d/);
+    expect(told('made')).toBeGreaterThan(2 * told('seen') + 10);
+  });
+
   it('take no whole path with them: the first line that is left has it', async () => {
     const compactor = createCompactor({ contextWindow: 8_000 });
     let messages: readonly Message[] = [userMessage('Do it')];

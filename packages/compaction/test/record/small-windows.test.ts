@@ -110,6 +110,20 @@ describe('the record in a small window', () => {
     }
   });
 
+  it.each([
+    [2, false],
+    [80, true],
+  ])('says whether all of %i requests stand before it', async (count, isQuoted) => {
+    const talk = Array.from({ length: count }, (_, index) => [
+      userMessage(`Wish ${index}: ${`keep the part${index} of the shop `.repeat(4)}`),
+      ...round({ output: lines(60) }),
+    ]).flat();
+    const { messages } = await createCompactor({ model: null, contextWindow: 4_000 }).compact(talk);
+    const summary = textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
+    expect(summary).toContain("in the user's own words");
+    expect(summary.includes('as far as there was room')).toBe(isQuoted);
+  });
+
   describe('of a listing and of results of one form', () => {
     const recordOf = async (remark: (at: number) => string) => {
       const paths = Array.from({ length: 150 }, (_, at) => {
