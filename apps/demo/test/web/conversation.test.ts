@@ -129,8 +129,18 @@ describe('a conversation', () => {
     expect(button?.y, 'it covers nothing').toBeGreaterThanOrEqual(
       (scrolled?.y ?? 0) + (scrolled?.height ?? 0),
     );
+    // It is laid out and reported, so that nothing of it is left to follow.
+    await evaluate(
+      v.page,
+      `new Promise((done) => { ${grow}; requestAnimationFrame(() => requestAnimationFrame(done)); })`,
+    );
+    expect(await evaluate<number>(v.page, left)).toBeGreaterThan(1000);
+    await evaluate(v.page, `${view}.scrollTop = ${view}.scrollHeight - ${view}.clientHeight - 30`);
+    await latest.waitFor({ state: 'detached' });
+    expect(await evaluate(v.page, left), 'a press would miss what moves under it').toBeCloseTo(30, 0);
     await evaluate(v.page, grow);
-    await expect.poll(() => evaluate<number>(v.page, left)).toBeGreaterThan(1000);
+    await expect.poll(() => evaluate<number>(v.page, left), 'and follows again').toBeLessThan(2);
+    await evaluate(v.page, `${view}.scrollTop -= 300`);
     await latest.click();
     await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
     await latest.waitFor({ state: 'detached' });

@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
 import { CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -141,7 +141,9 @@ function Conversation() {
     followEnd();
     inner.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: true });
     const observer = new ResizeObserver(() => {
-      if (following.peek()) view.scrollTop = view.scrollHeight;
+      if (!following.peek()) return;
+      view.scrollTop = view.scrollHeight;
+      top.current = view.scrollTop;
     });
     observer.observe(inner);
     observer.observe(view);
@@ -156,9 +158,6 @@ function Conversation() {
     following.value = (near && !holds.peek()) || (following.peek() && view.scrollTop >= top.current);
     top.current = view.scrollTop;
   };
-  useSignalEffect(() => {
-    if (following.value) scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
-  });
   const release = () => {
     holds.value = false;
   };

@@ -156,7 +156,7 @@ export const sheetOpen = signal(false);
 export const drawerOpen = signal(false);
 /** Whether the keyboard shortcuts are shown. */
 export const keysOpen = signal(false);
-/** Whether the view follows new content at the end. */
+/** Whether the view follows new content at the end. To become true scrolls nothing: a press would miss what moves under it. */
 export const following = signal(true);
 /** Whether the view stays at a place that a link led to, until the user scrolls. */
 export const holds = signal(false);
@@ -165,6 +165,8 @@ export const holds = signal(false);
 export function followEnd(): void {
   holds.value = false;
   following.value = true;
+  const view = document.querySelector('.conversation-scroll');
+  view?.scrollTo({ top: view.scrollHeight });
 }
 
 /** Shows or hides the panel or, without room, the sheet. */
