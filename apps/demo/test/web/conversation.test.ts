@@ -137,7 +137,7 @@ describe('a conversation', () => {
     expect(await evaluate<number>(v.page, left)).toBeGreaterThan(1000);
     await evaluate(v.page, `${view}.scrollTop = ${view}.scrollHeight - ${view}.clientHeight - 30`);
     await latest.waitFor({ state: 'detached' });
-    expect(await evaluate(v.page, left), 'a press would miss what moves under it').toBeCloseTo(30, 0);
+    expect(await evaluate<number>(v.page, left), 'a press would miss what moves under it').toBeCloseTo(30, 0);
     await evaluate(v.page, grow);
     await expect.poll(() => evaluate<number>(v.page, left), 'and follows again').toBeLessThan(2);
     await evaluate(v.page, `${view}.scrollTop -= 300`);
