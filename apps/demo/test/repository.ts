@@ -30,6 +30,14 @@ export function figuresOf(repository: string, directory = ''): Figures {
   return { files: files.length, lines };
 }
 
+/** Exported declarations below a directory of a repository, found without the guide's commands. */
+export function exportsOf(repository: string, directory: string): number {
+  const declared = /^export (?:async |abstract |default )*(?:function|class|const|interface|type)/gm;
+  const files = filesOf(repository).filter((file) => file.startsWith(`${directory}/`));
+  const count = (file: string) => readFileSync(join(repository, file), 'latin1').match(declared)?.length ?? 0;
+  return files.reduce((sum, file) => sum + count(file), 0);
+}
+
 function filesOf(repository: string): readonly string[] {
   if (existsSync(join(repository, '.git'))) {
     const options = { cwd: repository, encoding: 'utf8', maxBuffer: 1 << 28 } as const;

@@ -20,12 +20,17 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Returns the command that lists the files of a directory with its subdirectories, NUL-separated. */
+function filesOf(area: string): string {
+  return `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0'`;
+}
+
 /**
  * Returns the command that prints `files F, lines L, tests T, largest N PATH` for a directory with its subdirectories. The largest file is
  * a text file.
  */
 function statsOf(area: string): string {
-  return `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
+  return `${filesOf(area)} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
 }
 
 /** Maximum characters of a README's description. */
@@ -124,15 +129,15 @@ export const purpose = (area: string, file: string): Fact<string> => ({
 /** The first lines of an area's largest file. */
 export const opening = (path: string) => looked(read(path, 80));
 
+/** Counted by a command, because a search may have more matches than its result shows. */
 export const exported = (area: string): Fact<number> => ({
-  wish: {
-    name: 'grep_files',
-    input: {
-      pattern: '^export (?:async |abstract |default )*(?:function|class|const|interface|type)',
-      path: `${REPO}/${area}`,
-    },
+  wish: execute(
+    `${filesOf(area)} | xargs -0 grep -hE '^export (async |abstract |default )*(function|class|const|interface|type)' | awk 'END { print "exports " NR }'`,
+  ),
+  read: (text) => {
+    const count = /^exports (\d+)$/m.exec(text)?.[1];
+    return count === undefined ? undefined : Number(count);
   },
-  read: (text) => text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length,
 });
 
 /** The figures of an area in the report. */
