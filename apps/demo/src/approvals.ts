@@ -1,8 +1,8 @@
 import type { Capability } from '@x/core';
 import { permissions } from '@x/harness';
 
-/** Files that the agent may write without approval: its report and its notes. */
-const OWN_FILES = ['REPORT.md', 'notes/**'];
+/** Files that the agent may write without approval: its reports and its notes. */
+const OWN_FILES = ['REPORT*.md', 'notes/**'];
 
 /**
  * Commands that only read the repository. Files are read with the file tools: a command that takes any path could read the server's

@@ -100,6 +100,18 @@ it('answers what is said at the end of a survey, and still concludes it', async 
   expect((await saidBy(guide.agent)).filter((said) => SENTENCE.test(said))).toHaveLength(1);
 });
 
+it('writes a report for each survey, also in another conversation', async () => {
+  const { agent, place } = guideOver('engine');
+  const report = (file: string) => readFileSync(join(place, 'data/workspace', file), 'utf8');
+  const other = RuntimeContext.of({ sessionId: 'other' });
+  expect((await agent.call('survey this repository', context)).text).toMatch(/ in `REPORT\.md`\.$/);
+  const first = report('REPORT.md');
+  expect((await agent.call('survey this repository', other)).text).toMatch(/ in `REPORT-2\.md`\.$/);
+  expect((await agent.call('survey this repository', context)).text).toMatch(/ in `REPORT-3\.md`\.$/);
+  expect(report('REPORT.md')).toBe(first);
+  expect([report('REPORT-2.md'), report('REPORT-3.md')]).toEqual([first, first]);
+});
+
 it('goes on with a survey that was stopped', async () => {
   const guide = guideOver('engine');
   for await (const event of guide.agent.stream('survey this repository', context)) {

@@ -143,23 +143,33 @@ export const exported = (area: string): Fact<number> => ({
 /** The figures of an area in the report. */
 type Figures = Pick<AreaStats, 'files' | 'lines'> & { readonly area: string };
 
-/** The figures of every written section, the largest area first. */
-export const written: Fact<readonly Figures[]> = {
+/** A name for a new report. No survey overwrites the report of another one, which may be from another conversation. */
+export const freeReport: Fact<string> = {
+  wish: { name: 'list_files', input: { path: '' } },
+  read(text) {
+    const taken = text.split('\n').map((line) => line.replace(/ \d+$/, ''));
+    const names = ['REPORT.md', ...taken.map((_, index) => `REPORT-${index + 2}.md`)];
+    return names.find((each) => !taken.includes(each));
+  },
+};
+
+/** The figures of every written section of a report, the largest area first. */
+export const written = (report: string): Fact<readonly Figures[]> => ({
   wish: {
     name: 'grep_files',
-    input: { pattern: '^(?:Figures for|The repository has) ', path: 'REPORT.md' },
+    input: { pattern: '^(?:Figures for|The repository has) ', path: report },
   },
   read: (text) =>
     [...text.matchAll(/: Figures for (\S+): (\d+) files, (\d+) lines/g)]
       .map(([, area = '', files, lines]) => ({ area, files: Number(files), lines: Number(lines) }))
       .sort((left, right) => right.lines - left.lines),
-};
+});
 
-/** The lines of the whole repository, as the report states them. */
-export const wholeLines: Fact<string> = {
-  wish: written.wish,
+/** The lines of the whole repository, as a report states them. */
+export const wholeLines = (report: string): Fact<string> => ({
+  wish: written(report).wish,
   read: (text) => /: The repository has \d+ files with (\d+) lines/.exec(text)?.[1],
-};
+});
 
 function firstParagraph(text: string): string {
   // The first line is added by the tool, in brackets.

@@ -4,6 +4,7 @@ import {
   areas,
   exported,
   type Fact,
+  freeReport,
   known,
   name,
   opening,
@@ -20,9 +21,8 @@ import { act, type Decision, say, type View, type Wish } from './view.js';
 
 const ORIENT = 'Orient myself: top level, manifest, README, areas, size';
 const SURVEY = 'Survey ';
-const CONCLUDE = 'Conclude: compare the areas and finish the report';
+const CONCLUDE = 'Conclude: compare the areas and finish ';
 const MAX_AREAS = 24;
-const REPORT = 'REPORT.md';
 
 /**
  * Surveys the repository, one todo after the other. It tracks its progress in the todos, and states each finding in one line. After a
@@ -31,7 +31,7 @@ const REPORT = 'REPORT.md';
 export function survey(view: View): Decision {
   const isDone = !isUnfinished(view);
   if (!isOurs(view) || (isDone && view.isFresh)) {
-    const todos = [ORIENT, CONCLUDE].map((content): Todo => ({ content, status: 'pending' }));
+    const todos = [ORIENT, `${CONCLUDE}the report`].map((content): Todo => ({ content, status: 'pending' }));
     return act(
       'I will survey this repository area by area and keep my place in a todo list.',
       todoWrite(advance(todos, '')),
@@ -40,7 +40,7 @@ export function survey(view: View): Decision {
   if (isDone) return finish(view);
   const current = view.todos.find(({ status }) => status !== 'completed')?.content ?? '';
   if (current === ORIENT) return orient(view);
-  if (current === CONCLUDE) return conclude(view);
+  if (current.startsWith(CONCLUDE)) return conclude(view, current);
   return surveyArea(view, current.slice(SURVEY.length));
 }
 
@@ -54,8 +54,14 @@ export function isOurs({ todos }: View): boolean {
   return todos.some(({ content }) => content === ORIENT);
 }
 
+/** The file of the report. The last todo names it, because the todos outlast every compaction. */
+function reportOf({ todos }: View): string {
+  const last = todos.at(-1)?.content ?? '';
+  return last.startsWith(`${CONCLUDE}REPORT`) ? last.slice(CONCLUDE.length) : 'REPORT.md';
+}
+
 function orient(view: View): Decision {
-  const missing = unknown(view, [topLevel, name, readme, areas, totals]);
+  const missing = unknown(view, [topLevel, name, readme, areas, totals, freeReport]);
   const overview =
     'First an overview: the top level, the manifest, the README, the areas, all files and lines.';
   const isSaid = view.said.some(({ text }) => text.includes(overview));
@@ -63,7 +69,9 @@ function orient(view: View): Decision {
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
   const title = known(view, name) ?? '';
   const rest = found.map((area): Todo => ({ content: `${SURVEY}${area}`, status: 'pending' }));
-  const todos = view.todos.flatMap((todo) => (todo.content === CONCLUDE ? [...rest, todo] : [todo]));
+  const report = known(view, freeReport) ?? '';
+  const conclusion: Todo = { content: `${CONCLUDE}${report}`, status: 'pending' };
+  const todos = [...view.todos.slice(0, -1), ...rest, conclusion];
   const parts = [
     `# Survey of ${title}`,
     known(view, readme),
@@ -72,7 +80,7 @@ function orient(view: View): Decision {
   ];
   return act(
     `${title} has ${found.length} areas worth a look: ${found.join(', ')}.`,
-    { name: 'write_file', input: { path: REPORT, content: `${parts.filter(Boolean).join('\n\n')}\n` } },
+    { name: 'write_file', input: { path: report, content: `${parts.filter(Boolean).join('\n\n')}\n` } },
     todoWrite(advance(todos, ORIENT)),
   );
 }
@@ -153,15 +161,16 @@ function surveyArea(view: View, area: string): Decision {
   const fact = `${area} has ${files} files with ${lines} lines. ${text}`.trim();
   return move(
     `${area} is surveyed.`,
-    fill(area, section),
+    fill(view, area, section),
     todoWrite(advance(view.todos, `${SURVEY}${area}`)),
     { name: 'memory_save', input: { content: fact } },
   );
 }
 
-function conclude(view: View): Decision {
-  const sections = known(view, written);
-  if (!sections) return act('Comparing the areas.', written.wish);
+function conclude(view: View, todo: string): Decision {
+  const facts = written(reportOf(view));
+  const sections = known(view, facts);
+  if (!sections) return act('Comparing the areas.', facts.wish);
   const [largest] = sections;
   const rows = sections.map(({ area, files, lines }) => `| ${area} | ${files} | ${lines} |`);
   const text = [
@@ -169,17 +178,22 @@ function conclude(view: View): Decision {
     largest && `The largest area is ${largest.area} with ${largest.lines} lines.`,
     ['| area | files | lines |', '| --- | ---: | ---: |', ...rows].join('\n'),
   ];
-  return act('Writing the conclusions.', fill('conclusions', text), todoWrite(advance(view.todos, CONCLUDE)));
+  return act(
+    'Writing the conclusions.',
+    fill(view, 'conclusions', text),
+    todoWrite(advance(view.todos, todo)),
+  );
 }
 
 /** Concludes a survey whose todos are all completed. */
 export function finish(view: View): Decision {
-  const sections = known(view, written);
-  if (!sections) return act('Checking the report once more.', written.wish);
+  const report = reportOf(view);
+  const sections = known(view, written(report));
+  if (!sections) return act('Checking the report once more.', written(report).wish);
   const lines = sections.reduce((sum, section) => sum + section.lines, 0);
   const largest = sections.slice(0, 3).map((section) => `${section.area} (${section.lines})`);
   return say(
-    `The survey is done: ${sections.length} areas with ${lines} lines, of ${known(view, wholeLines)} in the repository. The largest are ${largest.join(', ')}. The whole report is in \`${REPORT}\`.`,
+    `The survey is done: ${sections.length} areas with ${lines} lines, of ${known(view, wholeLines(report))} in the repository. The largest are ${largest.join(', ')}. The whole report is in \`${report}\`.`,
   );
 }
 
@@ -205,7 +219,7 @@ function placeholder(section: string): string {
   return `<!-- survey: ${section} -->`;
 }
 
-function fill(section: string, parts: readonly (string | undefined)[]): Wish {
+function fill(view: View, section: string, parts: readonly (string | undefined)[]): Wish {
   const newText = parts.filter(Boolean).join('\n\n');
-  return { name: 'edit_file', input: { path: REPORT, oldText: placeholder(section), newText } };
+  return { name: 'edit_file', input: { path: reportOf(view), oldText: placeholder(section), newText } };
 }

@@ -143,7 +143,7 @@ it('keeps its data and secrets out of the repository around them, from the agent
 });
 
 describe('what takes no approval', () => {
-  it.each(['REPORT.md', 'notes/today.md'])('writing %s', async (path) => {
+  it.each(['REPORT.md', 'REPORT-2.md', 'notes/today.md'])('writing %s', async (path) => {
     const backend = open(scripted(write(path), { text: 'Written.' }));
     await backend.send('s-1', 'Write it down');
     await once(backend, ended);
