@@ -139,7 +139,7 @@ describe('a conversation', () => {
     await latest.waitFor({ state: 'detached' });
     expect(await evaluate<number>(v.page, left), 'a press would miss what moves under it').toBeCloseTo(30, 0);
     await evaluate(v.page, grow);
-    await expect.poll(() => evaluate<number>(v.page, left), 'and follows again').toBeLessThan(2);
+    await expect.poll(() => evaluate<number>(v.page, left), { message: 'and follows again' }).toBeLessThan(2);
     await evaluate(v.page, `${view}.scrollTop -= 300`);
     await latest.click();
     await expect.poll(() => evaluate<number>(v.page, left)).toBeLessThan(2);
