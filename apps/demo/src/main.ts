@@ -1,3 +1,5 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { InvalidInputError, XError } from '@x/core';
@@ -44,8 +46,22 @@ async function runOnce(settings: DemoSettings, prompt: string): Promise<number> 
   return code;
 }
 
+/** Returns the address of another running server with this file. A killed server leaves its file behind. */
+function runningServer(file: string): string | undefined {
+  try {
+    const { pid, address } = JSON.parse(readFileSync(file, 'utf8'));
+    if (pid === process.pid) return undefined;
+    process.kill(pid, 0);
+    return address;
+  } catch {
+    return undefined;
+  }
+}
+
 async function serve(settings: DemoSettings): Promise<number> {
-  const { host, port, token } = settings;
+  const { host, port, token, data } = settings;
+  const serverFile = join(data, 'server.json');
+  const other = runningServer(serverFile);
   const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
   const info = { model: { id, embedded, prices }, contextWindow, triggerTokens: demo.triggerTokens };
@@ -55,17 +71,26 @@ async function serve(settings: DemoSettings): Promise<number> {
   const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
-    const message = `port ${port} is already in use. Choose another with --port, or stop the program that uses it`;
+    const message =
+      other === undefined
+        ? `port ${port} is already in use. Choose another with --port, or stop the program that uses it`
+        : `port ${port} is already in use, and the demo at ${other} uses the same data folder. Open the URL that it printed, or choose another port with --port: both then share the conversations`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
+  if (other === undefined) {
+    writeFileSync(serverFile, JSON.stringify({ pid: process.pid, address: new URL(url).origin }));
+  } else console.log(`The demo at ${other} uses the same data folder: both share the conversations.`);
+  // Calls of the other server continue here only if it dies.
   const resumed = await backend.resumeAll();
-  if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
+  if (resumed > 0 && other === undefined)
+    console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
   const warning = LOOPBACK.test(host) ? '' : '  It has no TLS: others in this network can read the token.\n';
   console.log(`\n  Open ${url}\n${warning}`);
   await new Promise<void>((resolve) => onSignals(resolve));
   await demo.agent.close();
   await server.close();
   await storage.close();
+  if (other === undefined) rmSync(serverFile, { force: true });
   return 0;
 }
 

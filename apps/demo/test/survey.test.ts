@@ -384,6 +384,46 @@ describe('npm start -- --once', () => {
     expect(output.includes('It has no TLS: others in this network can read the token.')).toBe(warns);
   });
 
+  it('says that another start has the same data, and that both share the conversations', async () => {
+    const begun: ChildProcess[] = [];
+    const begin = (port: string) => {
+      const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
+      const child = spawn(process.execPath, [...args, '--port', port, '--data', data], { cwd: root });
+      begun.push(child);
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output += text;
+        });
+      const closed = once(child, 'close');
+      return { child, closed, output: () => output };
+    };
+    const end = ({ child, closed }: ReturnType<typeof begin>) => child.kill() && closed;
+    const address = ({ output }: ReturnType<typeof begin>) => /Open (http\S+?)\/\?/.exec(output())?.[1] ?? '';
+    try {
+      const first = begin('0');
+      await expect.poll(() => address(first), { timeout: TIMEOUT }).not.toBe('');
+      const again = begin(new URL(address(first)).port);
+      expect(await again.closed).toEqual([1, null]);
+      expect(again.output()).toContain(`and the demo at ${address(first)} uses the same data folder.`);
+      const beside = begin('0');
+      await expect.poll(() => address(beside), { timeout: TIMEOUT }).not.toBe('');
+      expect(beside.output()).toContain(
+        `The demo at ${address(first)} uses the same data folder: both share the conversations.`,
+      );
+      await end(beside);
+      // A killed server is not running, although it left its file behind.
+      first.child.kill('SIGKILL');
+      await first.closed;
+      const after = begin('0');
+      await expect.poll(() => address(after), { timeout: TIMEOUT }).not.toBe('');
+      expect(after.output()).not.toContain('same data folder');
+      await end(after);
+    } finally {
+      for (const child of begun) child.kill('SIGKILL');
+    }
+  });
+
   it('says in a sentence that its port is taken', async () => {
     const server = createNetServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
