@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
@@ -46,7 +46,7 @@ async function runOnce(settings: DemoSettings, prompt: string): Promise<number> 
   return code;
 }
 
-/** Returns the address of another running server with this file. A killed server leaves its file behind. */
+/** Returns the address of another running server with this file. A server that ends leaves its file behind. */
 function runningServer(file: string): string | undefined {
   try {
     const { pid, address } = JSON.parse(readFileSync(file, 'utf8'));
@@ -62,6 +62,8 @@ async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token, data } = settings;
   const serverFile = join(data, 'server.json');
   const other = runningServer(serverFile);
+  if (other !== undefined)
+    console.log(`The demo at ${other} already runs with this data folder. Both share the conversations.`);
   const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
   const info = { model: { id, embedded, prices }, contextWindow, triggerTokens: demo.triggerTokens };
@@ -71,15 +73,11 @@ async function serve(settings: DemoSettings): Promise<number> {
   const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
-    const message =
-      other === undefined
-        ? `port ${port} is already in use. Choose another with --port, or stop the program that uses it`
-        : `port ${port} is already in use, and the demo at ${other} uses the same data folder. Open the URL that it printed, or choose another port with --port: both then share the conversations`;
+    const message = `port ${port} is already in use. Choose another with --port, or stop the program that uses it`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
-  if (other === undefined) {
+  if (other === undefined)
     writeFileSync(serverFile, JSON.stringify({ pid: process.pid, address: new URL(url).origin }));
-  } else console.log(`The demo at ${other} uses the same data folder: both share the conversations.`);
   // Calls of the other server continue here only if it dies.
   const resumed = await backend.resumeAll();
   if (resumed > 0 && other === undefined)
@@ -90,7 +88,6 @@ async function serve(settings: DemoSettings): Promise<number> {
   await demo.agent.close();
   await server.close();
   await storage.close();
-  if (other === undefined) rmSync(serverFile, { force: true });
   return 0;
 }
 
