@@ -20,17 +20,16 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns the command that lists the files of a directory with its subdirectories, NUL-separated. */
-function filesOf(area: string): string {
-  return `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0'`;
-}
+/** Prints the lines that export a declaration, of the files whose names it reads. */
+const EXPORTS = `xargs -0 grep -hE '^export (async |abstract |default )*(function|class|const|interface|type)'`;
 
 /**
- * Returns the command that prints `files F, lines L, tests T, largest N PATH` for a directory with its subdirectories. The largest file is
- * a text file.
+ * Returns the command that prints `files F, lines L, tests T, exports E, largest N PATH` for a directory with its subdirectories. The
+ * largest file is a text file.
  */
 function statsOf(area: string): string {
-  return `${filesOf(area)} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
+  const files = `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0'`;
+  return `E=$(${files} | ${EXPORTS} | awk 'END { print NR }'); ${files} | xargs -0 wc -l | E=$E awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", exports " ENVIRON["E"] ", largest " m+0 " " b }'`;
 }
 
 /** Maximum characters of a README's description. */
@@ -98,6 +97,7 @@ export interface AreaStats {
   readonly files: number;
   readonly lines: number;
   readonly tests: number;
+  readonly exports: number;
   readonly largest: string;
   readonly largestLines: number;
 }
@@ -105,10 +105,12 @@ export interface AreaStats {
 export const stats = (area: string): Fact<AreaStats> => ({
   wish: execute(statsOf(area)),
   read: (text) => {
-    const match = /files (\d+), lines (\d+), tests (\d+), largest (\d+)(?: (.*))?$/m.exec(text);
+    const match = /files (\d+), lines (\d+), tests (\d+), exports (\d+), largest (\d+)(?: (.*))?$/m.exec(
+      text,
+    );
     if (!match) return undefined;
-    const [files = 0, lines = 0, tests = 0, largestLines = 0] = match.slice(1, 5).map(Number);
-    return { files, lines, tests, largestLines, largest: match[5] ?? '' };
+    const [files = 0, lines = 0, tests = 0, exports = 0, largestLines = 0] = match.slice(1, 6).map(Number);
+    return { files, lines, tests, exports, largestLines, largest: match[6] ?? '' };
   },
 });
 
@@ -128,17 +130,6 @@ export const purpose = (area: string, file: string): Fact<string> => ({
 
 /** The first lines of an area's largest file. */
 export const opening = (path: string) => looked(read(path, 80));
-
-/** Counted by a command, because a search may have more matches than its result shows. */
-export const exported = (area: string): Fact<number> => ({
-  wish: execute(
-    `${filesOf(area)} | xargs -0 grep -hE '^export (async |abstract |default )*(function|class|const|interface|type)' | awk 'END { print "exports " NR }'`,
-  ),
-  read: (text) => {
-    const count = /^exports (\d+)$/m.exec(text)?.[1];
-    return count === undefined ? undefined : Number(count);
-  },
-});
 
 /** The figures of an area in the report. */
 type Figures = Pick<AreaStats, 'files' | 'lines'> & { readonly area: string };

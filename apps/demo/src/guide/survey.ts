@@ -2,7 +2,6 @@ import type { Todo } from '@x/core';
 import {
   type AreaStats,
   areas,
-  exported,
   type Fact,
   freeReport,
   known,
@@ -90,30 +89,17 @@ const FIGURES =
   ': (\\d+) files, (\\d+) lines, (\\d+) tests, (\\d+) exports, largest (.*) with (\\d+)(?:, see (\\S+))?\\.';
 
 interface AreaFigures extends AreaStats {
-  readonly exports: number;
   /** The file that describes the area; empty if there is none. */
   readonly about: string;
 }
 
 function figuresOf(view: View, area: string): AreaFigures | undefined {
-  const [found, exports, about] = [
-    known(view, stats(area)),
-    known(view, exported(area)),
-    known(view, readmeOf(area)),
-  ];
-  if (found && exports !== undefined && about !== undefined) return { ...found, exports, about };
+  const [found, about] = [known(view, stats(area)), known(view, readmeOf(area))];
+  if (found && about !== undefined) return { ...found, about };
   const match = stated(view, area)?.match;
   if (!match) return undefined;
-  const [files = 0, lines = 0, tests = 0, counted = 0, , largestLines = 0] = match.slice(1, 7).map(Number);
-  return {
-    files,
-    lines,
-    tests,
-    exports: counted,
-    largestLines,
-    largest: match[5] ?? '',
-    about: match[7] ?? '',
-  };
+  const [files = 0, lines = 0, tests = 0, exports = 0, , largestLines = 0] = match.slice(1, 7).map(Number);
+  return { files, lines, tests, exports, largestLines, largest: match[5] ?? '', about: match[7] ?? '' };
 }
 
 /** Returns the last statement of an area's figures. */
@@ -138,8 +124,7 @@ function surveyArea(view: View, area: string): Decision {
   const isBegun = new RegExp(`list_files repo/${literal(area)}(?![\\w/.-])`).test(view.record);
   if (!figures && isBegun && !view.result(recall.name, recall.input))
     return act(`The record says that I began with ${area}. Looking up what I found.`, recall);
-  if (!figures)
-    return act(`Looking at ${area}.`, ...unknown(view, [stats(area), readmeOf(area), exported(area)]));
+  if (!figures) return act(`Looking at ${area}.`, ...unknown(view, [stats(area), readmeOf(area)]));
   const goingOn = `Going on at ${area} from the record.`;
   const isSaid = view.said.some(({ text, isRecord }) => !isRecord && text.includes(goingOn));
   const move = (text: string, ...calls: readonly Wish[]) =>

@@ -106,6 +106,51 @@ it('says that a session is damaged, also one that is open, in place of taking wh
   await expect(transcriptOf(next, 's-1')).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
+it('keeps the half of an answer whose stream was cut, marked as cut, also for a page that reloads', async () => {
+  let attempts = 0;
+  const backend = open({
+    id: 'cut',
+    contextWindow: 16_000,
+    generate: () => Promise.reject(new Error('It only streams.')),
+    async *stream() {
+      // Its server goes away within the answer, and stays away.
+      if (++attempts === 1) yield { type: 'text-delta', text: 'The stores are ' };
+      throw new ModelError('The connection was reset.', { modelId: 'cut', retryable: attempts === 1 });
+    },
+  });
+  await backend.send('s-1', 'Which stores?');
+  const isOver = ({ blocks, call }: Told) => call === undefined && blocks.length > 1;
+  for (const page of [backend, open(new ScriptedModel([]))]) {
+    const transcript = await transcriptOnce(page, isOver);
+    expect(attempts).toBe(2);
+    expect(textsOf(transcript)).toEqual(['Which stores?', 'The stores are ']);
+    expect(noticesOf(transcript)).toMatchObject([
+      { level: 'info', message: expect.stringMatching(/^The answer was cut off: /) },
+      { level: 'error' },
+    ]);
+  }
+});
+
+it('shows no half of an answer that came whole at the next attempt', async () => {
+  let attempts = 0;
+  const scripted = new ScriptedModel([{ text: 'The stores are in core.' }]);
+  const backend = open({
+    id: 'cut',
+    contextWindow: 16_000,
+    generate: (request) => scripted.generate(request),
+    async *stream(request) {
+      yield { type: 'text-delta', text: 'The stores are ' };
+      if (++attempts === 1)
+        throw new ModelError('The connection was reset.', { modelId: 'cut', retryable: true });
+      yield { type: 'response', response: await scripted.generate(request) };
+    },
+  });
+  await backend.send('s-1', 'Which stores?');
+  const transcript = await transcriptOnce(backend, answered(1));
+  expect(textsOf(transcript)).toEqual(['Which stores?', 'The stores are in core.']);
+  expect(noticesOf(transcript)).toEqual([]);
+});
+
 const todos = [{ content: 'look', status: 'completed' }];
 const script = [
   { text: 'Let me see', toolCalls: [{ name: 'todo_write', input: { todos } }] },

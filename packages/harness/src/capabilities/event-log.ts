@@ -31,7 +31,6 @@ const PASSING: ReadonlySet<string> = new Set([
   'text.delta',
   'thinking.delta',
   'tool.delta',
-  'draft.discarded',
   'tool.progress',
   'subagent.event',
   'context.compacting',
@@ -122,8 +121,9 @@ class EventFiles implements EventLog {
       const kept = parsedJson(line) as (KeptEvent & { readonly messageId?: string }) | undefined;
       const { messageId } = kept ?? {};
       const message = messages.get(messageId ?? '');
-      alone.delete(messageId ?? '');
-      if (kept && (messageId === undefined || kept.type === 'message.evicted')) events.push(kept);
+      const isWhole = messageId === undefined || /\.(?:evicted|discarded)$/.test(kept?.type ?? '');
+      if (kept?.type !== 'draft.discarded') alone.delete(messageId ?? '');
+      if (kept && isWhole) events.push(kept);
       else if (kept && message) events.push({ ...kept, message } as KeptEvent);
     }
     for (const message of alone.values())

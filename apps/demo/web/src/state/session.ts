@@ -292,9 +292,6 @@ function take(item: Sent): void {
     case 'thinking.delta':
       draft.value = { ...draft.peek(), thinking: draft.peek().thinking + item.text };
       return;
-    case 'draft.discarded':
-      draft.value = noDraft;
-      return;
     case 'tool.progress': {
       const text = item.output.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
       progress.value = new Map([...progress.peek(), [item.toolUseId, text]]);
@@ -305,7 +302,7 @@ function take(item: Sent): void {
       return;
   }
   events.value = [...events.peek(), item];
-  if (/^(?:model\.(?:started|completed)|call\.)/.test(item.type)) draft.value = noDraft;
+  if (/^(?:model\.(?:started|completed)|call\.|draft\.)/.test(item.type)) draft.value = noDraft;
   if (/^(?:context\.compacted|call\.)/.test(item.type)) compacting.value = undefined;
 }
 

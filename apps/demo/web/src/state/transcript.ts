@@ -160,6 +160,8 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
   let warning = '';
+  /** The last half of an answer whose stream was cut, until the model answers. */
+  let cut = undefined as EventOf<'draft.discarded'> | undefined;
   let modelCalls = 0;
   let memoryCalls = 0;
   let call = undefined as RunningCall | undefined;
@@ -222,6 +224,9 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       case 'model.started':
         call = { step: places.at(-1)?.request ?? event.step };
         break;
+      case 'draft.discarded':
+        if (event.text.trim() !== '') cut = event;
+        break;
       case 'model.retrying':
         call = { step: call?.step ?? 0, retry: { attempt: event.attempt, error: event.error.message } };
         break;
@@ -231,6 +236,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       case 'model.completed': {
         const { message, usage, durationMs } = event;
         const place = places.at(-1);
+        cut = undefined;
         if (place) place.messageId = message.id;
         replies.set(message.id, { usage, durationMs, place: places.length });
         spend(usage);
@@ -303,6 +309,12 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
       }
       case 'call.failed':
         call = undefined;
+        if (cut) {
+          const content = [{ type: 'text', text: cut.text }] as const;
+          add({ id: `cut-${cut.messageId}`, role: 'assistant', content, createdAt: cut.at });
+          say(event, 'info', 'cut_off', 'The answer was cut off: the model does not see this beginning.');
+        }
+        cut = undefined;
         say(event, 'error', event.error.code, event.error.message);
         break;
     }
