@@ -1,7 +1,7 @@
 import { join, relative, sep } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { type Model, mountWorkspace } from '@x/core';
+import { type Capability, type Message, type Model, mountWorkspace, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { budget, type EventLog, eventLog, HarnessAgent, shell, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
@@ -26,6 +26,8 @@ export interface DemoAgent {
   readonly agent: HarnessAgent;
   /** The events of its sessions. */
   readonly events: EventLog;
+  /** What the last request of each session had before its messages: the system prompt and the tools. It is not stored. */
+  readonly frames: ReadonlyMap<string, readonly Message[]>;
   /** Tokens at which automatic compaction starts. */
   readonly triggerTokens: number;
 }
@@ -75,6 +77,16 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   // The demo's data may be in the repository, where commands must not read it.
   const hidden = dataWithin(repo, data).map((name) => join(repo, name));
 
+  const frames = new Map<string, readonly Message[]>();
+  const asMessage = (text: string): Message => ({ ...userMessage(text), role: 'system' });
+  const framing: Capability = {
+    name: 'framing',
+    aroundModel(request, { state, system, tools }, next) {
+      const sent = tools.map(({ annotations: _, ...tool }) => tool);
+      frames.set(state.sessionId, [system, `Tools: ${JSON.stringify(sent, null, 2)}`].map(asMessage));
+      return next(request);
+    },
+  };
   const events = eventLog({ onError: (error) => forPage(error).message });
   const agent = HarnessAgent.builder()
     .name(AGENT)
@@ -101,10 +113,11 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       approvals({ embedded, unattended }),
       // Limits nothing: it counts tokens and cost for the terminal.
       budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices: prices ? { '*': prices } : {} }),
+      framing,
       events,
     )
     .build();
-  return { agent, events, triggerTokens: Math.floor(window * DUE_AT) };
+  return { agent, events, frames, triggerTokens: Math.floor(window * DUE_AT) };
 }
 
 /** Returns the directory of the repository that contains the demo's data; empty if it is elsewhere. */

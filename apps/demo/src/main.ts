@@ -50,9 +50,7 @@ async function runOnce(settings: DemoSettings, prompt: string): Promise<number> 
 function runningServer(file: string): string | undefined {
   try {
     const { pid, address } = JSON.parse(readFileSync(file, 'utf8'));
-    if (pid === process.pid) return undefined;
-    process.kill(pid, 0);
-    return address;
+    return pid !== process.pid && process.kill(pid, 0) ? address : undefined;
   } catch {
     return undefined;
   }
@@ -62,7 +60,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token, data } = settings;
   const serverFile = join(data, 'server.json');
   const other = runningServer(serverFile);
-  if (other !== undefined)
+  if (other)
     console.log(`The demo at ${other} already runs with this data folder. Both share the conversations.`);
   const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
@@ -76,11 +74,10 @@ async function serve(settings: DemoSettings): Promise<number> {
     const message = `port ${port} is already in use. Choose another with --port, or stop the program that uses it`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
-  if (other === undefined)
-    writeFileSync(serverFile, JSON.stringify({ pid: process.pid, address: new URL(url).origin }));
+  if (!other) writeFileSync(serverFile, JSON.stringify({ pid: process.pid, address: new URL(url).origin }));
   // Calls of the other server continue here only if it dies.
   const resumed = await backend.resumeAll();
-  if (resumed > 0 && other === undefined)
+  if (resumed > 0 && !other)
     console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
   const warning = LOOPBACK.test(host) ? '' : '  It has no TLS: others in this network can read the token.\n';
   console.log(`\n  Open ${url}\n${warning}`);

@@ -250,7 +250,7 @@ export class Backend {
    */
   async request(sessionId: string, place?: number): Promise<RequestView> {
     const state = await this.#known(sessionId);
-    const messages = state?.context ?? [];
+    const messages = [...(this.#demo.frames.get(sessionId) ?? []), ...(state?.context ?? [])];
     const seen =
       place === undefined ? { messages, before: messages } : requestAt(await this.#history(sessionId), place);
     if (seen) return requestView(seen, this.#counter);

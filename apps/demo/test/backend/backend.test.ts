@@ -151,6 +151,23 @@ it('shows no half of an answer that came whole at the next attempt', async () =>
   expect(noticesOf(transcript)).toEqual([]);
 });
 
+it('shows the system prompt and the tools of the last request, without storing them', async () => {
+  const backend = open(new ScriptedModel([{ text: 'Hello.' }]));
+  await backend.send('s-1', 'Hi');
+  await transcriptOnce(backend, answered(1));
+  const { messages } = await backend.request('s-1');
+  expect(messages.map(({ label }) => label.slice(0, 32))).toEqual([
+    'System: You are a careful engine',
+    expect.stringMatching(/^System: Tools: /),
+    'You: Hi',
+    'Agent: Hello.',
+  ]);
+  expect(messages[1]?.text).toContain('"name": "read_file"');
+  // The system prompt may have changed since an earlier request, or another process has sent the last one.
+  for (const request of [backend.request('s-1', 1), open(new ScriptedModel([])).request('s-1')])
+    expect((await request).messages[0]?.label).toBe('You: Hi');
+});
+
 const todos = [{ content: 'look', status: 'completed' }];
 const script = [
   { text: 'Let me see', toolCalls: [{ name: 'todo_write', input: { todos } }] },

@@ -39,7 +39,7 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
     <div class="stack request-changes">
-      {whole && <Frame place={place} />}
+      {whole && <Frame place={place} isListed={request.messages[0]?.label.startsWith('System: ')} />}
       {group('Removed', request.removed)}
       {group(changed, with_('changed'))}
       {group(before === undefined ? 'New' : added, with_('added'))}
@@ -61,8 +61,11 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   );
 }
 
-/** What a request has besides its messages. Only the sizes are stored. */
-function Frame({ place }: Pick<RequestChangesProps, 'place'>) {
+/** What a request has besides its messages. Only the sizes are stored: the text of the last request is known until the server stops. */
+function Frame({
+  place,
+  isListed,
+}: Pick<RequestChangesProps, 'place'> & { readonly isListed: boolean | undefined }) {
   const {
     system = 0,
     tools = 0,
@@ -71,7 +74,7 @@ function Frame({ place }: Pick<RequestChangesProps, 'place'>) {
   const [whole, ...parts] = [system + tools + reminders, system, tools, reminders].map(exactCount);
   const words = `${parts[0]} of the system prompt, ${parts[1]} of tools, ${parts[2]} of memory and reminders`;
   return (
-    <p class="quiet small request-frame">{`Also sent: ${whole} tokens, ${words}. Their text is not stored.`}</p>
+    <p class="quiet small request-frame">{`Also sent: ${whole} tokens, ${words}. ${isListed ? 'The list begins with the prompt and the tools, as last sent.' : 'Their text is not stored.'}`}</p>
   );
 }
 
