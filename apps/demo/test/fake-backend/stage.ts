@@ -98,6 +98,7 @@ export class Stage {
     this.#step = 0;
     yield { type: 'call.started', resumed: false, at: this.#tick(400) };
     yield* this.#add(userMessage(text, this.#stamp('user')));
+    yield { type: 'gate', name: 'begun' };
   }
 
   /** A model call that asks for tools, and their results. */

@@ -668,6 +668,22 @@ describe('the list of conversations', () => {
       .toEqual(['Layout of the packages', 'Long ago']);
   });
 
+  it('has a new one from its first request on, which is sent once it is stored', async () => {
+    const sessions = v.backend.sessions.bind(v.backend);
+    let isStored = false;
+    v.backend.sessions = async (words) =>
+      (await sessions(words)).filter(({ title }) => isStored || title !== 'A new question');
+    for (const gate of ['begun', 'mid-stream']) v.backend.hold(gate);
+    await v.open();
+    await v.page.getByRole('textbox', { name: 'Message' }).fill('A new question');
+    await v.enter();
+    await v.page.locator('.user-turn', { hasText: 'A new question' }).waitFor();
+    isStored = true;
+    v.backend.release('begun');
+    await expect.poll(() => v.page.locator('.session-title').allInnerTexts()).toContain('A new question');
+    v.backend.release('mid-stream');
+  });
+
   it('drops one that another tab deleted: its title, its figures and its entry', async () => {
     v.expectComplaints('404');
     v.expectComplaints('EventSource');

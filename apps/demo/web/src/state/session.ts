@@ -308,7 +308,8 @@ function take(item: Sent): void {
 
 /** Returns whether an item changes the list of sessions. */
 function changesList(item: Sent): boolean {
-  if (item.type === 'message.added') return item.message.role === 'user';
+  // The first request comes after the session was stored, so that the list has it.
+  if (item.type === 'model.started') return item.step === 1;
   return ['call.completed', 'call.failed', 'context.compacted'].includes(item.type);
 }
 
