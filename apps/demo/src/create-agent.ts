@@ -82,8 +82,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const framing: Capability = {
     name: 'framing',
     aroundModel(request, { state, system, tools }, next) {
-      const sent = tools.map(({ annotations: _, ...tool }) => tool);
-      frames.set(state.sessionId, [system, `Tools: ${JSON.stringify(sent, null, 2)}`].map(asMessage));
+      const sent = tools.map(({ annotations: _, ...tool }) => JSON.stringify(tool)).join('\n');
+      frames.set(state.sessionId, [system, `Tools: ${sent}`].map(asMessage));
       return next(request);
     },
   };

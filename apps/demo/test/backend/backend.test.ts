@@ -162,7 +162,7 @@ it('shows the system prompt and the tools of the last request, without storing t
     'You: Hi',
     'Agent: Hello.',
   ]);
-  expect(messages[1]?.text).toContain('"name": "read_file"');
+  expect(messages[1]?.text).toContain('"name":"read_file"');
   // The system prompt may have changed since an earlier request, or another process has sent the last one.
   for (const request of [backend.request('s-1', 1), open(new ScriptedModel([])).request('s-1')])
     expect((await request).messages[0]?.label).toBe('You: Hi');

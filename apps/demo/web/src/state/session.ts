@@ -308,9 +308,9 @@ function take(item: Sent): void {
 
 /** Returns whether an item changes the list of sessions. */
 function changesList(item: Sent): boolean {
-  // The first request comes after the session was stored, so that the list has it.
+  // The first request comes after the session was stored, so that the list has it. It may be in the history.
   if (item.type === 'model.started') return item.step === 1;
-  return ['call.completed', 'call.failed', 'context.compacted'].includes(item.type);
+  return ['history', 'call.completed', 'call.failed', 'context.compacted'].includes(item.type);
 }
 
 /** Passes items on once per frame, because text arrives faster than it can be drawn. */
