@@ -26,7 +26,7 @@ export const limitsSchema = z.strictObject({
    * Time of a capability's hook, without the work that it encloses. Beyond it the call ends with `timed_out`; an `authorize` hook denies.
    */
   hookMs: atMost(600_000),
-  /** Time that a hook or background work has to end after an abort. Then it is abandoned. */
+  /** Time that a hook, background work or a tool with `timeoutMs: 0` has to end after an abort. Then it is abandoned. */
   interruptMs: atMost(5_000),
   /** Time of a whole call, without its wait for the session. Beyond it: `timed_out`. */
   callMs: atMost(0),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { WorkspaceError } from '@x/core';
 import { type CommandEnd, headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
+import type { Interruption } from '../errors/interruption.js';
 
 /** Environment variables that commands need. No others are passed on, because they may contain secrets. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
@@ -71,7 +72,12 @@ export function runProgram(
       }
     };
     const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
-    const onAbort = () => kill('was interrupted and killed');
+    const startedAt = performance.now();
+    const onAbort = () => {
+      const seconds = Math.round((performance.now() - startedAt) / 1_000);
+      const { stoppedBy = 'the user' } = Object(signal.reason) as Partial<Interruption>;
+      kill(`stopped by ${stoppedBy} after ${seconds} s`);
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     let stopGrace = () => {};
     const settle = () => {

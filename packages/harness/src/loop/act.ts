@@ -234,7 +234,7 @@ async function runOne(
             argument,
             `There is no tool named "${use.name}". Available: ${[...tools.keys()].join(', ') || 'none'}.`,
           ).content[0]
-        : runTool(tool, { ...given, call: argument }, limit),
+        : runTool(tool, { ...given, call: argument }, limit, settings.limits.interruptMs),
     settings.limits,
   );
   try {
@@ -364,14 +364,16 @@ async function runTool(
   tool: Tool,
   { signal: parent, ...context }: ToolContext,
   [limit, timeoutMs]: readonly [limit: string, ms: number],
+  interruptMs: number,
 ): Promise<ToolResultBlock> {
   const { call } = context;
   const deadline = new Deadline(parent);
   const { signal } = deadline;
   deadline.start(call.name, limit, timeoutMs);
   try {
-    // A tool that ignores its signal must not block the call.
-    const output = await deadline.race(tool.run(call.input, { ...context, signal }));
+    // A tool that ignores its signal must not block the call. One that limits its own time stops itself, and may return what it has.
+    const graceMs = tool.timeoutMs === 0 ? interruptMs || Number.POSITIVE_INFINITY : 0;
+    const output = await deadline.race(tool.run(call.input, { ...context, signal }), graceMs);
     return { ...toolResultBlock(call, output), ...originOf(tool) };
   } catch (error) {
     parent.throwIfAborted();

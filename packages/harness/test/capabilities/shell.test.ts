@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { AgentState, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
 import { endIn } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ShellConfig } from '../../src/capabilities/shell.js';
-import { shell } from '../../src/index.js';
+import { HarnessAgent, shell } from '../../src/index.js';
 import { isDead, scratch } from '../support.js';
 import { until } from './subagents/support.js';
 
@@ -111,10 +112,24 @@ describe('execute', () => {
     await until(() => existsSync(join(root, 'begun')));
     abort.abort();
     const text = await running;
-    expect(text).toMatch(/^was interrupted and killed\n\d+$/);
+    expect(text).toMatch(/^stopped by the user after \d+ s\n\d+$/);
     const pid = Number(text.split('\n')[1]);
     // Its end closes the output a moment before the kernel counts it among the dead.
     await until(() => isDead(pid));
+  });
+
+  it('leaves the model what a command printed before the user stopped it', async () => {
+    const root = scratch();
+    const context = RuntimeContext.of({ sessionId: 's' });
+    const input = { command: 'echo so far; touch begun; sleep 600' };
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'execute', input }] }]);
+    const agent = HarnessAgent.builder().model(model).workspace(root).use(shell()).build();
+    const call = agent.call('Hi', context);
+    await until(() => existsSync(join(root, 'begun')));
+    agent.interrupt(context);
+    expect(await call).toMatchObject({ stopReason: 'interrupted' });
+    const [result] = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+    expect(textOf(result?.output ?? [])).toMatch(/^stopped by the user after \d+ s\nso far$/);
   });
 
   it('keeps the beginning and the end of a long output', async () => {
