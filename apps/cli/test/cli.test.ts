@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentState, assistantMessage, openSession, SessionKey, storageOf, userMessage } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ageOf } from '../src/age.js';
 import { installed, openStore } from '../src/open-store.js';
 import { runCommand, x } from './support/run-command.js';
@@ -245,6 +248,42 @@ describe('x', () => {
     }
   });
 
+  it.each([
+    [{ OPENAI_API_KEY: 'right' }, /^ok +the server of OPENAI_BASE_URL answers$/m],
+    [{ OPENAI_API_KEY: 'wrong' }, /^NOT OK .*: the key in OPENAI_API_KEY was refused \(401\)$/m],
+    [{ OPENAI_API_KEY: '' }, /^NOT OK .*: set OPENAI_API_KEY \(401\)$/m],
+  ])(
+    'asks a server whether it accepts the key, and for the model of a first agent: %j',
+    async (key, told) => {
+      const models = [
+        { id: 'my-embeddings' },
+        { id: 'a "quoted" name' },
+        { id: 'llama3:8b' },
+        { id: 'qwen3' },
+      ];
+      const server = createServer(({ url, headers }, response) => {
+        const isAllowed = url === '/v1/models' && headers.authorization === 'Bearer right';
+        response.writeHead(isAllowed ? 200 : 401).end(JSON.stringify(isAllowed ? { data: models } : {}));
+      }).listen(0, '127.0.0.1');
+      onTestFinished(() => void server.close());
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const cwd = mkdtempSync(join(directory, 'served-'));
+      const url = `http://127.0.0.1:${port}/v1/`;
+      const env = { ...process.env, ...key, ANTHROPIC_BASE_URL: '', OPENAI_MODEL: '', OPENAI_BASE_URL: url };
+      const isRight = key.OPENAI_API_KEY === 'right';
+      const { stdout } = await runCommand(['init'], { cwd, env });
+      expect(stdout).toContain(
+        isRight
+          ? 'Model: llama3:8b (the first that your server lists: llama3:8b, qwen3). OPENAI_MODEL chooses another.\n'
+          : 'Model: qwen3 (a guess, because your server lists no models).',
+      );
+      const checked = await runCommand(['doctor'], { cwd, env });
+      expect(checked.stdout).toMatch(told);
+      if (isRight) expect(checked.stdout).toMatch(/^ok +the server has the model llama3:8b$/m);
+    },
+  );
+
   it('writes a first agent by the key that is set, which then opens, and never writes over one', async () => {
     const folder = mkdtempSync(join(directory, 'init-'));
     const bare = { ...process.env, OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_BASE_URL: '' };
@@ -263,7 +302,9 @@ describe('x', () => {
     rmSync(join(folder, 'agent.yaml'));
     const env = { ...bare, OPENAI_BASE_URL: 'http://localhost:1/v1', OPENAI_API_KEY: 'key' };
     const again = await runCommand(['init'], { cwd: folder, env });
-    expect(again.stdout).toMatch(/^Wrote agent\.yaml\nNext: {2}x run \(OPENAI_BASE_URL is set\)/);
+    expect(again.stdout).toMatch(
+      /^Wrote agent\.yaml\nModel: qwen3 .*\nNext: {2}x run \(OPENAI_BASE_URL is set\)/,
+    );
     expect((await runCommand(['doctor'], { cwd: folder, env })).stdout).toMatch(
       /^ok .*agent "coder" with .*shell/m,
     );

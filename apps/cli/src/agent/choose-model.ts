@@ -1,6 +1,7 @@
 import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { InvalidInputError, type Model } from '@x/core';
 import type { ModelReference } from '@x/harness';
+import * as z from 'zod';
 
 type LanguageModel = Parameters<typeof fromAiSdk>[0];
 type Fetch = typeof globalThis.fetch;
@@ -54,6 +55,27 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
 
 /** The environment variables with the URLs of servers. */
 export const SERVER_VARIABLES = [...new Set(Object.values(PROVIDERS).map(({ server: [name] }) => name))];
+
+/** Returns the variable with the API key for the server in a variable. */
+export const keyVariableOf = (server: string) => server.replace('BASE_URL', 'API_KEY');
+
+/**
+ * Asks the server in a variable for its models, with the API key of the environment. Returns the HTTP status, and the models' names if the
+ * server lists them.
+ */
+export async function listModels(server: string, timeoutMs: number) {
+  const key = process.env[keyVariableOf(server)];
+  const sent: Record<string, string> = server.startsWith('ANTHROPIC')
+    ? { 'x-api-key': key ?? '', 'anthropic-version': '2023-06-01' }
+    : { authorization: `Bearer ${key}` };
+  const response = await fetch(`${process.env[server]?.replace(/\/$/, '')}/models`, {
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: key ? sent : {},
+  });
+  const list = response.ok && z.object({ data: z.array(z.object({ id: z.string() })) });
+  const found = list ? list.safeParse(await response.json().catch(() => undefined)) : undefined;
+  return { status: response.status, names: found?.data?.data.map(({ id }) => id) };
+}
 
 const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);
 

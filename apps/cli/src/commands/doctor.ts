@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { errorText } from '@x/core/internal';
 import { printable } from '@x/harness/view';
-import { isHttpUrl, NOT_A_URL, SERVER_VARIABLES } from '../agent/choose-model.js';
+import { isHttpUrl, keyVariableOf, listModels, NOT_A_URL, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { type Command, command, X } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
@@ -69,12 +69,13 @@ async function server(variable: string): Promise<Finding> {
   return attempt(label, async () => {
     const address = process.env[variable] as string;
     if (!isHttpUrl(address)) throw new Error(NOT_A_URL);
-    try {
-      await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    } catch (error) {
-      const { code = errorText(error) } = Object((error as Error).cause) as { readonly code?: string };
+    const { status } = await listModels(variable, TIMEOUT_MS).catch((error: Error) => {
+      const { code = errorText(error) } = Object(error.cause) as { readonly code?: string };
       throw new Error(`does not answer (${code}): is it running?`);
-    }
+    });
+    const key = keyVariableOf(variable);
+    if (status === 401 || status === 403)
+      throw new Error(`${process.env[key] ? `the key in ${key} was refused` : `set ${key}`} (${status})`);
     return `${label} answers`;
   });
 }
@@ -96,12 +97,8 @@ async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> 
 
 /** Checks whether a self-hosted server has the model. Not every server lists its models. */
 async function modelOnServer(model: string): Promise<Finding> {
-  const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key = '' } = process.env;
-  const options = { signal: AbortSignal.timeout(TIMEOUT_MS), headers: { authorization: `Bearer ${key}` } };
-  const list = await fetch(`${url}/models`, options)
-    .then((response) => response.json() as Promise<{ readonly data?: readonly { readonly id: string }[] }>)
-    .catch(() => undefined);
-  const names = list?.data?.map(({ id }) => id);
+  const list = await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => undefined);
+  const names = list?.names;
   const ok = names?.includes(model) !== false;
   return {
     ok,

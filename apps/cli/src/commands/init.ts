@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
+import { listModels } from '../agent/choose-model.js';
 import { requireTrust } from '../agent/trust.js';
 import { command, UsageError, X } from '../command.js';
 import { readYaml } from '../read-input.js';
+import { clip } from '../terminal/columns.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
 /** Environment variables of providers in order of precedence, each with the initial model of an agent. */
@@ -13,6 +15,12 @@ export const PROVIDER_VARIABLES = {
   OPENAI_API_KEY: 'openai:gpt-5',
   ANTHROPIC_API_KEY: 'anthropic:claude-sonnet-4-5',
 } as const;
+
+/** Milliseconds to wait for a server's list of models. */
+const TIMEOUT_MS = 2_000;
+
+/** Characters that need no quotes in the agent file. */
+const PLAIN_NAME = /^[\w./:@+-]+$/;
 
 const agentFile = (model: string) => `# All keys: ${X} schema. To check this file: ${X} doctor.
 name: coder
@@ -38,8 +46,10 @@ export const init = command({
   examples: ['x init && x run'],
   async run({ output }) {
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
-    const [, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
-    if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(model)))) {
+    const [variable, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
+    const served = variable === 'OPENAI_BASE_URL' ? await servedModels() : [];
+    const [first = 'qwen3'] = served;
+    if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(model.replace('qwen3', first))))) {
       output.write(`Kept ${DEFAULT_AGENT_FILE}\nNext:  ${X} doctor checks the file. Then:  ${X} run\n`);
       return undefined;
     }
@@ -47,10 +57,20 @@ export const init = command({
     const keepTrust = await requireTrust(DEFAULT_AGENT_FILE, config, true);
     keepTrust();
     const next = known ? `Next:  ${X} run (${known[0]} is set)\n` : WITHOUT_KEY;
-    output.write(`Wrote ${DEFAULT_AGENT_FILE}\n${next}`);
+    const origin =
+      process.env.OPENAI_MODEL || variable !== 'OPENAI_BASE_URL'
+        ? ''
+        : `Model: ${first} (${served.length > 0 ? `the first that your server lists: ${clip(served.join(', '), 200)}` : 'a guess, because your server lists no models'}). OPENAI_MODEL chooses another.\n`;
+    output.write(`Wrote ${DEFAULT_AGENT_FILE}\n${origin}${next}`);
     return undefined;
   },
 });
+
+/** Returns the names of the models that the server in OPENAI_BASE_URL lists, except embeddings; none if it does not list them in time. */
+async function servedModels(): Promise<readonly string[]> {
+  const { names = [] } = await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => ({ names: [] }));
+  return names.filter((name) => PLAIN_NAME.test(name) && !/embed/i.test(name));
+}
 
 async function isNew(file: string, content: string): Promise<boolean> {
   try {
