@@ -26,6 +26,8 @@ interface Question {
 const PROMPT = '> ';
 /** Maximum rows of the input that are shown. For a longer text, the rows around the cursor are shown. */
 const MOST_ROWS = 8;
+/** Maximum number of sent texts that the arrow keys bring back. */
+const HISTORY_SIZE = 200;
 /** Escape sequences that enable and disable bracketed paste. */
 const [MARK_PASTE, NO_MARKS] = ['\u001B[?2004h', '\u001B[?2004l'];
 
@@ -42,6 +44,10 @@ export class LineInput {
   readonly #style: Style;
   /** Lines that arrived together, above the line that is being edited. */
   readonly #typed: string[] = [];
+  /** Sent texts, the latest first. */
+  #sent: readonly string[] = [];
+  /** The history of readline, which holds single lines by default. */
+  #history: string[] = [];
   #isPasting = false;
   /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
@@ -66,11 +72,15 @@ export class LineInput {
       output: isTerminal ? unseen : output,
       terminal: isTerminal,
       prompt: isTerminal ? '' : PROMPT,
-      historySize: 200,
+      historySize: HISTORY_SIZE,
       completer: async (line: string, done: (error: null, found: [string[], string]) => void) => {
         done(null, await listener.complete(line));
         this.screen.refresh();
       },
+    });
+    this.#lines.on('history', (history) => {
+      this.#history = history;
+      this.#fillHistory();
     });
     this.#lines.on('line', (line) => this.#read(line));
     this.#lines.on('SIGINT', () => this.#interrupted());
@@ -185,9 +195,18 @@ export class LineInput {
   #take(): void {
     const text = this.#typed.splice(0).join('\n');
     this.#isSent = false;
-    if (this.#question === undefined) this.#listener.typed(text);
-    else if (text.trim() === '/exit') this.#lines.close();
+    if (this.#question === undefined) {
+      if (text.trim() !== '' && text !== this.#sent[0])
+        this.#sent = [text, ...this.#sent].slice(0, HISTORY_SIZE);
+      this.#fillHistory();
+      this.#listener.typed(text);
+    } else if (text.trim() === '/exit') this.#lines.close();
     else this.#give(text);
+  }
+
+  /** Replaces the lines in the history by the texts that were sent. */
+  #fillHistory(): void {
+    this.#history.splice(0, this.#history.length, ...this.#sent);
   }
 
   #give(text: string | undefined): void {

@@ -170,7 +170,7 @@ describe('x run on a terminal', () => {
   });
 
   it('starts a new line on Alt+Enter and on a backslash with Enter', async () => {
-    const { press, seen } = await open([{ text: 'Read.' }]);
+    const { press, seen } = await open([{ text: 'Read.' }, { text: 'Short.' }, { text: 'Again.' }]);
     await seen('compatible:fake');
     press('first\u001B\r');
     await seen(/> first\n\n/);
@@ -183,6 +183,16 @@ describe('x run on a terminal', () => {
     press('\r');
     await seen('Read.');
     expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird' });
+    // The arrow keys bring back the whole texts.
+    press('Hi\r');
+    await seen('Short.');
+    press('\u001B[A');
+    await seen(/> Hi\ncompatible/);
+    press('\u001B[A');
+    await seen(/> first\nsecond\nthird\ncompatible/);
+    press('!\r');
+    await seen('Again.');
+    expect(endpoint.requests[2]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird!' });
   });
 
   it('shows the modes of a session, also when it is continued', async () => {
