@@ -1,4 +1,4 @@
-import { type AgentEvent, type ContextUsage, textOf, XError } from '@x/core';
+import { type AgentEvent, addUsage, type ContextUsage, textOf, XError } from '@x/core';
 import { formatRule } from '@x/harness';
 import {
   printable,
@@ -33,6 +33,7 @@ interface Outputs {
   readonly whole?: boolean;
 }
 
+type Completed = Extract<AgentEvent, { readonly type: 'call.completed' }>;
 type Format = Parameters<Style>[0];
 type NoteOf<Event> = (event: Event) => readonly [Format, string] | undefined;
 
@@ -95,6 +96,8 @@ export class EventPrinter {
   readonly #asked = new Set<string>();
   /** The error of the last request, while it is repeated. */
   #failure: string | undefined;
+  /** The parts of the reply: a decision of the user begins another. */
+  #parts: readonly Completed[] = [];
   /** The text of the last completed step. */
   #answer = '';
   /** Whether the reply is in an unfinished line. */
@@ -116,6 +119,9 @@ export class EventPrinter {
     switch (event.type) {
       case 'text.delta':
         if (!this.#outputs.whole) this.#say(printable(event.text));
+        break;
+      case 'call.started':
+        if (!event.resumed) this.#parts = [];
         break;
       case 'model.started':
         this.#context = event.context;
@@ -144,8 +150,11 @@ export class EventPrinter {
         this.#endLine();
         if (this.#answer === '' && event.stopReason === 'completed')
           this.#note('dim', 'The answer is empty.');
+        this.#parts = [...this.#parts, event];
         // The question comes next, and the call goes on after the answer.
-        if (event.stopReason !== 'permission_required') this.#note('dim', summary(event, this.#context));
+        if (event.stopReason === 'permission_required') break;
+        this.#note('dim', summary(this.#parts, event.stopReason, this.#context));
+        this.#parts = [];
         break;
     }
   }
@@ -235,18 +244,20 @@ function indented(lines: readonly RenderedLine[]): readonly string[] {
 }
 
 function summary(
-  { usage, stopReason, compaction }: Extract<AgentEvent, { readonly type: 'call.completed' }>,
+  parts: readonly Completed[],
+  stopReason: Completed['stopReason'],
   context: ContextUsage | undefined,
 ): string {
+  const usage = parts.map((part) => part.usage).reduce(addUsage);
   const cached = usage.cachedInputTokens
     ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
     : '';
-  const parts = [
+  const figures = [
     `${shortNumber(usage.inputTokens)} tokens in${cached}`,
     `${shortNumber(usage.outputTokens)} out`,
     context?.contextWindow && `window ${Math.round((100 * context.total) / context.contextWindow)} % full`,
-    compaction && renderCompactionCost(compaction),
+    ...parts.map(({ compaction }) => compaction && renderCompactionCost(compaction)),
     stopReason !== 'completed' && stopReason.replaceAll('_', ' '),
   ];
-  return parts.filter(Boolean).join(' · ');
+  return figures.filter(Boolean).join(' · ');
 }

@@ -104,3 +104,19 @@ it('prints the error of a model once, however often the call is retried', () => 
   expect(printed(started, down, busy)).toBe(`${once}It is busy.\nTrying again in 9 ms.\n`);
   expect(printed(started, down, started, down)).toBe(`${once}${once}`);
 });
+
+it('counts the whole reply when a decision divides it, and no other', () => {
+  const started = (resumed: boolean) => ({ type: 'call.started', callId: 'c', resumed });
+  const completed = (stopReason: string, inputTokens: number) => ({
+    type: 'call.completed',
+    stopReason,
+    usage: { inputTokens, outputTokens: 1 },
+  });
+  const waits = [started(false), completed('permission_required', 100)];
+  expect(printed(...waits, started(true), completed('interrupted', 20))).toMatch(/^120 tokens in · 2 out/);
+  expect(printed(...waits, started(false), completed('interrupted', 20))).toMatch(/^20 tokens in · 1 out/);
+  const again = [started(true), completed('interrupted', 3)];
+  expect(printed(...waits, started(true), completed('interrupted', 20), ...again)).toMatch(
+    /\n3 tokens in · 1 out/,
+  );
+});
