@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   type AgentState,
+  assistantMessage,
   compactionCostOf,
   type Message,
   type PendingCall,
@@ -81,6 +82,8 @@ class Chat {
   #markdown = AS_IT_IS;
   /** What the user ran since the last message. */
   readonly #ran: Message[] = [];
+  /** The beginning of the last answer, if the call failed in it. */
+  #cut = '';
   #stop = new AbortController();
   /** When the running work began; `undefined` if nothing runs. */
   #startedAt: number | undefined;
@@ -126,6 +129,8 @@ class Chat {
         } catch (error) {
           // A failed call does not end the chat. The error describes the state of the session.
           if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
+          if (this.#cut !== '')
+            this.#printer.note('If you send a message instead, the model sees the part of its answer above.');
         }
       }
       this.#printer.note(`Go on with: ${this.#options.goOn(this.#context.sessionId)}`);
@@ -184,7 +189,9 @@ class Chat {
     const { waiting: onWait } = this.#printer;
     this.#echo(line);
     if (!isCommand(line)) {
-      await this.#turn(this.#agent.stream(await this.#messagesOf(line), this.#context, { onWait }));
+      const cut = this.#cut === '' ? [] : [assistantMessage(`${this.#cut}\n[The answer broke off here.]`)];
+      const messages = [...cut, ...(await this.#messagesOf(line))];
+      await this.#turn(this.#agent.stream(messages, this.#context, { onWait }));
       return true;
     }
     const result = await this.#command(line);
@@ -231,9 +238,12 @@ class Chat {
     const { style, output } = this.#options;
     this.#markdown = markdownLines(style, () => output.columns ?? 80);
     this.#interrupted = false;
+    this.#cut = '';
     await this.#interruptible(async () => {
       for await (const event of events) {
         this.#printer.print(event);
+        if (event.type === 'model.started') this.#cut = '';
+        if (event.type === 'draft.discarded') this.#cut = event.text.trim();
         if (event.type === 'permission.required') pending = event.calls;
       }
     });

@@ -48,7 +48,7 @@ const DECIDED: { readonly [decision: string]: string | undefined } = {
 const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
-  'draft.discarded': () => ['yellow', 'Ignore the text above: the model starts again.'],
+  'draft.discarded': () => ['yellow', 'The answer above broke off, so it does not count.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
     return ['cyan', cut([`● ${title}`, ...(change ? indented(lines) : [])])];

@@ -74,7 +74,7 @@ it('names the stages of a compaction in words, with one set of numbers', () => {
 
 it('says to ignore a text only if the text was shown', () => {
   const discarded = (text: string) => ({ type: 'draft.discarded', text });
-  expect(printed(discarded('Half an'))).toBe('Ignore the text above: the model starts again.\n');
+  expect(printed(discarded('Half an'))).toBe('The answer above broke off, so it does not count.\n');
   expect(printed(discarded(''), discarded(' \n\n'))).toBe('');
 });
 

@@ -169,6 +169,31 @@ describe('x run on a terminal', () => {
     expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird\n' });
   });
 
+  it('tells the model with the next message where its answer broke off, unless it answers again', async () => {
+    const broken = [{ cut: 'The first half' }, { status: 401 }];
+    const { press, seen } = await open([
+      ...broken,
+      { text: 'Go on.' },
+      ...broken,
+      { text: 'Whole.' },
+      { text: 'Fine.' },
+    ]);
+    await seen('compatible:fake');
+    press('Why?\r');
+    await seen(/The first half\nThe answer above broke off, [\s\S]*instead, the model sees/);
+    press('And?\r');
+    await seen('Go on.');
+    const contents = () => endpoint.requests.at(-1)?.map(({ content }) => content);
+    expect(contents()).toEqual(['Why?', 'The first half\n[The answer broke off here.]', 'And?']);
+    press('More\r');
+    await seen(/Go on\.[\s\S]*instead, the model sees/);
+    press('/resume\r');
+    await seen('Whole.');
+    press('Good\r');
+    await seen('Fine.');
+    expect(contents()?.slice(4)).toEqual(['More', 'Whole.', 'Good']);
+  });
+
   it('starts a new line on Alt+Enter and on a backslash with Enter', async () => {
     const { press, seen } = await open([{ text: 'Read.' }, { text: 'Short.' }, { text: 'Again.' }]);
     await seen('compatible:fake');
