@@ -82,5 +82,5 @@ export function undoInWords(before: readonly string[], after: readonly KeptEvent
   const share = (restored?.tokensAfter ?? 0) / (restored?.context?.contextWindow ?? Infinity);
   const next = share > 1 ? 'the next message compacts first' : HELD;
   const full = share > 0 ? [`The window is ${Math.round(100 * share)} % full: ${next}.`] : [];
-  return ['The context is as it was before.', ...undone, ...full].join('\n');
+  return ['The context is as it was before. /compact does it again.', ...undone, ...full].join('\n');
 }

@@ -125,7 +125,7 @@ describe('a chat', () => {
     expect(shown).toContain('p1 is no longer pinned.');
     expect(shown).toContain('There is no pin p1.');
     expect(shown).toMatch(
-      /The context is as it was before\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
+      /The context is as it was before\. \/compact does it again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
     );
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('8 messages.');
