@@ -299,7 +299,10 @@ class Chat {
     let [count, before, asked, answer] = [0, 0, '', ''];
     for await (const message of this.#agent.log(this.#context).read()) {
       if (message.role === 'system' || message.kind !== undefined) continue;
-      if (message.role === 'user') [before, asked, answer] = [count, textOf(message), ''];
+      if (message.role === 'user') {
+        [before, asked, answer] = [count, textOf(message), ''];
+        this.#input.remember(asked);
+      }
       if (message.role === 'assistant') answer = textOf(message) || answer;
       count++;
     }

@@ -55,7 +55,7 @@ const NOTES: {
   },
   'tool.progress': ({ output }) => ['dim', `  ${clip(textOf(output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`],
   'tool.result': ({ result, durationMs }) => {
-    const end = `${result.isError ? 'failed · ' : ''}${Math.round(durationMs)} ms`;
+    const end = `${result.isError ? 'failed · ' : ''}${durationMs < 1_000 ? `${Math.round(durationMs)} ms` : `${(durationMs / 1_000).toFixed(1)} s`}`;
     const lines = indented(renderResult(result, { head: 3, tail: 2 }));
     return [result.isError ? 'red' : 'dim', [...lines, `  ${end}`].join('\n')];
   },
@@ -153,7 +153,7 @@ export class EventPrinter {
         this.#parts = [...this.#parts, event];
         // The question comes next, and the call goes on after the answer.
         if (event.stopReason === 'permission_required') break;
-        this.#note('dim', summary(this.#parts, event.stopReason, this.#context));
+        this.#summarize(event.stopReason);
         this.#parts = [];
         break;
     }
@@ -216,6 +216,11 @@ export class EventPrinter {
     progress.write(`${colored}\n`);
   }
 
+  #summarize(stopReason: Completed['stopReason']): void {
+    const text = summary(this.#parts, stopReason, this.#context);
+    if (text !== '') this.#note('dim', text);
+  }
+
   #say(text: string): void {
     if (text === '') return;
     this.#outputs.reply.write(text);
@@ -253,8 +258,8 @@ function summary(
     ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
     : '';
   const figures = [
-    `${shortNumber(usage.inputTokens)} tokens in${cached}`,
-    `${shortNumber(usage.outputTokens)} out`,
+    usage.inputTokens > 0 && `${shortNumber(usage.inputTokens)} tokens in${cached}`,
+    usage.inputTokens > 0 && `${shortNumber(usage.outputTokens)} out`,
     context?.contextWindow && `window ${Math.round((100 * context.total) / context.contextWindow)} % full`,
     ...parts.map(({ compaction }) => compaction && renderCompactionCost(compaction)),
     stopReason !== 'completed' && stopReason.replaceAll('_', ' '),

@@ -46,8 +46,6 @@ export class LineInput {
   readonly #typed: string[] = [];
   /** Sent texts, the latest first. */
   #sent: readonly string[] = [];
-  /** The history of readline, which holds single lines by default. */
-  #history: string[] = [];
   #isPasting = false;
   /** Whether Enter was pressed rather than pasted. */
   #isSent = false;
@@ -77,10 +75,6 @@ export class LineInput {
         done(null, await listener.complete(line));
         this.screen.refresh();
       },
-    });
-    this.#lines.on('history', (history) => {
-      this.#history = history;
-      this.#fillHistory();
     });
     this.#lines.on('line', (line) => this.#read(line));
     this.#lines.on('SIGINT', () => this.#interrupted());
@@ -117,6 +111,14 @@ export class LineInput {
     this.#typed.push(...lines);
     this.#lines.write(last ?? '');
     this.screen.refresh();
+  }
+
+  /** Adds a text to those that the arrow keys bring back, and removes the single lines that readline added. */
+  remember(text: string): void {
+    if (text.trim() !== '' && text !== this.#sent[0])
+      this.#sent = [text, ...this.#sent].slice(0, HISTORY_SIZE);
+    const { history } = this.#lines as Interface & { readonly history?: string[] };
+    history?.splice(0, history.length, ...this.#sent);
   }
 
   /** Queues a text for {@link next}. */
@@ -195,18 +197,10 @@ export class LineInput {
   #take(): void {
     const text = this.#typed.splice(0).join('\n');
     this.#isSent = false;
-    if (this.#question === undefined) {
-      if (text.trim() !== '' && text !== this.#sent[0])
-        this.#sent = [text, ...this.#sent].slice(0, HISTORY_SIZE);
-      this.#fillHistory();
-      this.#listener.typed(text);
-    } else if (text.trim() === '/exit') this.#lines.close();
+    this.remember(this.#question === undefined ? text : '');
+    if (this.#question === undefined) this.#listener.typed(text);
+    else if (text.trim() === '/exit') this.#lines.close();
     else this.#give(text);
-  }
-
-  /** Replaces the lines in the history by the texts that were sent. */
-  #fillHistory(): void {
-    this.#history.splice(0, this.#history.length, ...this.#sent);
   }
 
   #give(text: string | undefined): void {

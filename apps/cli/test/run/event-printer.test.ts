@@ -34,6 +34,7 @@ it('says in words for people that a call was not run, and what the model no long
   expect(printed(decided('denied'), { type: 'tool.call', call }, result('c1'), result('c2'))).toMatch(
     /^✗ You denied this call · edit_file .*\n {2}for the model\n {2}failed · 3 ms\n$/,
   );
+  expect(printed({ ...result('c1'), durationMs: 61_234 })).toContain('failed · 61.2 s\n');
   expect(printed(decided('superseded'), result('c1'))).toMatch(/^✗ Not run: you said something else · /);
   expect(printed(decided('approved'))).toBe('');
   const rule = { tool: 'edit_file', match: 'a.md' };
@@ -103,6 +104,11 @@ it('prints the error of a model once, however often the call is retried', () => 
   expect(printed(started, down, down, down)).toBe(once);
   expect(printed(started, down, busy)).toBe(`${once}It is busy.\nTrying again in 9 ms.\n`);
   expect(printed(started, down, started, down)).toBe(`${once}${once}`);
+});
+
+it('prints no numbers for an answer whose usage is unknown', () => {
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  expect(printed({ type: 'call.completed', stopReason: 'interrupted', usage })).toBe('interrupted\n');
 });
 
 it('counts the whole reply when a decision divides it, and no other', () => {

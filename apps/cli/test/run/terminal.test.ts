@@ -268,7 +268,9 @@ describe('x run on a terminal', () => {
     );
     second.press('1');
     await second.seen('coder · session s-1');
-    second.press('And now?\r');
+    second.press('\u001B[A');
+    await second.seen(/> Good morning\ncompatible/);
+    second.press('\u0015And now?\r');
     await second.seen('Again.');
     expect(endpoint.requests[0]?.map(({ content }) => content)).toContain('Good morning');
     second.press('/ses\t');
