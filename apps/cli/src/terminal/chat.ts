@@ -349,6 +349,7 @@ class Chat {
         : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
     const seconds = Math.floor((performance.now() - (this.#startedAt ?? 0)) / 1_000);
     const hint = this.#startedAt === undefined ? [] : [`working ${seconds} s, Esc stops`];
-    return [this.#printer.model ?? this.#options.model, ...window, ...this.#figures, ...hint].join(' · ');
+    // The hint comes first, because a narrow terminal shows only the beginning.
+    return [...hint, this.#printer.model ?? this.#options.model, ...window, ...this.#figures].join(' · ');
   }
 }

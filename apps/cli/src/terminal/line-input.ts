@@ -224,9 +224,9 @@ export class LineInput {
 
   /** Ctrl-C dismisses a question, stops the call, or clears the input. In an empty input, the second Ctrl-C in a row ends the chat. */
   #interrupted(): void {
-    const isEmpty = this.#typed.splice(0).length === 0 && this.#lines.line === '';
     this.#isSent = false;
     if (this.#leave()) return;
+    const isEmpty = this.#typed.splice(0).length === 0 && this.#lines.line === '';
     if (isEmpty && this.#isLeaving) this.#lines.close();
     else this.#clear();
     this.#isLeaving = isEmpty;

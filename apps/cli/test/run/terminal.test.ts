@@ -111,7 +111,7 @@ describe('x run on a terminal', () => {
     press('Count\r');
     await seen(/> Count\none two\n[\s\S]*working \d+ s, Esc stops/);
     press('SAY al');
-    await seen(/one two\n> SAY al\ncompatible:fake/);
+    await seen(/one two\n> SAY al\nworking/);
     press('so look\r');
     await seen(/queued: SAY also look\n> ?\n/);
     press('half');
@@ -128,6 +128,19 @@ describe('x run on a terminal', () => {
     // Nothing of the input is left below it.
     expect(terminal.text).toMatch(/Go on with: x run agent\.yaml --session [\w-]+\n$/);
     expect(endpoint.requests.at(-1)?.at(-1)).toMatchObject({ role: 'user', content: 'SAY also look' });
+  });
+
+  it('keeps every line that is typed when Ctrl-C stops the call, and says how on 40 columns', async () => {
+    const { press, seen } = await open([{ text: 'one two', until: new Promise(() => {}) }], '', 40);
+    await seen('compatible:fake');
+    press('Count\r');
+    await seen(/\nworking \d+ s, Esc stops · /);
+    press('first\u001B\r');
+    await seen(/> first\n\n/);
+    press('second');
+    await seen(/> first\nsecond\n/);
+    press('\u0003');
+    await seen(/interrupted\n> first\nsecond\ncompatible:fake/);
   });
 
   it('approves by one key, with the difference, and words a denial for people', async () => {
