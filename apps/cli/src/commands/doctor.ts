@@ -97,8 +97,7 @@ async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> 
 
 /** Checks whether a self-hosted server has the model. Not every server lists its models. */
 async function modelOnServer(model: string): Promise<Finding> {
-  const list = await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => undefined);
-  const names = list?.names;
+  const names = (await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => undefined))?.names;
   const ok = names?.includes(model) !== false;
   return {
     ok,

@@ -153,7 +153,7 @@ export class EventPrinter {
         this.#parts = [...this.#parts, event];
         // The question comes next, and the call goes on after the answer.
         if (event.stopReason === 'permission_required') break;
-        this.#summarize(event.stopReason);
+        this.#note('dim', summary(this.#parts, event.stopReason, this.#context));
         this.#parts = [];
         break;
     }
@@ -216,11 +216,6 @@ export class EventPrinter {
     progress.write(`${colored}\n`);
   }
 
-  #summarize(stopReason: Completed['stopReason']): void {
-    const text = summary(this.#parts, stopReason, this.#context);
-    if (text !== '') this.#note('dim', text);
-  }
-
   #say(text: string): void {
     if (text === '') return;
     this.#outputs.reply.write(text);
@@ -234,6 +229,7 @@ export class EventPrinter {
 
   #note(format: Format, text: string): void {
     this.#endLine();
+    if (text === '') return;
     this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
   }
 }

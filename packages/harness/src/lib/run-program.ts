@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { WorkspaceError } from '@x/core';
 import { type CommandEnd, headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
-import type { Interruption } from '../errors/interruption.js';
+import { Interruption } from '../errors/interruption.js';
 
 /** Environment variables that commands need. No others are passed on, because they may contain secrets. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
@@ -73,11 +73,7 @@ export function runProgram(
     };
     const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
     const startedAt = performance.now();
-    const onAbort = () => {
-      const seconds = Math.round((performance.now() - startedAt) / 1_000);
-      const { stoppedBy = 'the user' } = Object(signal.reason) as Partial<Interruption>;
-      kill(`stopped by ${stoppedBy} after ${seconds} s`);
-    };
+    const onAbort = () => kill(stopStatus(signal, startedAt));
     signal.addEventListener('abort', onAbort, { once: true });
     let stopGrace = () => {};
     const settle = () => {
@@ -119,6 +115,11 @@ export function runProgram(
       });
     });
   });
+}
+
+function stopStatus({ reason }: AbortSignal, startedAt: number): string {
+  const by = reason instanceof Interruption && reason.kind !== 'interrupted' ? 'agent' : 'user';
+  return `stopped by the ${by} after ${Math.round((performance.now() - startedAt) / 1_000)} s`;
 }
 
 /** Keeps the beginning and the end of a stream of text within a limit. */
