@@ -103,8 +103,7 @@ const STATUS =
 
 /** Matches an exit code within a line, in words that do not occur in scripts. */
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
-const KILLED =
-  /^(?:killed by \w+|(?:timed out|stopped by the \w+) after \d+ m?s(?: and was killed)?)(?:\n|$)/;
+const KILLED = /^(?:killed by \w+|(?:timed out|stopped by the \w+) after \d+ m?s( and was killed)?)(?:\n|$)/;
 
 /**
  * Tests if a call failed: by the tool's error flag or, for a call with a command line, by how the command ended. Many shell tools return an
