@@ -7,7 +7,7 @@ import { checkPool, execute } from './execute.js';
  * DDL statements commit implicitly, so every statement must be safe to repeat after a crash. The format is written last.
  *
  * Sessions are found by the hash of their key, because InnoDB cannot index keys of any length. Messages are stored in the order of
- * their sessions, so that a load reads one range of the primary key.
+ * their sessions, so that a load reads one range of the primary key. `tail` contains the newest messages, which have no row yet.
  */
 const schemaOf = (table: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS \`${table}\` (
@@ -24,6 +24,7 @@ const schemaOf = (table: string): readonly string[] => [
     bytes BIGINT UNSIGNED NOT NULL,
     head LONGTEXT NOT NULL,
     description MEDIUMTEXT NOT NULL,
+    tail LONGTEXT NOT NULL,
     operation BINARY(12) NOT NULL,
     earlier VARBINARY(42) NOT NULL DEFAULT '',
     created_at DATETIME(3) NOT NULL,

@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { SqlDialect } from '@x/core/internal';
+import { lastOf } from '@x/core/store';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { createTables } from './create-tables.js';
 import { execute, inTransaction, runOn, withConnection } from './execute.js';
 import { checkPacketLimit, chunkRows } from './packets.js';
-import { fromToken, statementsFor, toToken } from './statements.js';
+import { fromToken, statementsFor, TAIL_BYTES, toToken } from './statements.js';
 import { judge } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
 
 /**
- * A row of the load statement. The row of the session has seq -1, its head as the body, and one text with the other values:
- * `<version> <number of messages> <time> <operation>`. All other rows are messages.
+ * A row of the load statement. The row of the session has seq -1, its head as the body, and the other values as lines: version,
+ * number of messages, time, operation, and the messages of the tail. All other rows are messages.
  */
-type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | null];
+type LoadedRow = readonly [seq: number | string, body: Buffer, info: Buffer | null];
+
+/** Ends each message of a tail. JSON never contains a line end. */
+const LINE_END = '\n';
 
 /** The dialect of MySQL and MariaDB. Text is sent as bytes, so that a connection's character set cannot change it. */
 export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
@@ -49,20 +53,33 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       const rows = [...(answer as unknown as readonly LoadedRow[])];
       const [session, ...messages] = rows.sort(([left], [right]) => Number(left) - Number(right));
       if (session === undefined) return undefined;
-      const [version, count, updatedAt = '', operation = ''] = session[2]?.split(' ') ?? [];
+      const [version, count, updatedAt = '', operation = '', ...lines] = String(session[2])
+        .split(LINE_END)
+        .slice(0, -1);
+      const tail = lines.map((text, index) => ({ seq: Number(count) - lines.length + index, text }));
       return {
         token: toToken(Buffer.from(operation, 'hex')),
         version: Number(version),
         count: Number(count),
         head: String(session[1]),
         updatedAt: new Date(updatedAt),
-        messages: messages.map(([seq, body]) => ({ seq: Number(seq), text: body.toString('utf8') })),
+        messages: [
+          ...messages.map(([seq, body]) => ({ seq: Number(seq), text: body.toString('utf8') })),
+          ...lastOf(tail, last),
+        ],
       };
     },
     async append(write) {
       await checkPacketLimit(pool, write);
-      // This server inserts into one table at a time, so every commit is a transaction.
-      return undefined;
+      const { id, head, description, messages, bytes } = write;
+      const { operation, expected, keep, fence } = write.change;
+      const lines = Buffer.from(messages.map((message) => message + LINE_END).join(''));
+      if (expected === undefined || lines.length > TAIL_BYTES) return undefined;
+      const { rows, changed } = await run(statements.append, {
+        ...{ id, head, description, bytes, keep, fence, count: keep + messages.length },
+        ...{ operation: fromToken(operation), expected: fromToken(expected), lines, size: lines.length },
+      });
+      return changed > 0 ? Number(rows[0]?.insertId) : undefined;
     },
     async insert(run, values) {
       try {

@@ -12,6 +12,9 @@ const EARLIER_BYTES = 6;
 /** SQL evaluates assignments from left to right, so the old operation is added to `earlier` before it is replaced. */
 const REMEMBER = `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = :operation`;
 
+/** Most bytes of messages in the row of a session. Every commit writes them again, so more of them would make commits slower. */
+export const TAIL_BYTES = 16 << 10;
+
 /**
  * Returns all statements on the tables, except those that create them. Text is read as bytes, so that a connection's character set
  * cannot change it.
@@ -24,24 +27,46 @@ export function statementsFor(table: string) {
   const processes = `\`${table}_processes\``;
   return {
     format: `SELECT format FROM \`${table}_format\``,
-    /** Returns few columns, because all of them are sent for every message. */
+    /** Returns few columns, because all of them are sent for every message. CHAR(10) is the line end in every SQL mode. */
     load: `
-      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${iso('updated_at')}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
+      SELECT -1, CAST(head AS BINARY),
+        CAST(CONCAT_WS(CHAR(10), version, message_count, ${iso('updated_at')}, HEX(operation), tail) AS BINARY)
+      FROM ${sessions} WHERE key_hash = ?
       UNION ALL
       SELECT m.seq, CAST(m.message AS BINARY), NULL
       FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id
       WHERE s.key_hash = ? AND m.seq >= CAST(s.message_count AS SIGNED) - CAST(? AS SIGNED)`,
     exists: `SELECT 1 FROM ${sessions} WHERE key_hash = :id`,
+    /**
+     * The common commit, which only appends: changes the row if it has the expected operation and space for the messages. The subquery
+     * locks the lease in every isolation, so that no newer one is granted in the meantime. LAST_INSERT_ID returns the version.
+     */
+    append: `
+      UPDATE ${sessions} SET version = LAST_INSERT_ID(version + 1), message_count = :count, bytes = bytes + :bytes, head = :head,
+        description = :description, tail = CONCAT(tail, :lines), ${REMEMBER}, updated_at = UTC_TIMESTAMP(3)
+      WHERE key_hash = :id AND operation = :expected AND message_count = :keep
+        AND OCTET_LENGTH(tail) + :size <= ${TAIL_BYTES}
+        AND (:fence IS NULL OR :fence = (SELECT fence FROM ${leases} WHERE key_hash = :id LOCK IN SHARE MODE))`,
     lock: `
-      SELECT id, version, message_count AS count, bytes, operation, earlier FROM ${sessions} WHERE key_hash = :id FOR UPDATE`,
+      SELECT id, version, message_count AS count, bytes, operation, earlier,
+        OCTET_LENGTH(tail) - OCTET_LENGTH(REPLACE(tail, CHAR(10), '')) AS tail
+      FROM ${sessions} WHERE key_hash = :id FOR UPDATE`,
+    /** JSON_TABLE returns the numbers from 1 to `:tail`. Bytes are split twice as fast as text. */
+    settle: `
+      INSERT INTO ${messages} (session_id, seq, message)
+      SELECT s.id, s.message_count - :tail + line.n - 1,
+        SUBSTRING_INDEX(SUBSTRING_INDEX(CAST(s.tail AS BINARY), CHAR(10), line.n), CHAR(10), -1)
+      FROM ${sessions} AS s
+        JOIN JSON_TABLE(CONCAT('[0', REPEAT(',0', :tail - 1), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS line
+      WHERE s.id = :row`,
     insert: `
       INSERT INTO ${sessions} (key_hash, collection, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
-        message_count, bytes, head, description, operation, created_at, updated_at)
+        message_count, bytes, head, description, tail, operation, created_at, updated_at)
       VALUES (:id, :collection, :key, :tenant, :user, :agent, :session, 1,
-        :count, :bytes, :head, :description, :operation, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
+        :count, :bytes, :head, :description, '', :operation, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
     replace: `
       UPDATE ${sessions} SET version = version + 1, message_count = :count, bytes = :bytes, head = :head,
-        description = :description, ${REMEMBER}, updated_at = UTC_TIMESTAMP(3)
+        description = :description, tail = '', ${REMEMBER}, updated_at = UTC_TIMESTAMP(3)
       WHERE id = :row`,
     bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = :row AND seq < :keep`,
     cut: `DELETE FROM ${messages} WHERE session_id = :row AND seq >= :keep`,

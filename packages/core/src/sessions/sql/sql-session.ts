@@ -68,6 +68,8 @@ export interface SqlWrite<Text> {
  * - `exists`: finds a session without locking it. Needed if an insert that meets an existing row would lock that row.
  * - `lockFence`: returns the fence of the newest lease, and blocks new leases until the transaction ends.
  * - `lock`: locks a session and returns its `id` (the `:row`), `version`, `count`, `bytes` and operations.
+ * - `settle`: adds the `:tail` newest messages, which `append` has stored in the row of the session. `lock` returns their number as
+ *   `tail`, and `replace` removes them from the row.
  * - `replace`: updates the head of an existing session, with all values of a write.
  * - `bytesOf`, `cut`: returns the size of the messages before `:keep` as `bytes`; deletes the messages from `:keep` on.
  * - `nextCollection`: returns the first collection after `:after` as `collection`.
@@ -85,7 +87,7 @@ export type SqlStatements = Readonly<
   Record<'format' | 'lockFence' | 'lock' | 'replace' | 'bytesOf' | 'cut' | 'nextCollection', string> &
     Record<'take' | 'confirm' | 'release' | 'find' | 'lockLease', string> &
     Record<'beat' | 'look' | 'send' | 'retire', string> &
-    Partial<Record<'exists' | 'fenceOf' | 'notesOf', string>>
+    Partial<Record<'exists' | 'settle' | 'fenceOf' | 'notesOf', string>>
 >;
 
 /** The part of a SQL store that differs between databases. `Text` is the type in which the driver sends text. */
@@ -307,7 +309,7 @@ export class SqlSession<Text> implements SessionStore {
     const { id, key, change, head, description, messages, bytes } = write;
     const { keep, fence } = change;
     const dialect = this.#dialect;
-    const { lockFence, lock, replace, bytesOf, cut } = dialect.statements;
+    const { lockFence, lock, settle, replace, bytesOf, cut } = dialect.statements;
     const [lease] = fence === undefined ? [] : (await run(lockFence, { id })).rows;
     const newest = lease && Number(lease.fence);
     const count = keep + messages.length;
@@ -332,6 +334,8 @@ export class SqlSession<Text> implements SessionStore {
       } else {
         row = found.id;
         version = stored.version + 1;
+        const tail = Number(found.tail);
+        if (settle !== undefined && tail > 0) await run(settle, { row, tail });
         const isCut = keep < stored.messages;
         const kept = isCut ? (await run(bytesOf, { row, keep })).rows[0]?.bytes : found.bytes;
         await run(replace, { ...values, row, bytes: Number(kept ?? 0) + bytes });
