@@ -38,7 +38,7 @@ describe('createTables', () => {
       `SELECT table_name AS name, collation_name AS collation FROM information_schema.columns
        WHERE table_schema = DATABASE() AND table_name LIKE '${table}%' AND data_type = 'longtext'`,
     );
-    expect(columns.map((column) => column.collation)).toEqual(['utf8mb4_bin', 'utf8mb4_bin', 'utf8mb4_bin']);
+    expect(columns.map((column) => column.collation)).toEqual(Array(4).fill('utf8mb4_bin'));
     const [tables] = await pool.query<RowDataPacket[]>(
       `SELECT engine AS engine FROM information_schema.tables
        WHERE table_schema = DATABASE() AND table_name LIKE '${table}%'`,
