@@ -20,7 +20,7 @@ const optionsSchema = z.strictObject({
 export type MysqlSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * Stores sessions in MySQL 8 or MariaDB. A commit is one transaction and inserts only what it adds.
+ * Stores sessions in MySQL 8 or MariaDB. A commit writes only new messages, most often in one round trip.
  *
  * @example
  * ```ts
