@@ -39,6 +39,8 @@ describe("the queries of the package's documentation", () => {
       { session_key: '/alice//s-002', version: 1, message_count: 0 },
       { session_key: '/alice//s-001', version: 2, message_count: 2 },
     ]);
+    // The server usually does this when a table has grown, but not at once.
+    await run(pool, table, 'ANALYZE TABLE agent_sessions');
     expect(await run(pool, table, `EXPLAIN ${sessionsOfUser}`)).toMatchObject([{ key: 'by_user_and_time' }]);
   });
 
@@ -72,7 +74,7 @@ describe("the queries of the package's documentation", () => {
 
 async function storeWithSessions() {
   const created = await testStore();
-  const others = Array.from({ length: 100 }, (_, index) =>
+  const others = Array.from({ length: 20 }, (_, index) =>
     SessionKey.of({ userId: 'bob', sessionId: `${index}` }),
   );
   const second = SessionKey.of({ userId: 'alice', sessionId: 's-002' });
