@@ -90,7 +90,7 @@ describe.each(['READ COMMITTED', 'REPEATABLE READ'])('an append with isolation %
     await thief.beginTransaction();
     await thief.query(`UPDATE ${table}_leases SET fence = fence + 1`);
     const late = first.commit(key, change);
-    await waiting(pool, table, 1);
+    await Promise.race([waiting(pool, table, 1), late.catch(() => {})]);
     await thief.commit();
     thief.release();
     await expect(late).rejects.toBeInstanceOf(SessionLeaseError);
@@ -105,7 +105,7 @@ describe.each(['READ COMMITTED', 'REPEATABLE READ'])('an append with isolation %
     const commit = first.commit(key, change);
     await waiting(pool, table, 1);
     const next = takeLease(second, key, { over: change.fence }).then(() => second.load(key));
-    await waiting(pool, table, 2);
+    await Promise.race([waiting(pool, table, 2), next]);
     await holder.rollback();
     holder.release();
     expect(await commit).toBe(2);
