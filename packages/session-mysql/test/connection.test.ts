@@ -4,6 +4,7 @@ import { claimOf, commitAt, takeLease } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
+import { TAIL_BYTES } from '../src/statements.js';
 import { proxiedPool } from './support/proxied-pool.js';
 import { collect, messages, testPool, testStore } from './support/test-store.js';
 import { waiting } from './support/waiting.js';
@@ -41,7 +42,8 @@ describe('a connection that breaks', () => {
         await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [first] });
       }
       const stored = (await store.load(key))?.messages ?? [];
-      const severed = proxy.severReplyTo('COMMIT');
+      // Only a new session needs a transaction.
+      const severed = proxy.severReplyTo(expectedVersion === 0 ? 'COMMIT' : 'message 1');
       const change = { expectedVersion, head, keep: stored.length, append: [second] };
       expect(await commitAt(store, key, change)).toBe(expectedVersion === 0 ? 1 : 2);
       await severed;
@@ -55,9 +57,12 @@ describe('a connection that breaks', () => {
       const { proxy, store } = await proxiedStore();
       const stored = messages(1);
       await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
-      for (const marker of ['START TRANSACTION', 'in the head', 'in the message', 'COMMIT']) {
+      const inTransaction = ['START TRANSACTION', 'in the head', 'in the message', 'COMMIT'];
+      for (const marker of ['in one statement', ...inTransaction]) {
         const { version = 0, messages: before = [] } = (await store.load(key)) ?? {};
-        const message = userMessage('in the message');
+        // A large message does not fit into the row of the session.
+        const isLarge = inTransaction.includes(marker);
+        const message = userMessage(isLarge ? 'in the message'.padEnd(TAIL_BYTES, '.') : 'in one statement');
         const severed = proxy[sever](marker);
         const change = { head: { text: 'in the head' }, keep: before.length, append: [message] };
         expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
@@ -77,7 +82,7 @@ describe('a connection that breaks', () => {
       if (++attempts === 2) await testPool().query(`RENAME TABLE ${table} TO ${table}_away`);
       return connect();
     };
-    const severed = proxy.severReplyTo('COMMIT');
+    const severed = proxy.severReplyTo('message 0');
     const change = {
       operation: operationId(),
       expected: (await new MysqlSession({ pool: testPool(), table }).load(key))?.token,
