@@ -209,7 +209,9 @@ describe('another transaction in the way', () => {
       const rows = Array.from({ length: weight }, (_, seq) => [id + 1, seq, '{}']);
       if (rows.length > 0) await other.query(`INSERT INTO ${table}_messages VALUES ?`, [rows]);
       await other.query(`INSERT INTO ${table}_messages VALUES (?, 1, '{}')`, [id]);
-      const committed = commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: messages(4) });
+      // Too large for the row of the session.
+      const append = messages(4, 'x'.repeat(TAIL_BYTES / 4));
+      const committed = commitAt(store, key, { expectedVersion: 1, head, keep: 0, append });
       await waiting(pool, table, 1);
       const deadlocked = await other.query(`UPDATE ${table} SET head = '{}'`).catch((error) => error);
       expect(deadlocked.errno).toBe(weight === 0 ? 1213 : undefined);
