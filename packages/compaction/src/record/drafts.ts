@@ -120,7 +120,7 @@ class Drafts {
   readonly #price: Price;
   /** The index of the assistant's newest statement among the options. */
   #lastSaid = -1;
-  /** Texts of excerpts from results and written content that were already added, to skip duplicates. */
+  /** Lines of the excerpts from results and written content so far, which are not quoted twice. */
   readonly #quoted = new Set<string>();
 
   constructor(input: RecordInput, price: Price) {
@@ -172,7 +172,7 @@ class Drafts {
     const list = lists.get(entry);
     if (list) this.#addMust(list);
     if (entry.kind === 'listed' || entry.kind === 'named') return;
-    if (entry.kind === 'found' || entry.kind === 'wrote') this.#quoted.add(entry.text);
+    if (entry.kind === 'found' || entry.kind === 'wrote') this.#quote(entry.text);
     if (entry.kind === 'asked' || entry.kind === 'counted' || isCall(entry)) this.#addMust(entry);
     else this.#addOption(entry, entry.kind === 'said' ? WORTH_OF_EARLIER.said : WORTH_OF_EARLIER.other);
   }
@@ -201,6 +201,13 @@ class Drafts {
     }
   }
 
+  /** Marks the lines of a text as quoted. Returns whether one of them was not. */
+  #quote(text: string): boolean {
+    const { size } = this.#quoted;
+    for (const line of text.split('\n')) this.#quoted.add(line);
+    return this.#quoted.size > size;
+  }
+
   #addCall(
     { at, excerpts }: Turn,
     made: Made,
@@ -216,7 +223,7 @@ class Drafts {
     const whole = result ? boilerplate.strip(result.block, resultText(result.block)) : '';
     const fresh = stale.of(made);
     // A longer text does not count as an outcome, unless the call failed.
-    const text = result && outcomeOf(result.block, use).failed ? whole : fresh(whole, OUTCOME);
+    const text = result && outcomeOf(result.block, use).failed ? whole : fresh(whole, undefined, OUTCOME);
     const { outcome, ...end } = ending(use, result?.block, text, OUTCOME);
     // A longer answer becomes an excerpt, which is included only if there is room.
     const isTold = outcome !== undefined && (outcome.length <= longestAnswer || end.end === 'failed');
@@ -235,9 +242,7 @@ class Drafts {
     // The call's line already shows short content in full, unless it is a change (`−` and `+`), which may be shortened.
     const isInLine = isShort && !call.args.some(({ key }) => key === '+');
     for (const part of isInLine ? [] : written) {
-      if (isListed(part.text) || this.#quoted.has(part.text)) continue;
-      this.#quoted.add(part.text);
-      this.#addExcerpt(part, at);
+      if (!isListed(part.text) && this.#quote(part.text)) this.#addExcerpt(part, at);
     }
     const isWhole = isTold && text.length <= OUTCOME;
     const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
@@ -245,9 +250,8 @@ class Drafts {
     for (let index = 0; index < parts.length && result; index++) {
       const part = parts[index] as Excerpt;
       const isEnd = part.opens || index === parts.length - 1;
-      const found = fresh(isEnd ? boilerplate.strip(result.block, part.text) : part.text);
-      if (this.#quoted.has(found)) continue;
-      this.#quoted.add(found);
+      const found = fresh(isEnd ? boilerplate.strip(result.block, part.text) : part.text, this.#quoted);
+      this.#quote(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;
       this.#addExcerpt(part, result.numbered.at, found, answering(asked, part.terms));
     }

@@ -202,7 +202,7 @@ function addQuote(entry: Quote, before: Entry | undefined, lines: string[]): voi
   const mark = MARKS[kind];
   const goesOn =
     part !== undefined && before?.kind === kind && before.at === at && (before.part ?? 0) + 1 === part;
-  const gap = part === undefined || opens || goesOn ? '' : GAP;
+  const gap = part === undefined || opens || goesOn || text.startsWith(GAP) ? '' : GAP;
   if (kind === 'said' && goesOn) {
     lines[lines.length - 1] += ` ${onOneLine(text)}`;
     return;

@@ -7,8 +7,8 @@ import type { Excerpt } from './excerpts.js';
 import { GAP } from './readable.js';
 import type { Made, Turn } from './turns.js';
 
-// Two kinds of lines add nothing to a record: facts that every result of a tool repeats, such as the shop's address in each order, and
-// lines that a later edit of the same file replaced.
+// Three kinds of lines add nothing to a record: facts that every result of a tool repeats, such as the shop's address in each order, lines
+// that a later edit of the same file replaced, and lines that an earlier excerpt has word for word.
 
 /** If at least this number and this share of a tool's results state the same fact, later results do not repeat it. */
 const LEAST_RESULTS = 4;
@@ -19,6 +19,8 @@ const COMPARED = 40;
 const LIST = 3;
 /** Minimum UTF-16 units of a compared line. */
 const SHORTEST = 4;
+/** Maximum UTF-16 units of a line that may be quoted twice. Such a line, for example a bracket, keeps its neighbors readable. */
+const SHORTEST_REPEAT = 12;
 /** The mark of a gap at the beginning of an excerpt. */
 const GAP_BEFORE = `${GAP} `;
 /** Matches the number that a tool prints before a line of a file. */
@@ -96,24 +98,25 @@ export class StaleLines {
   }
 
   /**
-   * Returns a function that removes stale lines and facts from excerpts of a call's result, and marks the gaps. The function stops
-   * after `most` UTF-16 units.
+   * Returns a function that removes stale lines and facts from excerpts of a call's result, and marks the gaps. The function also removes
+   * lines that are in `quoted`, except short ones, and stops after `most` UTF-16 units.
    */
-  of({ use, result }: Made): (text: string, most?: number) => string {
+  of({ use, result }: Made): (text: string, quoted?: ReadonlySet<string>, most?: number) => string {
     const replaced = this.#replaced.get(pathOf(use) ?? '');
     const shared = this.#shared.get(use.name);
-    if (!shared && !replaced) return (text) => text;
     const told = new Set<string>();
     for (const [fact, first] of shared ?? []) if (first !== use.id || this.#told.has(fact)) told.add(fact);
     const at = result?.numbered.at ?? 0;
     const isStale = (line: string) => (replaced?.get(bare(line)) ?? 0) > at;
-    return (text, most = Number.POSITIVE_INFINITY) => {
+    return (text, quoted, most = Number.POSITIVE_INFINITY) => {
+      if (!shared && !replaced && !quoted) return text;
       let shown = '';
       for (let start = 0; start <= text.length; ) {
         const end = lineEnd(text, start);
         const line = text.slice(start, end);
         start = end + 1;
-        const rest = isStale(line) ? GAP : withGaps(line, told);
+        const fresh = isStale(line) ? GAP : withGaps(line, told);
+        const rest = fresh.length > SHORTEST_REPEAT && quoted?.has(fresh) ? GAP : fresh;
         if (rest !== GAP) shown += shown === '' || shown === GAP_BEFORE ? rest : `\n${rest}`;
         else if (!shown.trimEnd().endsWith(GAP)) shown += shown === '' ? GAP_BEFORE : ` ${GAP}`;
         if (shown.length > most && shown.trim().length > most) break;
