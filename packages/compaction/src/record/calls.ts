@@ -86,13 +86,14 @@ export function ending(
 }
 
 function valueText(value: JsonValue | undefined): string {
-  if (typeof value === 'string') return value;
+  // An empty text is told, because it would look like one that was left out.
+  if (typeof value === 'string') return value === '' ? '""' : value;
   if (value === undefined || value === null || value === false) return '';
   return typeof value === 'object' ? readable(within(jsonText(value))) : jsonText(value);
 }
 
 /** Matches an argument that is unclear without its key. */
-const NEEDS_KEY = /^(?:-?\d.*|true|false)$/s;
+const NEEDS_KEY = /^(?:-?\d.*|true|false|"")$/s;
 
 /** Shortens a call's line to about `length` UTF-16 units. Drops keys and keeps short arguments in full. */
 export function shortened({ purpose, ...call }: Call, length: number): Call {

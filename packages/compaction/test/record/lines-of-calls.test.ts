@@ -115,6 +115,15 @@ describe('the lines of calls in a record', () => {
       );
   });
 
+  it('tell an empty argument, which is not one that was left out', async () => {
+    const add = (remark: string) =>
+      round({ name: 'add_row', input: { town: 'Arvik', remark }, output: 'ok' });
+    const told = (
+      await recordOf([userMessage('Fill the table'), ...add(''), ...add('late'), ...long])
+    ).filter((line) => line.includes('add_row'));
+    expect(told).toEqual(['* r2 add_row town: Arvik, remark: ""', '* r4 add_row town: Arvik, remark: late']);
+  });
+
   it('tell a refused change and a failed look-up as what they are', async () => {
     const denied = 'Permission denied: the user does not allow edit_file on src/legacy/auth.ts';
     const missing = 'ENOENT: no such file or directory, open src/missing.ts';

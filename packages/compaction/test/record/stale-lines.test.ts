@@ -91,3 +91,25 @@ it.each([
 ])('keeps what %s names', (_, messages) => {
   expect(recordOf([userMessage('Mend rate.'), ...messages])).toMatch(/\| +const limit = readOldLimit/);
 });
+
+const towns = ['Arvik', 'Dunlow', 'Norrby'];
+const chrome = 'Visitors like the botanical garden and its palm house.';
+const pageOf = (town: string) =>
+  [
+    `${town} lies on the river Osk.`,
+    chrome,
+    `Mayor of ${town}: Ada Holm.`,
+    ...[1, 2, 3].map(
+      (number) => `Street ${number} of ${town} leads to the market and on to the old harbour of the town.`,
+    ),
+  ].join('\n');
+const pages = (names: readonly string[]) =>
+  names.flatMap((page) => round({ name: 'read_page', input: { page }, output: pageOf(page) }));
+
+it('quotes a line of a page once, whatever stands beside it, and marks where it is left out', () => {
+  const earlier = entriesOf([userMessage('Who are the mayors?'), ...pages(towns.slice(0, 2))]);
+  const record = renderEntries(entriesOf(pages(towns.slice(2)), earlier));
+  expect(record.split(chrome)).toHaveLength(2);
+  for (const town of towns) expect(record).toContain(`Mayor of ${town}: Ada Holm.`);
+  expect(record).toContain('Norrby lies on the river Osk. …\n  | Mayor of Norrby');
+});
