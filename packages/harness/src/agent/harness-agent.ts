@@ -455,7 +455,7 @@ export class HarnessAgent {
 
   /**
    * Yields everything that {@link HarnessAgent.eraseUser} would delete, except the memory index, which only duplicates the files. Waits for
-   * background work first.
+   * the user's background work first.
    *
    * @throws {InvalidInputError} if the scope names no user.
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process.

@@ -162,17 +162,20 @@ export class SessionTurns {
   }
 
   /**
-   * Waits for background work, and clears cached logs.
+   * Waits for background work of the user, and clears cached logs.
    *
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs here.
    */
   async settle({ tenantId, userId }: UserScope): Promise<void> {
-    for (const id of this.#running.keys()) {
-      const key = SessionKey.parse(id);
-      if (key.parts.tenantId === tenantId && key.parts.userId === userId) throw sessionBusy(key);
-    }
+    const isOwn = (id: string) => {
+      const { parts } = SessionKey.parse(id);
+      return parts.tenantId === tenantId && parts.userId === userId;
+    };
+    for (const id of this.#running.keys()) if (isOwn(id)) throw sessionBusy(SessionKey.parse(id));
     const { closeMs } = this.#parts.settings.limits;
-    await withinLimit(['Work in the background', 'limits.closeMs', closeMs], () => this.#background.idle());
+    await withinLimit(['Work in the background', 'limits.closeMs', closeMs], () =>
+      this.#background.idle(isOwn),
+    );
     this.#logs.clear();
   }
 

@@ -9,15 +9,21 @@ interface QueueLimits {
 /** Runs work that continues after a reply. It never delays the reply, and the agent waits for it when it closes. */
 export class BackgroundQueue {
   readonly #limits: QueueLimits;
-  readonly #running = new Set<Promise<void>>();
+  /** Running work, with the id of its session. */
+  readonly #running = new Map<Promise<void>, string>();
   readonly #abort = new AbortController();
 
   constructor(limits: QueueLimits) {
     this.#limits = limits;
   }
 
-  /** Starts `task`. Passes its error or timeout to `report`. */
-  add(name: string, task: (signal: AbortSignal) => Promise<void>, report: (error: unknown) => void): void {
+  /** Starts `task` of a session. Passes its error or timeout to `report`. */
+  add(
+    session: string,
+    name: string,
+    task: (signal: AbortSignal) => Promise<void>,
+    report: (error: unknown) => void,
+  ): void {
     const { backgroundMs, interruptMs } = this.#limits;
     const deadline = new Deadline(this.#abort.signal);
     deadline.start(`The work of ${name} in the background`, 'limits.backgroundMs', backgroundMs);
@@ -29,7 +35,7 @@ export class BackgroundQueue {
         deadline.stop();
         this.#running.delete(running);
       });
-    this.#running.add(running);
+    this.#running.set(running, session);
   }
 
   /**
@@ -43,8 +49,12 @@ export class BackgroundQueue {
     await this.idle();
   }
 
-  /** Resolves when no work is running. */
-  async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+  /** Resolves when no work of matching sessions is running. Default: of all sessions. */
+  async idle(matches: (session: string) => boolean = () => true): Promise<void> {
+    for (;;) {
+      const matching = [...this.#running].filter(([, session]) => matches(session));
+      if (matching.length === 0) return;
+      await Promise.all(matching.map(([work]) => work));
+    }
   }
 }

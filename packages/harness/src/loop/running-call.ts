@@ -205,7 +205,7 @@ export class RunningCall {
         if (isNeeded || this.settings.checkpoint === 'step') await this.#checkpoint();
       },
       background: (name, task) =>
-        options.background.add(name, task, (error) =>
+        options.background.add(session.key.toString(), name, task, (error) =>
           this.emit({ type: 'warning', source: name, message: errorText(error) }),
         ),
       beforeReduction: async (removed) => {

@@ -487,6 +487,33 @@ describe('close', () => {
     await agent.close();
   });
 
+  it('erases and exports a user while work of other users runs in the background', async () => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'Done.' }, { text: 'Done.' }]))
+      .workspace(scratch())
+      .limits({ closeMs: 0 })
+      .use({
+        name: 'late',
+        async aroundCall({ background, state }, next) {
+          if (state.userId === 'other') background('late', () => ended);
+          await next();
+        },
+      })
+      .build();
+    for (const userId of ['other', 'u'])
+      await agent.call('Hi', RuntimeContext.of({ userId, sessionId: 's' }));
+    const exported = new Set<string>();
+    for await (const { type } of agent.exportUser({ userId: 'u' })) exported.add(type);
+    expect(exported).toContain('session');
+    expect(await agent.eraseUser({ userId: 'u' })).toMatchObject({ sessions: 1, busy: [] });
+    end();
+    await agent.close();
+  });
+
   it('stops running calls so that they can be resumed, waits for background work, refuses new calls', async () => {
     const done: string[] = [];
     const store = new InMemorySession();
