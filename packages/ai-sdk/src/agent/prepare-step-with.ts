@@ -35,6 +35,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     readonly instructions?: unknown;
     readonly steps?: readonly FinishedStep[];
   }): Promise<{ messages: Message[] }> => {
+    if (steps.length === 0) await reductions.recollect(messages);
     const frame = { system: system ?? textIn(instructions), tools };
     const ratio = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
     const reduced = await reductions.reduce(messages, {

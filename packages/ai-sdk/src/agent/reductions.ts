@@ -160,7 +160,7 @@ export class Reductions {
     options: CompactOptions,
   ): Promise<ReducedConversation<Source>> {
     if (this.#stored !== undefined && this.#find(messages).reduction === undefined)
-      await this.#recollect(messages);
+      await this.recollect(messages);
     const { ids, reduction, start } = this.#find(messages);
     const sources = new Map(reduction?.originals);
     const fresh = messages.slice(start).map((source, index) => {
@@ -187,11 +187,12 @@ export class Reductions {
     }
   }
 
-  /** Loads a reduction that another process stored. */
-  async #recollect(messages: readonly SdkMessage[]): Promise<void> {
+  /** Loads the longest reduction that a process stored. Another process may have reduced more than this one knows. */
+  async recollect(messages: readonly SdkMessage[]): Promise<void> {
+    if (this.#stored === undefined) return;
     const ids = fingerprints(messages);
-    const found = await this.#stored?.find(messages, ids).catch(forgotten);
-    if (found === undefined) return;
+    const found = await this.#stored.find(messages, ids).catch(forgotten);
+    if (found === undefined || this.#known.has(found.id)) return;
     const sources = new Map(ids.map((id, at) => [id, messages[at] as SdkMessage]));
     this.#remember(found.id, reductionTo(found.messages, sources));
   }

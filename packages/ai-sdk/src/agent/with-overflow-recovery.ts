@@ -49,10 +49,11 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   );
   const reductions = new Reductions(compactor, remember);
   const prompts: Prompts = {
-    first: (call) => ({
-      ...call,
-      prompt: wellFormed(reductions.recall(call.prompt as readonly SdkMessage[])),
-    }),
+    async first(call) {
+      const prompt = call.prompt as readonly SdkMessage[];
+      await reductions.recollect(prompt);
+      return { ...call, prompt: wellFormed(reductions.recall(prompt)) };
+    },
     async second(call) {
       try {
         const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
@@ -82,7 +83,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
 
 interface Prompts {
   /** The request, reduced where its beginning was reduced before. */
-  first(call: CallOptions): CallOptions;
+  first(call: CallOptions): Promise<CallOptions>;
   /** The request after an overflow. `undefined` where the compactor cannot help, or fails: what the provider said counts then. */
   second(call: CallOptions): Promise<CallOptions | undefined>;
 }
@@ -94,7 +95,7 @@ async function generate(
 ): Promise<GenerateResult> {
   let failure: () => GenerateResult;
   try {
-    const result = await model.doGenerate(prompts.first(call));
+    const result = await model.doGenerate(await prompts.first(call));
     if (!isFull(result)) return result;
     failure = () => result;
   } catch (error) {
@@ -109,7 +110,7 @@ async function generate(
 
 async function stream(model: AiSdkLanguageModel, prompts: Prompts, call: CallOptions) {
   try {
-    const first = await model.doStream(prompts.first(call));
+    const first = await model.doStream(await prompts.first(call));
     if (first?.stream === undefined) return first;
     const again = async (left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
       const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);

@@ -295,6 +295,42 @@ it('finds in another process what one has reduced, and summarizes it once', asyn
   expect(summaries).toBeGreaterThan(used);
 });
 
+it('finds what another process reduced further, and sends the same', async () => {
+  const store = new InMemorySession();
+  let summaries = 0;
+  const model: Model = {
+    id: 'summarizer',
+    async generate() {
+      summaries += 1;
+      return { content: [{ type: 'text', text: SUMMARY }], finishReason: 'stop' };
+    },
+  };
+  const [one, two] = ['one', 'two'].map(() => {
+    const compactor = createCompactor({ contextWindow: 6_000, model });
+    return prepareStepWith(compactor, { remember: { store, userId: 'alice' } });
+  }) as [ReturnType<typeof prepareStepWith>, ReturnType<typeof prepareStepWith>];
+  const messages: ModelMessage[] = [];
+  const say = () => {
+    const turn = messages.length / 2;
+    const answer = `Answer ${turn}. ${'More of it. '.repeat(60)}`;
+    messages.push({ role: 'user', content: `Question ${turn}` }, { role: 'assistant', content: answer });
+  };
+  const askUntilSummarized = async (prepareStep: typeof one) => {
+    const before = summaries;
+    let sent: ModelMessage[] = [];
+    while (summaries === before) {
+      say();
+      sent = (await prepareStep({ messages: structuredClone(messages) })).messages;
+    }
+    return sent;
+  };
+  await askUntilSummarized(one);
+  const sent = await askUntilSummarized(two);
+  const used = summaries;
+  expect((await one({ messages: structuredClone(messages) })).messages).toEqual(sent);
+  expect(summaries).toBe(used);
+});
+
 it.each<readonly [string, (owner: string) => unknown]>([
   ['an ArrayBuffer', (owner) => new TextEncoder().encode(owner).buffer],
   ['a view of a buffer', (owner) => new DataView(new TextEncoder().encode(owner).buffer)],

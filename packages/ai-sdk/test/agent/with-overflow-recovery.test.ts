@@ -1,6 +1,6 @@
 import { APICallError, type LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { createCompactor } from '@x/compaction';
-import type { CompactionOutcome } from '@x/core';
+import { type CompactionOutcome, InMemorySession } from '@x/core';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
@@ -69,6 +69,26 @@ it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
     expect(third?.slice(0, second?.length)).toEqual(second);
   },
 );
+
+it('sends reduced at once what another process reduced', async () => {
+  const mock = new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => {
+      if (!fits(prompt)) throw tooLong();
+      return answer('Fits.');
+    },
+  });
+  const store = new InMemorySession();
+  const inNewProcess = (messages: ModelMessage[]) => {
+    const model = withOverflowRecovery(mock, compactor, { remember: { store, userId: 'alice' } });
+    return generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 });
+  };
+  const messages = history(60);
+  await inNewProcess(messages);
+  await inNewProcess([...messages, { role: 'assistant', content: 'Fits.' }, { role: 'user', content: 'On' }]);
+  const prompts = mock.doGenerateCalls.map(({ prompt }) => prompt);
+  expect(prompts.map(fits)).toEqual([false, true, true]);
+  expect(prompts[2]?.slice(0, prompts[1]?.length)).toEqual(prompts[1]);
+});
 
 it('passes the error on when the second request fails too, or nothing can be reduced', async () => {
   const mock = new MockLanguageModelV3({
