@@ -132,6 +132,7 @@ export class SessionSaver extends BaseCheckpointSaver {
         continue;
       }
       known.ids.add(record.id);
+      known.isGone = false;
       try {
         return await this.#tuples(index).tuple(record, String(thread), namespaceOf(config));
       } catch (error) {
@@ -337,7 +338,9 @@ export class SessionSaver extends BaseCheckpointSaver {
         if (!index.isReduced && !index.ids.some((id) => thread.ids.has(id))) forget(thread);
         learn(thread, index);
       }
-      if (needs !== undefined && thread.gone.has(needs)) throw deleted(thread);
+      // A run whose thread was deleted may have checkpoints that were never written.
+      const isGone = (id: string) => thread.gone.has(id) || (thread.isGone && !thread.ids.has(id));
+      if (needs !== undefined && isGone(needs)) throw deleted(thread);
       const records = await make();
       thread.since += records.length;
       return messagesOf(thread, records);

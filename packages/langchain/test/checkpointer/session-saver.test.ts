@@ -394,6 +394,26 @@ describe.each<[string, (store: SessionStore) => Promise<unknown>]>([
     expect(await held(store)).not.toContain(secret);
   });
 
+  it.each(['sync', 'async', 'exit'] as const)('and no later step is stored (%s)', async (durability) => {
+    const store = new InMemorySession();
+    let isErased = false;
+    const graph = new StateGraph(Annotation.Root({ profile: Annotation<string>() }))
+      .addNode('first', async () => {
+        if (isErased) await erase(store);
+        return {};
+      })
+      .addNode('second', () => ({ profile: isErased ? secret : 'Ann' }))
+      .addEdge(START, 'first')
+      .addEdge('first', 'second')
+      .addEdge('second', END)
+      .compile({ checkpointer: new SessionSaver({ store, userId: 'ann' }) });
+    await graph.invoke({ profile: 'Ann' }, thread('t'));
+    isErased = true;
+    const run = graph.invoke({ profile: 'Ann' }, { ...thread('t'), durability });
+    await expect(run).rejects.toMatchObject({ code: 'session_deleted' });
+    expect(await held(store)).not.toContain(secret);
+  });
+
   it('and a subgraph that begins then brings nothing back either', async () => {
     const store = new InMemorySession();
     const saver = new SessionSaver({ store, userId: 'ann' });
