@@ -34,8 +34,8 @@ export async function decided(
   return Object.fromEntries(Object.entries(byCall).map(([id, decision]) => [ids.get(id) ?? id, decision]));
 }
 
-export async function collect(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
+export async function collect<Item = AgentEvent>(stream: AsyncIterable<Item>): Promise<Item[]> {
+  const events: Item[] = [];
   for await (const event of stream) events.push(event);
   return events;
 }

@@ -562,7 +562,10 @@ export class HarnessAgent {
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;
       const { earlier, unsaid } = await repeatOf(call, id, input);
-      if (earlier !== undefined) return earlier;
+      if (earlier !== undefined) {
+        call.replay(earlier);
+        return earlier;
+      }
       // Checked first, so that a decision on a settled call does not add a message.
       refuseUnknown(call.scope.state, decisions);
       if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);

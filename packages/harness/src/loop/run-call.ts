@@ -128,9 +128,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     call.emit({ type: 'call.failed', callId, error });
     throw error;
   }
-  const { finishReason, text, steps, pendingCalls: pending, usage, compaction } = reply;
-  const result = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, compaction, output };
-  call.emit({ type: 'call.completed', callId, ...result });
+  call.emit(call.completion(reply));
   return reply;
 }
 

@@ -17,6 +17,8 @@ import {
   TimeLimitError,
   type Tool,
   type ToolScope,
+  textOf,
+  toolUsesOf,
   type Usage,
   type Workspace,
   XError,
@@ -246,24 +248,42 @@ export class RunningCall {
 
   emit(body: AgentEventBody): void | Promise<void> {
     for (const result of this.#openCalls.before(body)) this.emit(result);
-    const { session } = this.options;
     const changesWindow = CHANGES_OF_THE_WINDOW.includes(body.type);
     const told = this.account.observe(body, this.scope);
-    const { agentId, callId } = this.scope;
-    const event: AgentEvent = {
-      ...(changesWindow && this.reason ? { ...told, context: this.measure(this.reason) } : told),
-      seq: ++this.#events,
-      sessionId: session.state.sessionId,
-      agentId,
-      callId,
-      step: this.step,
-      at: timestamp(),
-    };
+    const context = changesWindow && this.reason ? { context: this.measure(this.reason) } : {};
+    const event = this.#placed({ ...told, ...context });
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     // An observer may emit another event, which then gets the next number.
     this.#audience.hear(event);
     this.#audience.observe(event, this.scope);
     return this.room();
+  }
+
+  /** Sends the reply of a repeated call to the readers of its stream. Observers and listeners received it from the first call. */
+  replay(reply: Reply): void {
+    const { message, finishReason = 'stop' } = reply;
+    const { step } = this;
+    const bodies: AgentEventBody[] = [{ type: 'call.started', callId: this.scope.callId, resumed: true }];
+    // Without its results, a message with tool calls would look unfinished.
+    if (message !== undefined && toolUsesOf(message).length === 0) {
+      bodies.push({ type: 'text.delta', text: textOf(message), messageId: message.id, draft: 1 });
+      bodies.push({ type: 'message.added', message });
+      bodies.push({ type: 'model.completed', step, message, finishReason, durationMs: 0 });
+    }
+    bodies.push(this.completion(reply));
+    for (const body of bodies) this.options.events.push(this.#placed(body));
+  }
+
+  completion(reply: Reply): Extract<AgentEventBody, { readonly type: 'call.completed' }> {
+    const { stopReason, finishReason, text, steps, pendingCalls, usage, compaction, output } = reply;
+    const result = { stopReason, finishReason, text, steps, pendingCalls, usage, compaction, output };
+    return { type: 'call.completed', callId: this.scope.callId, ...result };
+  }
+
+  #placed(body: AgentEventBody): AgentEvent {
+    const { agentId, callId, state } = this.scope;
+    const { sessionId } = state;
+    return { ...body, seq: ++this.#events, sessionId, agentId, callId, step: this.step, at: timestamp() };
   }
 
   /** Waits while the reader of the events is too far behind. Returns `undefined` if there is no need to wait. */

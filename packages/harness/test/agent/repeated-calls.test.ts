@@ -13,8 +13,8 @@ import type { SessionChange } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent } from '../../src/index.js';
-import { scratch } from '../support.js';
+import { HarnessAgent, toAgUi } from '../../src/index.js';
+import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 
@@ -94,6 +94,30 @@ describe('a call with an id', () => {
     }
     expect([first.ran(), second.ran()]).toEqual([1, 0]);
     expect((await store.load((await sessionKeyOf(store)) as SessionKey))?.messages).toHaveLength(4);
+  });
+
+  it('that is repeated as a stream sends its first reply again, to readers of the stream alone', async () => {
+    const heard: string[] = [];
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'Bern.' }]))
+      .workspace(scratch())
+      .onEvent(({ type }) => void heard.push(type))
+      .build();
+    const first = await agent.call('Capital?', context, { id: 'q' });
+    const before = [...heard];
+    const events = await collect(agent.stream('Capital?', context, { id: 'q' }));
+    expect(events.map(({ type, seq }) => [type, seq])).toEqual([
+      ['call.started', 1],
+      ['text.delta', 2],
+      ['message.added', 3],
+      ['model.completed', 4],
+      ['call.completed', 5],
+    ]);
+    expect(events[2]).toMatchObject({ message: { id: first.message?.id } });
+    expect(events[4]).toMatchObject({ text: 'Bern.', stopReason: 'completed', steps: 1 });
+    const sent = await collect(toAgUi(agent.stream('Capital?', context, { id: 'q' })));
+    expect(sent.map(({ type }) => type)).toEqual(['RUN_STARTED', 'TEXT_MESSAGE_CHUNK', 'RUN_FINISHED']);
+    expect(heard).toEqual(before);
   });
 
   it('that asks for an output answers it as its schema makes it, also what JSON cannot hold', async () => {
