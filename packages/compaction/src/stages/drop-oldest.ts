@@ -11,9 +11,6 @@ import { RECALL } from '../recall/passages.js';
 import { type Fate, type Stage, unchanged } from '../stage.js';
 import { isOfSummary } from '../summary/summary-message.js';
 
-/** Maximum number of notes to reserve room for. Messages that stay, such as the first request, split the dropped ones into runs. */
-const MOST_NOTES = 3;
-
 /**
  * Drops the oldest messages, calls together with their results, until the view fits. This is the last resort: it runs only above the
  * limit. The user's requests are dropped last, and only if they do not fit the window. Never drops system messages, a summary, the first
@@ -37,8 +34,8 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
       const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
       const noteOf = (run: readonly Message[]) =>
         droppedNote(run, `to fit the context window${found}`, context);
-      const roomForNotes = meter.message(noteOf([])) * MOST_NOTES;
-      let tokens = view.tokens + roomForNotes;
+      const sizeOfNote = meter.message(noteOf(messages));
+      let { tokens } = view;
       /** Groups with a higher rank are dropped later. */
       const rank = ({ start, end }: MessageGroup) =>
         (end > kept ? 2 : 0) + (isUserRequest(messages[start] as Message) ? 1 : 0);
@@ -47,17 +44,19 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
       for (const group of order) {
         const { start, end } = group;
         if (tokens <= (limits[rank(group)] ?? 0)) continue;
+        // If requests have to go, also make room for later ones. Otherwise every turn would drop one.
+        if (rank(group) === 1) limits[1] = budget.enoughTokens;
         for (const message of messages.slice(start, end)) {
           dropped.add(message);
           tokens -= meter.message(message);
         }
-      }
-      for (const [index, message] of messages.entries()) {
-        // Keep a note whose neighbors stay: dropping it would only create an equal note.
-        const isAlone = ![messages[index - 1], messages[index + 1]].some(
-          (other) => other && dropped.has(other),
-        );
-        if (isAlone && droppedBefore(message) > 0) dropped.delete(message);
+        // One note for each run of dropped messages: an earlier note next to the group is merged into it.
+        tokens += sizeOfNote;
+        for (const next of [messages[start - 1], messages[end]]) {
+          if (next === undefined || !(dropped.has(next) || droppedBefore(next) > 0)) continue;
+          tokens -= dropped.has(next) ? sizeOfNote : meter.message(next);
+          dropped.add(next);
+        }
       }
       if (dropped.size === 0) return unchanged(view, 'everything left is pinned');
 
@@ -66,9 +65,10 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
       const result = withNotes(messages, dropped, noteOf);
-      const notes = result.filter((message) => !messages.includes(message));
-      const fits = tokens - roomForNotes + meter.messages(notes) <= most;
-      return { messages: fits ? result : messages.filter((message) => !dropped.has(message)), fates };
+      return {
+        messages: tokens <= most ? result : messages.filter((message) => !dropped.has(message)),
+        fates,
+      };
     },
   };
 }
@@ -102,6 +102,7 @@ function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] 
     for (let index = start; index < end; index++) {
       const message = messages[index] as Message;
       if (pinned.has(index) || message.role === 'system' || isOfSummary(message)) return false;
+      if (droppedBefore(message) > 0) return false;
     }
     return true;
   });

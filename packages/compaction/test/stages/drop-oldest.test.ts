@@ -68,6 +68,22 @@ describe('dropOldest', () => {
     }
   });
 
+  it('meets its limit in a chat of any length, drops requests in batches, and merges notes', async () => {
+    let messages: readonly Message[] = [userMessage('build it')];
+    let drops = 0;
+    for (let turn = 0; turn < 200; turn++) {
+      messages = [...messages, userMessage(`question ${turn}`), assistantMessage(lines(6))];
+      const reduced = (await reduceWith(dropOldest(), [...messages, userMessage('now?')], tight)).messages;
+      if (reduced.some((one) => one.kind === 'synthetic' && !messages.includes(one))) drops++;
+      messages = reduced.slice(0, -1);
+      expect(meter.messages(reduced)).toBeLessThanOrEqual(tight.mostTokens);
+      expect(numbersOf(reduced).get(reduced.at(-1) as Message)).toBe(2 * turn + 4);
+    }
+    expect(drops).toBeLessThan(100);
+    const isNote = (message: Message | undefined) => message !== undefined && droppedBefore(message) > 0;
+    expect(messages.filter((one, index) => isNote(one) && isNote(messages[index - 1]))).toEqual([]);
+  });
+
   it('does nothing within the limit, and keeps an open call whatever its size', async () => {
     const small = [userMessage('hi'), assistantMessage('hello')];
     expect((await reduceWith(dropOldest(), small, tight)).messages).toBe(small);
