@@ -9,7 +9,7 @@ import {
   type Model,
   type ReasonScope,
 } from '@x/core';
-import { countWork, inPieces, othersTurn, type UserScope } from '@x/core/internal';
+import { countWork, inPieces, othersTurn, systemClock, type UserScope } from '@x/core/internal';
 import { once } from '../conversation/once.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
@@ -26,7 +26,7 @@ import { carriedState } from './carried-state.js';
 import { nativeIsMissing } from './native-notice.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { RETRY_GROWTH, SessionMemories, type SessionMemory, SessionTracker } from './session-memory.js';
-import { calibrationOf, changeNotes, heldUntil, isWriting, pinsIn } from './stored-state.js';
+import { calibrationOf, changeNotes, heldUntil, isWritingElsewhere, pinsIn } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 import { type Emit, WindowKnowledge } from './window-knowledge.js';
 
@@ -240,7 +240,7 @@ export class CompactionRunner {
         this.#rewritten(scope);
         this.#memories.of(scope).desk.drop();
         const tokens = counted();
-        changeNotes(scope.state, { heldUntil: Math.ceil(tokens * (1 + RETRY_GROWTH)) });
+        changeNotes(scope.state, { heldUntil: Math.ceil(tokens * (1 + RETRY_GROWTH)), writing: undefined });
         scope.emit({ type: 'context.restored', tokensBefore, tokensAfter: Math.round(tokens) });
       }
       return undone;
@@ -324,12 +324,13 @@ export class CompactionRunner {
     const { desk } = memory;
     if (!this.#config.summary.background || !memory.isReturning) return;
     if (!desk.isEmpty && desk.find(state.context) === undefined) desk.drop();
-    if (!desk.isEmpty || isWriting(state)) return;
+    if (!desk.isEmpty || isWritingElsewhere(state, memory.noted)) return;
     await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
     const begun = desk.find(state.context);
     if (begun === undefined) return;
     memory.begun(begun);
-    changeNotes(state, { writing: begun.writing.to });
+    memory.noted = systemClock.now();
+    changeNotes(state, { writing: memory.noted });
   }
 
   #reduce(
@@ -339,14 +340,14 @@ export class CompactionRunner {
     options: RunOptions,
   ): Promise<CompactionOutcome> {
     const { state, model, system, tools, reminders, log, limits, emit } = scope;
-    const { desk } = this.#memories.of(scope);
+    const { desk, noted } = this.#memories.of(scope);
     const modelId = (this.#summarizer(model) ?? model).id;
     return runCompaction({
       work: {
         desk,
         onUsage: (usage) => emit({ type: 'usage.reported', source: 'compaction', modelId, usage }),
         warn: (message) => emit({ type: 'warning', source: 'compaction', message }),
-        isElsewhere: desk.isEmpty && isWriting(state),
+        isElsewhere: desk.isEmpty && isWritingElsewhere(state, noted),
         modelMs: limits?.modelMs,
       },
       config: this.#config,

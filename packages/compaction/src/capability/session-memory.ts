@@ -3,6 +3,7 @@ import { ContextMeter, systemClock, type UserScope } from '@x/core/internal';
 import { messageBytes } from '@x/core/messages';
 import { marksOf } from '../conversation/marks.js';
 import { NarrativeDesk, type Writing } from '../summary/narrative-desk.js';
+import { IDLE_MS } from './stored-state.js';
 
 /** Number of messages that are prepared in one step. It is more than a step adds, so that preparation catches up. */
 const READ_AT_ONCE = 16;
@@ -32,6 +33,8 @@ export const RETRY_GROWTH = 0.05;
 export class SessionMemory {
   readonly desk = new NarrativeDesk();
   usedAt = 0;
+  /** The note that this process wrote when it last started a narrative. */
+  noted: number | undefined;
   #callId: string | undefined;
   #calls = 0;
   #stepsOfCall = 0;
@@ -170,8 +173,6 @@ export class SessionTracker {
 
 /** Maximum number of sessions in memory. The least recently used are removed first. */
 const MAX_SESSIONS = 1_000;
-/** Milliseconds after its last step at which a session is forgotten. */
-const IDLE_MS = 30 * 60_000;
 
 /** The memories of a capability's sessions. */
 export class SessionMemories {

@@ -1,6 +1,9 @@
 import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
-import { isObject } from '@x/core/internal';
+import { isObject, systemClock } from '@x/core/internal';
 import * as z from 'zod';
+
+/** Milliseconds after its last step at which a session is forgotten, with its narrative. */
+export const IDLE_MS = 30 * 60_000;
 
 /** This package's key in a state's `extensions`. */
 const EXTENSION = 'compaction';
@@ -105,11 +108,14 @@ export function heldUntil(state: AgentState): number {
 }
 
 /**
- * Tests if a process has started the narrative of the next compaction. The note `writing` keeps other processes from starting it too. A
- * compaction clears the note.
+ * Tests if another process has started the narrative of the next compaction, and may still have it. The note `writing`, which has the time
+ * of the start, keeps this process from starting it too. A compaction or an undo clears the note.
+ *
+ * @param own The note that this process wrote last.
  */
-export function isWriting(state: AgentState): boolean {
-  return notesIn(state).writing !== undefined;
+export function isWritingElsewhere(state: AgentState, own: number | undefined): boolean {
+  const { writing } = notesIn(state);
+  return typeof writing === 'number' && writing !== own && systemClock.now() - writing < IDLE_MS;
 }
 
 /** An imported session may have invalid pins, which are ignored. */

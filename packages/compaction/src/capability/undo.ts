@@ -8,7 +8,8 @@ import {
 } from '@x/core';
 import { digest, inPieces, othersTurn, sortedJson, type Work } from '@x/core/internal';
 import * as z from 'zod';
-import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
+import { withoutBoards } from '../conversation/marks.js';
+import { pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn, pinsIn } from './stored-state.js';
 
@@ -160,11 +161,6 @@ export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
 
 function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
-}
-
-/** Removes pin boards. Pins survive an undo, and a new board is made for them. */
-function withoutBoards(messages: readonly Message[]): readonly Message[] {
-  return messages.filter((message) => !isPinBoard(message));
 }
 
 function digestOf(messages: readonly Message[]): string {

@@ -76,3 +76,13 @@ export function droppedBefore(message: Pick<Message, 'metadata'>): number {
   const { dropped } = marksOf(message);
   return typeof dropped === 'number' ? dropped : 0;
 }
+
+/** Tests if a message is a pin board. */
+export function isPinBoard(message: Message): boolean {
+  return message.kind === 'synthetic' && marksOf(message).pins === true;
+}
+
+/** Removes pin boards, which are no part of what was said. */
+export function withoutBoards(messages: readonly Message[]): readonly Message[] {
+  return messages.filter((message) => !isPinBoard(message));
+}

@@ -9,6 +9,7 @@ import type {
   PinProof,
 } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
+import { isPinBoard, withoutBoards } from '../conversation/marks.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
@@ -21,7 +22,7 @@ import { Patience } from '../summary/patience.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
-import { isPinBoard, pinBoard, pinsOf, pinsWithin, proofOf, roomForPins, withPins } from './pins.js';
+import { pinBoard, pinsOf, pinsWithin, proofOf, roomForPins, withPins } from './pins.js';
 
 /** The input of one run. */
 interface RunInput {
@@ -74,7 +75,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const pins = pinsWithin(wanted, roomForPins(contextWindow, frame), (message) => meter.message(message));
   // The stages leave room for the pins, but never see them.
   const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
-  const said = messages.filter((message) => !isPinBoard(message));
+  const said = withoutBoards(messages);
   const tokens = fixedTokens + meter.messages(said);
   // Frozen, because a custom stage could mutate it.
   const view: View = { messages: Object.freeze(said), fixedTokens, tokens };

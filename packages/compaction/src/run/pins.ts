@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { digest, isObject, isOfUser } from '@x/core/internal';
-import { markedText, marksOf, marksOfText } from '../conversation/marks.js';
+import { isPinBoard, markedText, marksOfText, withoutBoards } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { isOfSummary } from '../summary/summary-message.js';
 import { mostTokensOf } from './budget.js';
@@ -57,11 +57,6 @@ export function pinBoard(pins: readonly Pin[]): Message {
     kind: 'synthetic',
     metadata: { '@x/compaction': { pins: true } },
   });
-}
-
-/** Tests if a message is a pin board. */
-export function isPinBoard(message: Message): boolean {
-  return message.kind === 'synthetic' && marksOf(message).pins === true;
 }
 
 /** Reads the pins of a board. Returns none for any other message. */
@@ -152,7 +147,7 @@ export function withPins(
   placeOf = behindSummary,
 ): readonly Message[] {
   const at = messages.findIndex(isPinBoard);
-  const said = at === -1 ? messages : messages.filter((message) => !isPinBoard(message));
+  const said = at === -1 ? messages : withoutBoards(messages);
   const missing = proofOf(pins, said).flatMap(({ heldBy, ...pin }) => (heldBy === undefined ? [pin] : []));
   if (missing.length === 0) return said;
   const board = pinBoard(missing);

@@ -1,5 +1,6 @@
 import { addUsage, type Message, type Model, type Usage } from '@x/core';
 import type { NativeCompaction } from '@x/core/messages';
+import { withoutBoards } from '../conversation/marks.js';
 import { errorLine } from '../conversation/text.js';
 import { noteEnd, type Writes } from './model-rest.js';
 import type { Patience } from './patience.js';
@@ -57,7 +58,7 @@ export class Writing {
 
   constructor({ kind, model, messages, at, work, write }: Order, signal: AbortSignal) {
     this.kind = kind;
-    this.ids = new Set(messages.map(({ id }) => id));
+    this.ids = new Set(withoutBoards(messages).map(({ id }) => id));
     this.to = messages.at(-1)?.id ?? '';
     this.at = at;
     const onUsage = (usage: Usage) => {
@@ -121,7 +122,7 @@ export class NarrativeDesk {
       heirs.add(summary.id);
       return { writing, isLate: true };
     }
-    const head = messages.slice(0, messages.findIndex(({ id }) => id === to) + 1);
+    const head = withoutBoards(messages.slice(0, messages.findIndex(({ id }) => id === to) + 1));
     const isSame = head.length === ids.size && head.every(({ id }) => ids.has(id));
     return isSame ? { writing, isLate: false } : undefined;
   }

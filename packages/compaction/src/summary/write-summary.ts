@@ -78,7 +78,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
     return { note: 'the model is still writing about an earlier part: the record alone, for now' };
   }
   if (work.isElsewhere && !found && !context.instructions)
-    return { note: 'another process has the narrative written: it follows' };
+    return { note: 'another process began the narrative: the record alone, for now' };
   const ahead = found?.isLate || context.instructions ? undefined : writingOf(found);
   const rest = ahead?.narrative ? undefined : restOf('narrative', writer);
   if (rest) return { problem: rest };

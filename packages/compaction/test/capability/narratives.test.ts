@@ -7,6 +7,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { systemClock } from '@x/core/internal';
 import { assertPaired } from '@x/test-support';
 import { describe, expect, it, vi } from 'vitest';
 import { type CompactionCapabilityConfig, compaction, createCompactor } from '../../src/index.js';
@@ -218,6 +219,50 @@ describe('a narrative ahead of time', () => {
     expect(model.requests).toHaveLength(2);
     expect(reported(session)).toEqual([usage, usage]);
     expect(JSON.stringify(session.scope.state.context[0])).toContain('fix the logout');
+  });
+
+  it('is used where pins came and went meanwhile', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const session = sessionOf(model, {}, [...most(), userMessage('and the logout'), ...more(1)]);
+    const { capability, scope } = session;
+    const first = await capability.pin?.(scope, { text: 'Never push.' });
+    await untilBegun(session, model);
+    await capability.unpin?.(scope, first?.id ?? '');
+    await session.call(more(1));
+    await capability.pin?.(scope, { text: 'Always test.' });
+    await untilCompacted(session);
+    expect(model.requests).toHaveLength(1);
+    expect(texts(session)).toContain('Read the code, found the cause.');
+  });
+
+  it('is begun again after an undo', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const session = sessionOf(model);
+    await untilCompacted(session);
+    for (let index = 0; index < 30 && model.requests.length === 1; index++) await session.call(more());
+    expect(await session.capability.undo?.(session.scope)).toBe(true);
+    await untilCompacted(session);
+    expect(compactions(session).at(-1)?.steps.at(-1)).toMatchObject({ author: 'model' });
+  });
+
+  it('is begun by another process, once the one that began it must have forgotten it', async () => {
+    const first = sessionOf(modelOf(() => GOOD_SUMMARY));
+    await untilBegun(first, first.scope.model as never);
+    const now = vi.spyOn(systemClock, 'now');
+    for (const [minutes, requests] of [
+      [29, 0],
+      [31, 1],
+    ] as const) {
+      now.mockReturnValue(Date.now() + minutes * 60_000);
+      const model = modelOf(() => GOOD_SUMMARY);
+      const second = sessionOf(model);
+      second.scope.state.contextMutable().splice(0, Infinity, ...first.scope.state.context);
+      Object.assign(second.scope.state.extensions, structuredClone(first.scope.state.extensions));
+      await second.call(more(12));
+      expect(compactions(second)).toHaveLength(1);
+      expect(model.requests).toHaveLength(requests);
+    }
+    now.mockRestore();
   });
 
   it('is written anew with what a hook asks to keep', async () => {

@@ -1,8 +1,9 @@
 // The board holds what no message holds any more, and nothing else.
 import { AgentState, assistantMessage, type Message, type Pin, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
+import { isPinBoard } from '../../src/conversation/marks.js';
 import { compaction, createCompactor } from '../../src/index.js';
-import { isPinBoard, pinBoard, pinsOf, withPins } from '../../src/run/pins.js';
+import { pinBoard, pinsOf, withPins } from '../../src/run/pins.js';
 import { lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
