@@ -272,6 +272,7 @@ export class CompactionRunner {
       messageCount: before.length,
       keepLast: this.#config.keep.messages,
     });
+    this.#memories.of(scope).instructions = answer.instructions || undefined;
     if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped the compaction');
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
@@ -323,9 +324,14 @@ export class CompactionRunner {
     const { state } = scope;
     const { desk } = memory;
     if (!this.#config.summary.background || !memory.isReturning) return;
+    // A hook may add instructions, which are unknown before it was called once. Later calls probably add the same.
+    if (this.#config.beforeCompaction && memory.instructions === null) return;
     if (!desk.isEmpty && desk.find(state.context) === undefined) desk.drop();
     if (!desk.isEmpty || isWritingElsewhere(state, memory.noted)) return;
-    await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
+    await this.#reduce(scope, 'proactive_budget', [...state.context], {
+      isAhead: true,
+      instructions: memory.instructions ?? undefined,
+    });
     const begun = desk.find(state.context);
     if (begun === undefined) return;
     memory.begun(begun);

@@ -33,6 +33,8 @@ export const RETRY_GROWTH = 0.05;
 export class SessionMemory {
   readonly desk = new NarrativeDesk();
   usedAt = 0;
+  /** The instructions that a hook added to the last compaction; `null` before any. */
+  instructions: string | undefined | null = null;
   /** The note that this process wrote when it last started a narrative. */
   noted: number | undefined;
   #callId: string | undefined;

@@ -31,6 +31,8 @@ export type Written =
 interface Order {
   readonly kind: Writes;
   readonly model: Model;
+  /** Further instructions that the text follows. */
+  readonly instructions: string | undefined;
   /** The conversation up to the last message that the text will cover. */
   readonly messages: readonly Message[];
   /** The running number of that message. */
@@ -42,6 +44,7 @@ interface Order {
 /** A text that a model writes or has written. */
 export class Writing {
   readonly kind: Writes;
+  readonly instructions: string | undefined;
   readonly ids: ReadonlySet<string>;
   /** The id of the last message that the text covers. */
   readonly to: string;
@@ -56,8 +59,9 @@ export class Writing {
   usage: Usage | undefined;
   modelCalls = 0;
 
-  constructor({ kind, model, messages, at, work, write }: Order, signal: AbortSignal) {
+  constructor({ kind, model, instructions, messages, at, work, write }: Order, signal: AbortSignal) {
     this.kind = kind;
+    this.instructions = instructions;
     this.ids = new Set(withoutBoards(messages).map(({ id }) => id));
     this.to = messages.at(-1)?.id ?? '';
     this.at = at;

@@ -79,7 +79,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   }
   if (work.isElsewhere && !found && !context.instructions)
     return { note: 'another process began the narrative: the record alone, for now' };
-  const ahead = found?.isLate || context.instructions ? undefined : writingOf(found);
+  const ahead = found?.isLate ? undefined : writingOf(found, context.instructions);
   const rest = ahead?.narrative ? undefined : restOf('narrative', writer);
   if (rest) return { problem: rest };
   const most = maxNarrativeOf(composer, writer);
@@ -88,7 +88,9 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   if (!plan) return {};
   const { part, maxNarrative } = plan;
   const maxRecord = Math.min(plan.room, composer.maxRecord);
-  const writing = ahead ?? begin(composer, writer, { end: part.cut, maxNarrative, found });
+  // A narrative that follows other instructions is written again from the start.
+  const late = found?.isLate ? found : undefined;
+  const writing = ahead ?? begin(composer, writer, { end: part.cut, maxNarrative, found: late });
   if (!writing) return {};
   const isDone = await work.patience.waitFor(writing.done, context.signal);
   const { narrative, result } = writing;
@@ -98,9 +100,9 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
     const meanwhile = { ...composed, note: plan.note };
     const fits = composer.total(meanwhile) + maxNarrative <= composer.budget.enoughTokens;
     const isOfUse = fits && meanwhile.tells && composer.savesEnough(meanwhile);
-    const late = `${writer.id} was not done after ${work.patience.ms} ms (summary.waitMs)`;
-    if (settings.fallback === 'none') return { problem: late };
-    return { meanwhile: isOfUse ? meanwhile : undefined, note: `${late}: the narrative follows` };
+    const tooLate = `${writer.id} was not done after ${work.patience.ms} ms (summary.waitMs)`;
+    if (settings.fallback === 'none') return { problem: tooLate };
+    return { meanwhile: isOfUse ? meanwhile : undefined, note: `${tooLate}: the narrative follows` };
   }
   work.desk.clear(writing);
   const spent = spentOn(writing);
@@ -114,9 +116,9 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   return { problem: 'the written summary was not smaller than what it replaces', spent };
 }
 
-/** Returns the narrative that was started ahead of time, unless it failed. */
-function writingOf(found: Found | undefined): Writing | undefined {
-  if (found?.writing.kind !== 'narrative') return undefined;
+/** Returns the narrative that was started ahead of time, unless it failed or follows other instructions. */
+function writingOf(found: Found | undefined, instructions: string | undefined): Writing | undefined {
+  if (found?.writing.kind !== 'narrative' || found.writing.instructions !== instructions) return undefined;
   return found.writing.result?.ok === false ? undefined : found.writing;
 }
 
@@ -199,6 +201,7 @@ function begin(
   return context.work.desk.begin({
     kind: 'narrative',
     model: writer,
+    instructions: context.instructions,
     ...reachOf(composer, last),
     work: context.work,
     write: async (signal, onUsage) => {
@@ -278,9 +281,9 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
 function preparedNatively(composer: Composer) {
   const { view, budget, context } = composer;
   const found = context.work.desk.find(context.conversation);
-  if (found?.writing.kind !== 'native' || found.isLate || context.instructions) return undefined;
+  if (found?.writing.kind !== 'native' || found.isLate) return undefined;
   const { writing } = found;
-  if (writing.result?.ok === false) return undefined;
+  if (writing.result?.ok === false || writing.instructions !== context.instructions) return undefined;
   const cut = view.messages.findIndex(({ id }) => id === writing.to) + 1;
   if (cut === 0) return undefined;
   const part = composer.partition(cut);
@@ -302,6 +305,7 @@ function beginNatively(composer: Composer, model: Model, cut: number): Writing {
   return work.desk.begin({
     kind: 'native',
     model,
+    instructions: context.instructions,
     ...reachOf(composer, view.messages[cut - 1] as Message),
     work,
     write: async (signal, onUsage) => {

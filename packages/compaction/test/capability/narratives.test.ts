@@ -265,13 +265,31 @@ describe('a narrative ahead of time', () => {
     now.mockRestore();
   });
 
-  it('is written anew with what a hook asks to keep', async () => {
+  it('is paid once where a hook asks to keep something, and again only where it asks for something else', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
-    const session = sessionOf(model, { beforeCompaction: () => ({ instructions: 'Keep the port.' }) });
+    let port = 1;
+    const session = sessionOf(model, {
+      beforeCompaction: () => ({ instructions: `Keep the port ${port}.` }),
+    });
+    for (const requests of [1, 2, 3]) {
+      await untilCompacted(session);
+      expect(model.requests).toHaveLength(requests);
+      expect(promptOf(model.requests.at(-1))).toContain('Keep the port 1.');
+    }
+    port = 2;
+    await untilCompacted(session);
+    expect(model.requests).toHaveLength(5);
+    expect(promptOf(model.requests.at(-1))).toContain('Keep the port 2.');
+  });
+
+  it('is written again where a user asks by hand for something to be kept', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const session = sessionOf(model);
     await untilBegun(session, model);
-    await session.call(more(12));
+    await session.capability.compact?.(session.scope, { instructions: 'Keep the port.' });
     expect(model.requests).toHaveLength(2);
     expect(promptOf(model.requests[1])).toContain('Keep the port.');
+    expect(compactions(session)).toMatchObject([{ status: 'applied', modelCalls: 1 }]);
   });
 
   it('gives way to one at the trigger when the model failed ahead of time', async () => {
