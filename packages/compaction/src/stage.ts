@@ -153,6 +153,17 @@ export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
 
+/** Tests if the messages without files have so many bytes that a reduction is due. Then more than files has to go. */
+export function isHeavyInText({ messages }: Pick<View, 'messages'>, budget: ReductionTarget): boolean {
+  const hasFile = ({ content }: Message) =>
+    content.some(
+      (block) =>
+        block.type === 'file' ||
+        (block.type === 'tool_result' && block.output.some(({ type }) => type === 'file')),
+    );
+  return isHeavy({ messages: messages.filter((message) => !hasFile(message)) }, budget);
+}
+
 /** Returns the view unchanged, with the reason. */
 export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };

@@ -1,7 +1,7 @@
 import type { CompactionReason } from '@x/core';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
-import { isHeavy, type ReductionTarget, type View } from '../stage.js';
+import { isHeavyInText, type ReductionTarget, type View } from '../stage.js';
 import type { Keep, SummarizeOptions } from '../summary/options.js';
 
 /** Share of the window at which a reduction is due if no trigger is set. */
@@ -178,7 +178,7 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
   if (
     budget.early ||
-    isHeavy(view, budget) ||
+    isHeavyInText(view, budget) ||
     view.tokens > (condensed ? budget.dueTokens : budget.enoughTokens)
   )
     return false;

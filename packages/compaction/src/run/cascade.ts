@@ -11,6 +11,7 @@ import {
   unchanged,
   type View,
 } from '../stage.js';
+import { reduceMedia } from '../stages/reduce-media.js';
 import { repairPairs } from '../stages/repair-pairs.js';
 import { endOfGroup } from '../summary/plan.js';
 import { fits } from './budget.js';
@@ -71,7 +72,9 @@ export async function runCascade(
     steps.push(stepOf(stage.name, before, view, performance.now() - startedAt, reduction));
   };
   for (const stage of stages) {
-    if (fits(view, budget, condensed)) break;
+    // The list contains these two only if they are necessary.
+    const isNecessary = stage === repairPairs || stage === reduceMedia;
+    if (!isNecessary && fits(view, budget, condensed)) break;
     if (context.isAhead && stage.cost === 'llm') {
       // The effect of another stage cannot be known without a model call.
       if (!stage.prepare || stage.prepare(view, budget, context)) break;

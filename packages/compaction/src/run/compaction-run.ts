@@ -13,7 +13,15 @@ import { isPinBoard, withoutBoards } from '../conversation/marks.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import { isByMessages, isHeavy, mustShrink, type ReductionTarget, type Stage, type View } from '../stage.js';
+import {
+  isByMessages,
+  isHeavy,
+  isHeavyInText,
+  mustShrink,
+  type ReductionTarget,
+  type Stage,
+  type View,
+} from '../stage.js';
 import { savesEnough, savesMessages } from '../stages/alter-messages.js';
 import { reduceMedia } from '../stages/reduce-media.js';
 import { needsRepair, repairPairs } from '../stages/repair-pairs.js';
@@ -124,10 +132,12 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
-    const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...stages];
-    // If only the byte limit is exceeded, removing files is enough.
-    const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
-    const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
+    const isOnlyForFiles = isTooHeavy && !isOtherwiseDue && !isHeavyInText(view, budget);
+    const steps = [
+      ...(broken ? [repairPairs] : []),
+      ...(isTooHeavy ? [reduceMedia] : []),
+      ...(isOnlyForFiles ? [] : stages),
+    ];
     const originals = new Map(messages.map((message) => [message.id, message]));
     const context = {
       ...options,
@@ -137,7 +147,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
       redact: redactorFor(config.redact),
       original: (message: Message) => originals.get(message.id) ?? message,
     };
-    const result = await runCascade(steps, view, { ...budget, ...aim, early: !due }, context);
+    const result = await runCascade(steps, view, { ...budget, early: !due }, context);
     return judge(config, view, budget, result, report, { due, broken, leavesOut });
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));

@@ -11,6 +11,7 @@ import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, createCompactor } from '../../src/index.js';
 import { lines, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 const file = (size: number, mediaType = 'image/png'): FileBlock => ({
   type: 'file',
@@ -59,6 +60,35 @@ describe('a request with too many bytes', () => {
     const unseen = shots(1, 25_000_000);
     const outcome = await compact([userMessage([{ type: 'text', text: 'Go' }, file(1_000_000)]), ...unseen]);
     expect(outcome.messages.slice(-2)).toEqual(unseen);
+  });
+
+  it('calls no model and condenses nothing where files that must stay are too heavy', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const latest = userMessage([{ type: 'text', text: 'This one' }, file(22_000_000)]);
+    const messages = [userMessage('Go'), ...rounds(40, () => ({ output: lines(40) })), latest, ...rounds(2)];
+    expect(await compact(messages, { model })).toMatchObject({ status: 'ineffective', messages });
+    const [old, full] = [
+      shots(1, 1_000),
+      { model, contextWindow: 10_000, stages: ['summarize', 'drop_oldest'] as const },
+    ];
+    const both = await compact([messages[0] as Message, ...old, ...messages.slice(1)], {
+      ...full,
+      stages: [...full.stages],
+    });
+    expect(both.steps.map(({ stage }) => stage)).toEqual(['reduce_media', 'summarize']);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('condenses texts where they alone are too heavy', async () => {
+    const messages = [
+      userMessage('Go'),
+      ...rounds(40, () => ({ output: lines(40) })),
+      assistantMessage('ok'),
+    ];
+    const bytes = messageBytes(messages) - 1;
+    const outcome = await compact(messages, { model: null, trigger: { bytes } });
+    expect(outcome).toMatchObject({ status: 'applied' });
+    expect(messageBytes(outcome.messages)).toBeLessThan(bytes);
   });
 
   it('is due at trigger.bytes, beside other triggers; 0 is never', async () => {
