@@ -44,6 +44,7 @@ interface Order {
 /** A text that a model writes or has written. */
 export class Writing {
   readonly kind: Writes;
+  readonly model: Model;
   readonly instructions: string | undefined;
   readonly ids: ReadonlySet<string>;
   /** The id of the last message that the text covers. */
@@ -61,6 +62,7 @@ export class Writing {
 
   constructor({ kind, model, instructions, messages, at, work, write }: Order, signal: AbortSignal) {
     this.kind = kind;
+    this.model = model;
     this.instructions = instructions;
     this.ids = new Set(withoutBoards(messages).map(({ id }) => id));
     this.to = messages.at(-1)?.id ?? '';

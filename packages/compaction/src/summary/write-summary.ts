@@ -248,7 +248,7 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
   const { view, context } = composer;
   const { work } = context;
-  const ready = preparedNatively(composer);
+  const ready = preparedNatively(composer, model);
   const rest = ready ? undefined : restOf('native', model);
   if (rest) return { ...unchanged(view, ''), failure: rest };
   const part = ready?.part ?? (await inPieces(planRecord(composer), context.signal))?.part;
@@ -277,11 +277,12 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   return { ...condensed(native, 'replaced', note), author: 'provider', ...spent };
 }
 
-/** Finds a provider compaction that was begun ahead of time, if it fits the budget together with the messages since. */
-function preparedNatively(composer: Composer) {
+/** Finds a provider compaction that this model began ahead of time, if it fits the budget together with the messages since. */
+function preparedNatively(composer: Composer, model: Model) {
   const { view, budget, context } = composer;
   const found = context.work.desk.find(context.conversation);
-  if (found?.writing.kind !== 'native' || found.isLate) return undefined;
+  if (found?.writing.kind !== 'native' || found.writing.model.id !== model.id || found.isLate)
+    return undefined;
   const { writing } = found;
   if (writing.result?.ok === false || writing.instructions !== context.instructions) return undefined;
   const cut = view.messages.findIndex(({ id }) => id === writing.to) + 1;

@@ -554,7 +554,7 @@ describe('a model that fails', () => {
 });
 
 describe('a provider’s own compaction', () => {
-  const sealed = { type: 'opaque', provider: 'acme', data: { sealed: 'earlier part' } } as const;
+  const sealed = { type: 'opaque' as const, provider: 'acme', data: { sealed: 'earlier part' } };
   const native = { stages: ['native', 'summarize'] } satisfies CompactionCapabilityConfig;
   const providerOf = (compact: () => Promise<{ content: (typeof sealed)[]; usage: typeof usage }>) => {
     const model = modelOf(() => GOOD_SUMMARY);
@@ -582,6 +582,21 @@ describe('a provider’s own compaction', () => {
     expect(model.asked()).toBe(1);
     expect(model.requests).toEqual([]);
     assertPaired(session.scope.state.context);
+  });
+
+  it('is not used for another model, which could not read it', async () => {
+    const [first, second] = [sealed, { ...sealed, data: { sealed: 'by the second' } }].map((block) =>
+      Object.assign(
+        providerOf(async () => ({ content: [block], usage })),
+        { id: JSON.stringify(block.data) },
+      ),
+    );
+    const session = sessionOf(first as Model, native);
+    for (let index = 0; index < 20 && first?.asked() === 0; index++) await session.call(more());
+    for (let index = 0; index < 20 && compactions(session).length === 0; index++)
+      await session.call(more(), { model: second as Model });
+    expect(summaries(session)[0]?.metadata?.modelId).toBe(second?.id);
+    expect(JSON.stringify(summaries(session)[0]?.content)).toContain('by the second');
   });
 
   it('is left alone after a failure, then asked again', async () => {
