@@ -52,9 +52,16 @@ export function toPrompt(
       continue;
     }
     const speaker = message.role === 'tool' ? 'user' : message.role;
-    for (const block of message.content) {
+    const written = message.content.map((block) => {
       const { kept, moved } = withoutMoved(block, target);
-      const part = partOf(kept, writer);
+      return { block, part: partOf(kept, writer), moved };
+    });
+    // The provider's package may omit thoughts without its signature, and the provider rejects an empty message.
+    const isEmpty = written.every(
+      ({ part }) => !part || (part.type === 'reasoning' && !isKept(part.providerOptions, target)),
+    );
+    if (isEmpty) continue;
+    for (const { block, part, moved } of written) {
       if (part !== undefined) builder.add(roleOf(block, part) ?? speaker, part);
       for (const file of moved) builder.addBehind(filePart(file, target));
     }
@@ -100,7 +107,7 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
   switch (block.type) {
     case 'text':
       // Providers reject blank text, but models write it next to tool calls.
-      if (block.text.trim() === '' && !isKept(providerMetadata)) return undefined;
+      if (block.text.trim() === '' && !isKept(providerMetadata, target)) return undefined;
       return { type: 'text', text: block.text, ...optionsOf(providerMetadata) };
     case 'file':
       return filePart(block, target);
@@ -133,10 +140,15 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
   }
 }
 
-/** Tests whether a provider asks for a text although it is empty: it has an id or a signature there. A mark of the cache is no reason. */
-function isKept(metadata: JsonObject = {}): boolean {
-  return Object.values(metadata).some(
-    (own) => isObject(own) && Object.keys(own).some((key) => key !== 'cacheControl'),
+/**
+ * Tests whether the target's provider needs a part although it is empty, because it gave it an id or a signature. Other providers reject
+ * the part. A mark of the cache is no reason.
+ */
+function isKept(metadata: Part['providerOptions'], { provider }: PromptTarget): boolean {
+  const isOwn = (name: string) =>
+    provider.includes(name) || (name === 'openai' && provider.startsWith('azure'));
+  return Object.entries(isObject(metadata) ? metadata : {}).some(
+    ([name, own]) => isOwn(name) && isObject(own) && Object.keys(own).some((key) => key !== 'cacheControl'),
   );
 }
 

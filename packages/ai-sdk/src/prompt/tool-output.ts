@@ -12,7 +12,9 @@ const FAILED: Part = { type: 'text', text: 'The tool failed.' };
 export function toolOutput(result: ToolResultBlock, target: PromptTarget): ToolOutput {
   const own = providerOutput(result, target.providerTools?.get(result.toolName));
   if (own !== undefined) return own;
-  const { output, isError } = result;
+  const { isError } = result;
+  // Providers reject blank texts beside other parts.
+  const output = result.output.filter((part) => part.type !== 'text' || part.text.trim() !== '');
   const type = isError ? 'error-text' : 'text';
   const keepsMetadata = target.specificationVersion !== 'v2';
   const [first, ...others] = output;

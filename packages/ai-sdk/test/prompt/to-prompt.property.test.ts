@@ -46,6 +46,8 @@ async function convert(conversation: readonly Message[], version: 'v2' | 'v3' | 
 const isBlank = (block: ContentBlock) => block.type === 'text' && block.text.trim() === '';
 
 const versions = fc.constantFrom('v2' as const, 'v3' as const, 'v4' as const);
+const isSaid = ({ content }: Message) =>
+  content.some((block) => block.type !== 'thinking' && block.type !== 'opaque' && !isBlank(block));
 const blocksOf = (conversation: readonly Message[]): readonly ContentBlock[] =>
   conversation.flatMap((message) => (message.role === 'system' ? [] : message.content));
 
@@ -103,7 +105,7 @@ describe('toPrompt, for any conversation', () => {
           message.role === 'system' ? [] : (message.content as readonly Part[]),
         );
         for (const [kind, type] of Object.entries(kinds)) {
-          const given = blocksOf(conversation).flatMap((block) =>
+          const given = blocksOf(conversation.filter(isSaid)).flatMap((block) =>
             block.type === kind && block.providerMetadata !== undefined && !isBlank(block)
               ? JSON.stringify(block.providerMetadata)
               : [],
@@ -122,21 +124,25 @@ const text = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 30 })
   .filter((value) => value.trim() !== '');
 const attached = { providerMetadata: metadata };
-const answer: fc.Arbitrary<readonly ContentPart[]> = fc.array(
-  fc.oneof(
-    fc.record({ type: fc.constant('text' as const), text, ...attached }),
-    fc.record({ type: fc.constant('reasoning' as const), text: fc.string(), ...attached }),
-    fc.record({
-      type: fc.constant('tool-call' as const),
-      toolCallId: fc.string({ minLength: 1 }),
-      toolName: fc.string(),
-      input: fc.dictionary(fc.string(), fc.jsonValue()).map((input) => JSON.stringify(input)),
-      providerExecuted: fc.constantFrom(undefined, true),
-      ...attached,
-    }),
-    fc.record({ type: fc.constant('custom' as const), kind: fc.constant('acme.item'), ...attached }),
-  ),
-);
+/** An answer of thoughts alone is not sent back. */
+const isSpoken = (parts: readonly ContentPart[]) => parts.some(({ type }) => type !== 'reasoning');
+const answer: fc.Arbitrary<readonly ContentPart[]> = fc
+  .array(
+    fc.oneof(
+      fc.record({ type: fc.constant('text' as const), text, ...attached }),
+      fc.record({ type: fc.constant('reasoning' as const), text: fc.string(), ...attached }),
+      fc.record({
+        type: fc.constant('tool-call' as const),
+        toolCallId: fc.string({ minLength: 1 }),
+        toolName: fc.string(),
+        input: fc.dictionary(fc.string(), fc.jsonValue()).map((input) => JSON.stringify(input)),
+        providerExecuted: fc.constantFrom(undefined, true),
+        ...attached,
+      }),
+      fc.record({ type: fc.constant('custom' as const), kind: fc.constant('acme.item'), ...attached }),
+    ),
+  )
+  .filter(isSpoken);
 
 describe('an answer that is stored and sent back', () => {
   it('is what the model said, part by part', async () => {

@@ -77,10 +77,34 @@ describe('blocks', () => {
     ]);
   });
 
+  it('leave out an empty text that another provider marked', () => {
+    const anthropic = { ...v3, provider: 'anthropic.messages' };
+    for (const name of ['openai', 'google'])
+      expect(
+        contentOf([{ type: 'text', text: '', providerMetadata: { [name]: { id: 'm1' } } }, call], anthropic),
+      ).toEqual([{ type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} }]);
+  });
+
+  it('leave out an answer that has only thoughts without a signature of the provider', () => {
+    const thoughts: ContentBlock[] = [
+      { type: 'thinking', thinking: 'Hm' },
+      { type: 'thinking', thinking: '', providerMetadata: { google: { thoughtSignature: 's' } } },
+      { type: 'text', text: ' ' },
+    ];
+    expect(prompt([userMessage('Hi'), assistantMessage(thoughts)])).toHaveLength(1);
+    expect(contentOf([...thoughts, call])).toHaveLength(3);
+    const own: ContentBlock = {
+      type: 'thinking',
+      thinking: '',
+      providerMetadata: { openai: { itemId: 'r1' } },
+    };
+    expect(contentOf([own])).toHaveLength(1);
+  });
+
   it('turn a bare signature into Anthropic’s metadata, and prefer metadata that is there', () => {
     const signed: ContentBlock = { type: 'thinking', thinking: 'Hm', signature: 'sig' };
     const metadata = { bedrock: { signature: 'other' } };
-    expect(contentOf([signed, { ...signed, providerMetadata: metadata }])).toEqual([
+    expect(contentOf([signed, { ...signed, providerMetadata: metadata }, call])?.slice(0, 2)).toEqual([
       { type: 'reasoning', text: 'Hm', providerOptions: { anthropic: { signature: 'sig' } } },
       { type: 'reasoning', text: 'Hm', providerOptions: metadata },
     ]);
@@ -207,6 +231,7 @@ describe('results of tools', () => {
 
   it('are text as long as they can be', () => {
     expect(outputOf([])).toEqual({ type: 'text', value: '' });
+    expect(outputOf([{ type: 'text', text: ' \n' }])).toEqual({ type: 'text', value: '' });
     expect(outputOf([plain, plain])).toEqual({ type: 'text', value: 'one\none' });
     expect(outputOf([plain, plain], v3, true)).toEqual({ type: 'error-text', value: 'one\none' });
     expect(outputOf([marked])).toEqual({
@@ -233,6 +258,11 @@ describe('a provider’s own parts', () => {
   const opaque = (data: Record<string, unknown>, provider = v3.provider) =>
     ({ type: 'opaque', provider, data }) as ContentBlock;
   const providerMetadata = { openai: { itemId: 'i1' } };
+
+  it('leave out blank texts beside a file', () => {
+    const picture = { ...png, source: inline };
+    expect(outputOf([{ type: 'text', text: '\n' }, picture])).toEqual(outputOf([picture]));
+  });
 
   it('go back as a prompt writes them', () => {
     const blocks = [
