@@ -4,7 +4,14 @@ import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './facts/core-file.js';
-import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './facts/find-facts.js';
+import {
+  type FactOutcome,
+  forgetLines,
+  notedBullets,
+  outcomeOf,
+  pick,
+  pickNoted,
+} from './facts/find-facts.js';
 import { type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
@@ -22,6 +29,7 @@ import {
 } from './memory-scope.js';
 import {
   bulletsOf,
+  confirmed,
   type FactSource,
   factKey,
   factKeys,
@@ -125,20 +133,29 @@ export class MemoryService {
   async correct(
     place: MemoryPlace,
     old: string,
-    text: string,
+    now: string,
     { by = 'model', source }: { readonly by?: 'person' | 'model'; readonly source?: FactSource } = {},
   ): Promise<FactOutcome> {
     const options = this.#core(place);
-    const newer = this.#factOf(options, text, source);
+    const newer = this.#factOf(options, now, source);
     return withCore(options, async ({ text: core, state }, change) => {
-      const found = pick(bulletsOf(core), old);
+      const inCore = pick(bulletsOf(core), old);
+      const found = inCore.length > 0 ? inCore : await pickNoted(options, state, old);
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
-      const isTheirs = !state.facts.some((fact) => factKey(fact.text) === bullet.key);
-      if (isTheirs && by !== 'person') return { status: 'refused', facts: [bullet.text] };
+      const { key, text } = bullet;
+      const isStored = state.facts.some((fact) => factKey(fact.text) === key);
+      const isNoted = !isStored && inCore.length === 0;
+      const isTheirs = 'isByPerson' in bullet ? bullet.isByPerson : !isStored;
+      if (isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
       const lines = { [dailyFile(options.today)]: [renderNoteLine(newer)] };
-      await change({ retire: [{ key: bullet.key, by: newer }], lines });
-      return { status: 'done', facts: [bullet.text] };
+      const add = isNoted ? [newer] : [];
+      await change({
+        add,
+        retire: [{ key, by: newer, ...(isNoted && { noted: { text: confirmed(text) } }) }],
+        lines,
+      });
+      return { status: 'done', facts: [text] };
     });
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UNCONFIRMED } from '@x/core/internal';
 
 /** Who wrote a fact. */
 type FactAuthor = 'person' | 'model';
@@ -104,6 +105,11 @@ export interface Bullet extends Statement {
 /** Removes list, task and quotation markers from the beginning of a line. */
 export function saidIn(line: string): string {
   return line.replace(LINE_SIGN, '');
+}
+
+/** Removes the mark of an unconfirmed fact from its text. */
+export function confirmed(text: string): string {
+  return text.startsWith(UNCONFIRMED) ? text.replace(/^[^\]]*\] ?/, '') : text;
 }
 
 /** Tests whether a line is a heading of Markdown. */

@@ -31,6 +31,8 @@ export type Core = { readonly text: string; readonly state: MemoryState };
 /** The key of a bullet that is no longer true, with the fact that replaces it or the reason. */
 export interface Retired {
   readonly key: string;
+  /** The bullet, if it is in a note and not in MEMORY.md. */
+  readonly noted?: Pick<StoredFact, 'text'> | undefined;
   readonly by?: StoredFact | undefined;
   readonly why?: string;
 }
@@ -125,7 +127,7 @@ async function commit(
   const bullets = bulletsOf(text);
   const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
   const retired = retire.flatMap((one) => {
-    const old = known.get(one.key) ?? bullets.find(({ key }) => key === one.key);
+    const old = known.get(one.key) ?? bullets.find(({ key }) => key === one.key) ?? one.noted;
     return old === undefined ? [] : [{ ...one, old }];
   });
   const edits = {

@@ -1,7 +1,17 @@
 import type { Workspace } from '@x/core';
 import { CORE_FILE, memoryFiles, readIfFound } from '../memory-files.js';
-import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } from '../notes.js';
-import { type CoreOptions, RETIRED_FILE } from './core-file.js';
+import {
+  type Bullet,
+  bulletsOf,
+  confirmed,
+  factKey,
+  hashIn,
+  keyHash,
+  parseNoteLine,
+  withoutSaid,
+} from '../notes.js';
+import { type CoreOptions, NO_ROOM, RETIRED_FILE } from './core-file.js';
+import type { MemoryState } from './memory-state.js';
 import { PREVIOUS_FILE } from './replace-core.js';
 
 /** The result of changing a fact. */
@@ -37,7 +47,7 @@ function hasWordsOf(query: string): (text: string) => boolean {
 }
 
 /** Returns the bullet with exactly this text. If there is none, returns all bullets that contain its words. */
-export function pick(bullets: readonly Bullet[], query: string): readonly Bullet[] {
+export function pick<Found extends Bullet>(bullets: readonly Found[], query: string): readonly Found[] {
   const key = factKey(query);
   if (key === '') return [];
   const hasWords = hasWordsOf(key.toLowerCase());
@@ -47,18 +57,19 @@ export function pick(bullets: readonly Bullet[], query: string): readonly Bullet
 }
 
 /** The outcome if not exactly one fact was found. */
-export function outcomeOf(found: readonly Bullet[]): FactOutcome {
+export function outcomeOf(found: readonly Pick<Bullet, 'text'>[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** Returns the bullets of notes, archive and retired facts, and whether a person wrote each of them. */
+/** Returns the bullets of notes, archive and retired facts, whether a person wrote each of them, and why it was retired. */
 export async function notedBullets(workspace: Workspace, prefix: string) {
-  const found: (Bullet & { readonly isByPerson: boolean })[] = [];
+  const found: (Bullet & { readonly isByPerson: boolean; readonly why?: string | undefined })[] = [];
   const add = (whole: string, isNote: boolean) => {
     for (const bullet of bulletsOf(whole)) {
       const isByPerson = isNote && parseNoteLine(bullet.whole).author === 'person';
       const text = isNote ? bullet.text : bullet.text.replace(RETIRED, '');
-      found.push({ ...bullet, text, key: factKey(text), isByPerson });
+      const why = isNote ? undefined : RETIRED.exec(bullet.text)?.[2];
+      found.push({ ...bullet, text, key: factKey(confirmed(text)), isByPerson, why });
     }
   };
   for await (const { path } of memoryFiles(workspace, prefix)) {
@@ -68,17 +79,30 @@ export async function notedBullets(workspace: Workspace, prefix: string) {
   return found;
 }
 
+/** Finds facts that hold and are in notes but not in MEMORY.md. A note line that was merged into a fact stands for that fact. */
+export async function pickNoted({ workspace, prefix }: CoreOptions, state: MemoryState, query: string) {
+  const noted = await notedBullets(workspace, prefix);
+  const reasons = new Map(noted.flatMap(({ key, why }) => (why === undefined ? [] : [[key, why]])));
+  const found = pick(noted, query).flatMap((bullet) => {
+    const hash = keyHash(bullet.key);
+    const merged = state.facts.find(({ from }) => from.map(hashIn).includes(hash));
+    if (merged !== undefined) return { ...merged, key: factKey(merged.text), isByPerson: false };
+    return hash in state.gone && reasons.get(bullet.key) !== NO_ROOM ? [] : bullet;
+  });
+  return [...new Map(found.map((one) => [one.key, one])).values()];
+}
+
 /** Removes facts, by the hashes of their keys, from every file of a scope. */
 export async function forgetLines(
   { workspace, prefix }: CoreOptions,
   hashes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
+  const isGoneText = (text: string) => keyHash(factKey(confirmed(text))) in hashes;
   // A retired fact ends with its days and the reason.
   const isGone = (text: string) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>
-      why.split('; ').some((part) => isGoneText(part.replace(/^now: /, '')))
+      [why, ...why.split('; ')].some((part) => isGoneText(part.replace(/^now: /, '')))
         ? ` (${days}; forgotten)`
         : whole,
     );

@@ -1,7 +1,8 @@
 import type { Workspace } from '@x/core';
+import { UNCONFIRMED } from '@x/core/internal';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 import type { MemoryHit } from '../memory-index.js';
-import { bulletsOf, factKey, hashIn, isHeading, keyHash, saidIn } from '../notes.js';
+import { bulletsOf, confirmed, factKey, hashIn, isHeading, keyHash, saidIn } from '../notes.js';
 import { type Core, NO_ROOM, RETIRED_FILE } from './core-file.js';
 import { RETIRED } from './find-facts.js';
 
@@ -37,7 +38,8 @@ export async function standingHits(
   const standing = new Map<string, StandingHit>();
   const add = (hit: MemoryHit, rank: number) => {
     const said = hit.path === `${prefix}${RETIRED_FILE}` ? hit.content.replace(RETIRED, '') : hit.content;
-    const key = factKey(saidIn(said));
+    const bare = saidIn(said);
+    const key = factKey(confirmed(bare));
     const why = inCore.has(key) ? undefined : retired.get(keyHash(key));
     const newer = why?.startsWith(NOW)
       ? inCore.get(currentKey(why.slice(NOW.length), retired, inCore))
@@ -51,7 +53,8 @@ export async function standingHits(
         content: said,
         ...(why && { retired: newer ? `${NOW}${newer.text}` : why }),
       });
-    else if (hit.path === path && known.path !== path) standing.set(key, { ...hit, rank: known.rank });
+    else if (known.path !== path && (hit.path === path || saidIn(known.content).startsWith(UNCONFIRMED)))
+      standing.set(key, { ...hit, rank: known.rank });
   };
   for (const hit of hits) if (!isHeading(hit.content)) add(hit, hit.rank);
   return [...standing.values()];

@@ -100,8 +100,7 @@ export function memoryTools(serviceOf: (context: ToolContext) => MemoryService):
     }),
     defineTool({
       name: 'memory_correct',
-      description:
-        'Replaces a fact in MEMORY.md that is wrong or no longer true. The old fact stays readable.',
+      description: 'Replaces a fact that is wrong or no longer true. The old fact stays readable.',
       sessionOnly: true,
       persists: true,
       input: z.strictObject({

@@ -1,15 +1,17 @@
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import { MemoryService } from '../../src/index.js';
+import type { MemoryServiceOptions } from '../../src/settings.js';
+import { modelOf } from '../support/models.js';
 import { testWorkspace } from '../support/test-context.js';
 
 const alice = { userId: 'alice' };
 const services: MemoryService[] = [];
 afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
 
-async function open(): Promise<MemoryService> {
+async function open(options: Partial<MemoryServiceOptions> = {}): Promise<MemoryService> {
   const workspace = await testWorkspace();
-  const service = new MemoryService({ workspace, index: ':memory:', maintenance: false });
+  const service = new MemoryService({ workspace, index: ':memory:', maintenance: false, ...options });
   services.push(service);
   return service;
 }
@@ -78,4 +80,69 @@ it('finds the newest of any facts first, on every page', async () => {
     ),
     { numRuns: 15 },
   );
+});
+
+const today = () => `users/alice/memory/${new Date().toISOString().slice(0, 10)}.md`;
+
+it('corrects a fact that only a note has', async () => {
+  const service = await open();
+  const old = 'Alice works at Google';
+  await service.storage.write(today(), `- ${old} <!-- model 2026-01-31 s m -->\n- By hand: uses vim\n`);
+  expect(await service.correct(alice, 'vim', 'Uses emacs')).toMatchObject({ status: 'refused' });
+  expect(await service.correct(alice, old, 'Alice joined Meta')).toEqual({ status: 'done', facts: [old] });
+  expect(await service.facts(alice)).toMatchObject([{ text: 'Alice joined Meta', author: 'model' }]);
+  const { hits } = await service.search(alice, 'Alice Google');
+  expect(hits.map(({ retired }) => retired)).toEqual([undefined, 'now: Alice joined Meta']);
+  // The old fact does not return with the next merge, and is not corrected twice.
+  await service.consolidate(alice, { now: true });
+  expect((await service.facts(alice)).map(({ text }) => text)).toEqual([
+    'Alice joined Meta',
+    'By hand: uses vim',
+  ]);
+  expect(await service.correct(alice, old, 'x')).toMatchObject({ status: 'missing' });
+});
+
+it('corrects a fact that had no room in MEMORY.md, and none that a person deleted', async () => {
+  const service = await open({ maxMemoryTokens: 100 });
+  const port = (number: number) => `Service number ${number} listens on port ${7000 + number}`;
+  for (let number = 0; number < 20; number++) await service.save(alice, port(number));
+  expect(await service.read(alice)).not.toContain(port(3));
+  expect(await service.correct(alice, port(3), 'Service number 3 is gone')).toMatchObject({ status: 'done' });
+  expect(await service.read(alice)).toContain('Service number 3 is gone');
+  const text = await service.read(alice);
+  await service.storage.write('users/alice/MEMORY.md', text.replace(`- ${port(19)}\n`, ''));
+  expect(await service.correct(alice, port(19), 'x')).toMatchObject({ status: 'missing' });
+});
+
+it('corrects the fact into which a note line was merged', async () => {
+  const service = await open({ model: modelOf(() => 'ADD n1: Alice is employed by Google') });
+  await service.storage.write(today(), '- Works at Google <!-- model 2026-01-31 s m -->\n');
+  await service.consolidate(alice, { now: true });
+  expect(await service.correct(alice, 'Works at Google', 'Alice joined Meta')).toMatchObject({
+    status: 'done',
+    facts: ['Alice is employed by Google'],
+  });
+  expect((await service.facts(alice)).map(({ text }) => text)).toEqual(['Alice joined Meta']);
+});
+
+it('finds a confirmed fact once, and forgets its unconfirmed mention too', async () => {
+  const service = await open();
+  const fact = 'Alice prefers tea';
+  await service.save(alice, fact, { strangers: ['web_fetch'] });
+  await service.save(alice, fact);
+  expect(textsOf((await service.search(alice, 'tea')).hits)).toEqual([fact]);
+  await service.forget(alice, fact);
+  expect((await service.search(alice, 'tea')).hits).toEqual([]);
+  expect(await service.read(alice, today().slice('users/alice/'.length))).toBe('');
+});
+
+it('forgets a reason for which a fact was retired, also one with a semicolon', async () => {
+  const service = await open({ model: modelOf(() => 'RETIRE f1 BY n1') });
+  await service.save(alice, 'Alice works at Google');
+  const reason = 'Alice left Google; she rests now';
+  await service.storage.append(today(), `- ${reason}\n`);
+  await service.consolidate(alice, { now: true });
+  expect(await service.read(alice, 'memory/retired.md')).toContain(reason);
+  await service.forget(alice, reason, { by: 'person' });
+  expect(await service.read(alice, 'memory/retired.md')).toMatch(/to .*; forgotten\)\n$/);
 });
