@@ -53,23 +53,28 @@ export async function maintainPlaces(
         void failures.add(`${what} of ${prefix || 'the workspace'}: ${errorText(error)}`);
       if (!signal.aborted) await task().catch(fail);
     };
+    const isOld = (modifiedAt: string) =>
+      pruneSessionsAfterDays > 0 && clock.now() - Date.parse(modifiedAt) > pruneSessionsAfterDays * DAY_MS;
     const isKept = isCommon(prefix, withoutUser);
     const isFlushing = isKept && flush !== 'never';
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix))
       await attempt(`session ${JSON.stringify(place.session)}`, async () => {
-        const age = clock.now() - Date.parse(modifiedAt);
-        const isIdle = Math.abs(age) >= IDLE_MS;
+        const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
         const isRead = async () =>
           ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
         if (isFlushing && isIdle && !(await isRead())) {
           const { status } = await flushSession(settings, place, options);
           if (status === 'flushed') count.flushed++;
         }
-        const isOld = pruneSessionsAfterDays > 0 && age > pruneSessionsAfterDays * DAY_MS;
-        if (!isOld || (isFlushing && !(await isRead()))) return;
+        if (!isOld(modifiedAt) || (isFlushing && !(await isRead()))) return;
         await workspace.delete(place.flushState);
         if (await workspace.delete(place.log)) count.pruned++;
       });
+    // A session that still needs its snapshot of MEMORY.md takes a new one.
+    await attempt('snapshots', async () => {
+      for await (const { path, modifiedAt } of workspace.list(`${prefix}memory/.sections`))
+        if (isOld(modifiedAt)) await workspace.delete(path);
+    });
     if (isKept && consolidate)
       await attempt('consolidation', async () => {
         const { status } = await consolidateNotes(settings, prefix, options);

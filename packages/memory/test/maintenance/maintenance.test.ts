@@ -50,6 +50,10 @@ describe('a pass', () => {
       await logSession(workspace, { ...owner, sessionId: 'old' }, [userMessage('long ago')]);
       await ages(`${place}sessions/old.log.jsonl`, 181);
       await workspace.write(`${place}memory/.flush/old.json`, '{"format":1}');
+      for (const [name, days] of [['old', 181] as const, ['new', 179] as const]) {
+        await workspace.write(`${place}memory/.sections/${name}.md`, '- fact-0\n');
+        await ages(`${place}memory/.sections/${name}.md`, days);
+      }
     }
     await logSession(workspace, { ...alice, sessionId: 'new' }, [userMessage('today')]);
     await ages(`${prefix}sessions/new.log.jsonl`, 179);
@@ -70,6 +74,8 @@ describe('a pass', () => {
       expect(await read(workspace, `${place}MEMORY.md`)).toContain('fact-1');
       expect(await workspace.stat(`${place}sessions/old.log.jsonl`)).toBeUndefined();
       expect(await workspace.stat(`${place}memory/.flush/old.json`)).toBeUndefined();
+      expect(await workspace.stat(`${place}memory/.sections/old.md`)).toBeUndefined();
+      expect(await workspace.stat(`${place}memory/.sections/new.md`)).toBeDefined();
     }
     expect(await workspace.stat(`${prefix}sessions/new.log.jsonl`)).toBeDefined();
     expect(await index.search('needle')).toEqual([]);
