@@ -45,7 +45,30 @@ export async function unreadPrefix(workspace: Workspace, prefix: string): Promis
 
 /** Reads a file. Returns `undefined` if it does not exist or access is denied. */
 export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): Promise<string | undefined> {
-  return readText(workspace, path).catch((error: unknown) => {
+  return unlessMissing(readText(workspace, path));
+}
+
+/** Like {@link readIfFound}, for files that people edit. Their editor may save UTF-16, or single lines in Windows-1252. */
+export async function readEdited(workspace: Workspace, path: string): Promise<string | undefined> {
+  const bytes = await unlessMissing(workspace.read(path));
+  if (bytes === undefined) return undefined;
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  const text = new TextDecoder().decode(bytes);
+  if (!text.includes('\uFFFD')) return text;
+  const lines = Buffer.from(bytes).toString('latin1').split('\n');
+  return lines.map((line) => decodeLine(Buffer.from(line, 'latin1'))).join('\n');
+}
+
+function decodeLine(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
     if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
     throw error;
   });

@@ -16,7 +16,7 @@ import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
 import { memoryQuery } from './index/query.js';
 import { scopeOfPath } from './index/scopes.js';
-import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.js';
+import { isMemoryPath, markOf, memoryFiles, readEdited } from './memory-files.js';
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
 const searchOptionsSchema = z.strictObject({
@@ -126,7 +126,7 @@ export class MemoryIndex {
       for await (const entry of memoryFiles(workspace, prefix)) {
         const mark = markOf(entry);
         const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
-        const text = isSame ? undefined : await readIfFound(workspace, entry.path);
+        const text = isSame ? undefined : await readEdited(workspace, entry.path);
         if (text !== undefined) await writer.replaceText(entry.path, text, mark);
       }
       for (const path of gone) await writer.replaceText(path, '');

@@ -16,7 +16,7 @@ import { type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { type MaintenanceReport, maintainPlaces } from './maintenance.js';
-import { CORE_FILE, dailyFile, isMemoryPath, memoryPrefixes, readIfFound } from './memory-files.js';
+import { CORE_FILE, dailyFile, isMemoryPath, memoryPrefixes, readEdited } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
@@ -252,7 +252,7 @@ export class MemoryService {
 
   /** Reads MEMORY.md or another memory file. Returns an empty text if the file does not exist. */
   async read(place: MemoryPlace, path = CORE_FILE): Promise<string> {
-    const text = isMemoryPath(path) ? readIfFound(this.storage, `${this.prefixOf(place)}${path}`) : undefined;
+    const text = isMemoryPath(path) ? readEdited(this.storage, `${this.prefixOf(place)}${path}`) : undefined;
     return (await text) ?? '';
   }
 

@@ -569,6 +569,24 @@ describe('save, correct and forget', () => {
     expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'person']);
   });
 
+  it.each([
+    ['UTF-16', Buffer.from('\uFEFF- Herr Müller\r\n', 'utf16le')],
+    ['Windows-1252', Buffer.concat([Buffer.from('- 日本\n'), Buffer.from('- Herr Müller\n', 'latin1')])],
+  ])('keeps the words of a file that an editor saved as %s', async (_, bytes) => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, bytes);
+    const service = serviceIn(workspace);
+    await service.save(scope, 'Likes tea');
+    expect((await service.facts(scope)).map(({ text }) => text).slice(-2)).toEqual([
+      'Herr Müller',
+      'Likes tea',
+    ]);
+    expect(await textOf(workspace)).not.toContain('\uFFFD');
+    expect((await service.search(scope, 'Müller')).hits.map(({ content }) => content)).toEqual([
+      '- Herr Müller',
+    ]);
+  });
+
   it('ends lines as the file does', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Me\r\n\r\n- by hand\r\n');

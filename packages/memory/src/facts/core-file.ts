@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { estimateCounter, type Workspace } from '@x/core';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
-import { appendLines, CORE_FILE, readIfFound, writeJson } from '../memory-files.js';
+import { appendLines, CORE_FILE, readEdited, writeJson } from '../memory-files.js';
 import { bulletsOf, factKey, factKeys, hashIn, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
@@ -213,7 +213,7 @@ async function replaceCore(
 }
 
 async function readCore(workspace: Workspace, prefix: string): Promise<string> {
-  return (await readIfFound(workspace, `${prefix}${CORE_FILE}`)) ?? '';
+  return (await readEdited(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
 /** Returns the facts to remove from a text that is too long, oldest first. Lines that a person wrote are kept. */

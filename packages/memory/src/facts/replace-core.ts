@@ -1,5 +1,5 @@
 import { type Workspace, WorkspaceError } from '@x/core';
-import { CORE_FILE, readIfFound } from '../memory-files.js';
+import { CORE_FILE, readEdited } from '../memory-files.js';
 
 /** The previous version of MEMORY.md, below the prefix. */
 export const PREVIOUS_FILE = 'memory/.previous.md';
@@ -21,7 +21,7 @@ export async function replaceFile(
       () => true,
       (error: unknown) => !WorkspaceError.isInstance(error) && Promise.reject(error),
     );
-    if (isReplaced === true) return (await readIfFound(workspace, path)) ?? before;
+    if (isReplaced === true) return (await readEdited(workspace, path)) ?? before;
     await workspace.write(path, before);
   }
   await workspace.write(core, after);

@@ -4,7 +4,7 @@ import { type AskOptions, askModel, tokensFor } from '../ask-model.js';
 import { type Core, coreOptions, withCore } from '../facts/core-file.js';
 import { type FlushOffset, readProgress } from '../facts/memory-state.js';
 import { dayIn } from '../index/dates.js';
-import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
+import { CORE_FILE, dailyFile, readEdited, readIfFound } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, type NoteLine, plainLine, renderNoteLine } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
@@ -91,7 +91,7 @@ async function saidIn(
 ): Promise<readonly Statement[] | undefined> {
   if (messages.length === 0) return [];
   const [memory = '', note = ''] = [
-    await readIfFound(workspace, `${prefix}${CORE_FILE}`),
+    await readEdited(workspace, `${prefix}${CORE_FILE}`),
     await readIfFound(workspace, `${prefix}${dailyFile(day)}`),
   ];
   const question = {
