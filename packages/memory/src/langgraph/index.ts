@@ -92,7 +92,7 @@ export class WorkspaceStore extends BaseStore {
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
     refuseOthers(value, 'value');
-    await exclusively(this.#workspace, `store ${this.#folder}`, async () => {
+    await exclusively(this.#workspace, `store ${path}`, async () => {
       if (value === null) return void (await this.#workspace.delete(path));
       const before = await this.#readStored(path);
       const updatedAt = new Date().toISOString();

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { MemoryService } from '../../src/index.js';
 import { WorkspaceStore } from '../../src/langgraph/index.js';
+import { CrashingWorkspace } from '../support/crashing-workspace.js';
 import { temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
 async function openStore(options: Partial<ConstructorParameters<typeof WorkspaceStore>[0]> = {}) {
@@ -112,4 +113,25 @@ it('keeps users apart, goes with the user who is erased, and refuses what JSON c
     await expect(bob.put(['facts'], 'k', value)).rejects.toThrow(/value\.\w+: must be a JSON value/);
   }
   await expect(bob.put([], 'k', {})).rejects.toThrow('Namespace');
+});
+
+it('writes items at once: one does not wait for the lock of another', async () => {
+  const workspace = await testWorkspace();
+  let finish = () => {};
+  const isOtherWritten = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  class SlowWorkspace extends CrashingWorkspace {
+    override async write(path: string, data: string | Uint8Array) {
+      if (path.includes('slow')) await isOtherWritten;
+      await super.write(path, data);
+    }
+  }
+  const slow = new SlowWorkspace(workspace);
+  const store = await openStore({ workspace: slow });
+  const waiting = store.put(['a'], 'slow', { n: 1 });
+  await store.put(['a'], 'other', { n: 2 });
+  finish();
+  await waiting;
+  expect(await store.search(['a'])).toHaveLength(2);
 });
