@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { InvalidInputError, readText, type Workspace, WorkspaceError } from '@x/core';
 import { decodeSegment, encodeSegment, isObject, parsedJson, parseWith } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
@@ -53,18 +54,10 @@ export async function readEdited(workspace: Workspace, path: string): Promise<st
   const bytes = await unlessMissing(workspace.read(path));
   if (bytes === undefined) return undefined;
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
-  const text = new TextDecoder().decode(bytes);
-  if (!text.includes('\uFFFD')) return text;
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   const lines = Buffer.from(bytes).toString('latin1').split('\n');
-  return lines.map((line) => decodeLine(Buffer.from(line, 'latin1'))).join('\n');
-}
-
-function decodeLine(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
+  const decode = (line: Buffer) => new TextDecoder(isUtf8(line) ? 'utf-8' : 'windows-1252').decode(line);
+  return lines.map((line) => decode(Buffer.from(line, 'latin1'))).join('\n');
 }
 
 function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -149,12 +149,8 @@ export class MemoryService {
       const isTheirs = 'isByPerson' in bullet ? bullet.isByPerson : !isStored;
       if (isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
       const lines = { [dailyFile(options.today)]: [renderNoteLine(newer)] };
-      const add = isNoted ? [newer] : [];
-      await change({
-        add,
-        retire: [{ key, by: newer, ...(isNoted && { noted: { text: confirmed(text) } }) }],
-        lines,
-      });
+      const retire = [{ key, by: newer, noted: { text: confirmed(text) } }];
+      await change({ add: isNoted ? [newer] : [], retire, lines });
       return { status: 'done', facts: [text] };
     });
   }
