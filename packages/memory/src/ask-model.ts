@@ -81,9 +81,17 @@ async function ask<Value>(
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };
   if (finishReason === 'length') return { refused: 'it was cut off' };
   if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };
-  const text = textOf(answer).trim();
+  // Some servers leave the thoughts of a model in its text.
+  const text = textOf(answer)
+    .replace(/^\s*<think>.*?<\/think>/s, '')
+    .trim();
   // Removes a code fence around the whole answer.
   return check(/^```[a-z]*\n([\s\S]*)\n```$/.exec(text)?.[1]?.trim() ?? text);
+}
+
+/** Tests whether an answer is one word, with or without Markdown or a full stop. */
+export function isOnly(answer: string, word: string): boolean {
+  return answer.replaceAll(/[-*`.\s]+/g, '') === word;
 }
 
 /** Quotes a text as data. Nothing in the text can end the quotation. */

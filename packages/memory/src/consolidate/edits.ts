@@ -1,5 +1,5 @@
 import { contentTermsOf } from '@x/core/internal';
-import { type Checked, quote } from '../ask-model.js';
+import { type Checked, isOnly, quote } from '../ask-model.js';
 import type { Core } from '../facts/core-file.js';
 import type { StoredFact } from '../facts/memory-state.js';
 import { tokenizer } from '../index/query.js';
@@ -56,7 +56,7 @@ export function parseEdits(
   facts: readonly StoredFact[],
   notes: readonly FreshLine[],
 ): Checked<readonly Edit[]> {
-  if (answer === NO_CHANGE) return { value: [] };
+  if (isOnly(answer, NO_CHANGE)) return { value: [] };
   if (answer === '') return { refused: `it is empty; answer ${NO_CHANGE} if nothing changes` };
   const edits: Edit[] = [];
   const edited = new Set<string>();

@@ -1,6 +1,6 @@
 import type { Message } from '@x/core';
 import { digest, LINE_BREAK, type Redact } from '@x/core/internal';
-import { type Checked, quote } from '../ask-model.js';
+import { type Checked, isOnly, quote } from '../ask-model.js';
 import { cutMiddle, messageText } from '../message-text.js';
 import { bulletText, plainLine } from '../notes.js';
 
@@ -73,7 +73,7 @@ export interface Statement {
 
 /** Returns the bullets of an answer without their markers, or none for `NO_REPLY`. Any other text makes the whole answer unusable. */
 export function parseBullets(answer: string): Checked<readonly Statement[]> {
-  if (answer === NO_REPLY) return { value: [] };
+  if (isOnly(answer, NO_REPLY)) return { value: [] };
   if (answer === '') return { refused: `it is empty; answer ${NO_REPLY} if there is nothing to remember` };
   const bullets: Statement[] = [];
   for (const line of answer.split(LINE_BREAK)) {
@@ -83,7 +83,7 @@ export function parseBullets(answer: string): Checked<readonly Statement[]> {
     if (text === NO_REPLY) return { refused: `it mixes ${NO_REPLY} with bullets` };
     if (text.length > MAX_BULLET_CHARS)
       return { refused: `a bullet is longer than ${MAX_BULLET_CHARS} characters` };
-    const source = /\[#(\d{1,9})[^[\]]*\]$/.exec(text);
+    const source = /\[#(\d{1,9})[^[\]]*\][.。]?$/.exec(text);
     const message = source === null ? undefined : Number(source[1]) - 1;
     bullets.push({ text: plainLine(text.slice(0, source?.index)), message });
   }

@@ -170,10 +170,19 @@ describe('an answer', () => {
     return { workspace, model, flusher, flush: () => flusher.flush(key) };
   };
 
-  it('of NO_REPLY writes nothing', async () => {
-    const { workspace, flush } = await flushWith(() => ' NO_REPLY\n');
-    expect(await flush()).toEqual({ status: 'flushed', messages: 1, bullets: [], paths: [] });
-    expect(await workspace.stat(note)).toBeUndefined();
+  it.each([' NO_REPLY\n', '- NO_REPLY', '**NO_REPLY**.', '<think>\n- Likes tea?\n</think>\n\nNO_REPLY'])(
+    'of %j writes nothing, and is not asked for again',
+    async (answer) => {
+      const { workspace, model, flush } = await flushWith(() => answer);
+      expect(await flush()).toEqual({ status: 'flushed', messages: 1, bullets: [], paths: [] });
+      expect(model.prompts).toHaveLength(1);
+      expect(await workspace.stat(note)).toBeUndefined();
+    },
+  );
+
+  it('may end with a full stop behind the number of its message', async () => {
+    const { flush } = await flushWith(() => '- Likes tea [#1].');
+    expect(await flush()).toMatchObject({ bullets: ['Likes tea'] });
   });
 
   it.each([
