@@ -117,6 +117,11 @@ function carried(item: JsonObject): JsonObject {
   return { type: 'reasoning', id, encrypted_content: `${CARRIED}${JSON.stringify(item)}`, summary: [] };
 }
 
+/** Tests whether reasoning carries a compaction, by its metadata. */
+export function carriesCompaction(metadata: unknown): boolean {
+  return JSON.stringify(metadata ?? {}).includes(`"reasoningEncryptedContent":"${CARRIED}`);
+}
+
 function restored(item: JsonObject): JsonObject {
   const { type, encrypted_content: content } = item;
   const carries = type === 'reasoning' && typeof content === 'string' && content.startsWith(CARRIED);

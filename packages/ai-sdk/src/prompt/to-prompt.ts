@@ -11,6 +11,7 @@ import {
 } from '@x/core';
 import { describeFile, digest, isObject, wellFormed } from '@x/core/internal';
 import { type Part, parseInput, type ToolDefinition } from '@x/core/messages';
+import { carriesCompaction } from '../compact/openai-compaction.js';
 import { optionsOf, type Prompt, type PromptMessage, type PromptTarget } from './prompt.js';
 import { filePart, toolOutput } from './tool-output.js';
 
@@ -56,12 +57,11 @@ export function toPrompt(
       const { kept, moved } = withoutMoved(block, target);
       return { block, part: partOf(kept, writer), moved };
     });
-    // The provider's package may omit thoughts without its signature, and the provider rejects an empty message.
-    const isEmpty = written.every(
-      ({ part }) => !part || (part.type === 'reasoning' && !isKept(part.providerOptions, target)),
+    // Providers reject thoughts with nothing behind them, as of an answer that was cut off.
+    const last = written.findLastIndex(
+      ({ part }) => part && (part.type !== 'reasoning' || carriesCompaction(part.providerOptions)),
     );
-    if (isEmpty) continue;
-    for (const { block, part, moved } of written) {
+    for (const { block, part, moved } of written.slice(0, last + 1)) {
       if (part !== undefined) builder.add(roleOf(block, part) ?? speaker, part);
       for (const file of moved) builder.addBehind(filePart(file, target));
     }

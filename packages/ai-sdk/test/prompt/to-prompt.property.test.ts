@@ -46,8 +46,8 @@ async function convert(conversation: readonly Message[], version: 'v2' | 'v3' | 
 const isBlank = (block: ContentBlock) => block.type === 'text' && block.text.trim() === '';
 
 const versions = fc.constantFrom('v2' as const, 'v3' as const, 'v4' as const);
-const isSaid = ({ content }: Message) =>
-  content.some((block) => block.type !== 'thinking' && block.type !== 'opaque' && !isBlank(block));
+const isSaid = (block: ContentBlock) =>
+  block.type !== 'thinking' && block.type !== 'opaque' && !isBlank(block);
 const blocksOf = (conversation: readonly Message[]): readonly ContentBlock[] =>
   conversation.flatMap((message) => (message.role === 'system' ? [] : message.content));
 
@@ -105,7 +105,11 @@ describe('toPrompt, for any conversation', () => {
           message.role === 'system' ? [] : (message.content as readonly Part[]),
         );
         for (const [kind, type] of Object.entries(kinds)) {
-          const given = blocksOf(conversation.filter(isSaid)).flatMap((block) =>
+          const whole = conversation.map((message) => ({
+            ...message,
+            content: message.content.slice(0, message.content.findLastIndex(isSaid) + 1),
+          }));
+          const given = blocksOf(whole).flatMap((block) =>
             block.type === kind && block.providerMetadata !== undefined && !isBlank(block)
               ? JSON.stringify(block.providerMetadata)
               : [],
@@ -124,8 +128,8 @@ const text = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 30 })
   .filter((value) => value.trim() !== '');
 const attached = { providerMetadata: metadata };
-/** An answer of thoughts alone is not sent back. */
-const isSpoken = (parts: readonly ContentPart[]) => parts.some(({ type }) => type !== 'reasoning');
+/** Thoughts at the end are not sent back. */
+const isSpoken = (parts: readonly ContentPart[]) => parts.at(-1)?.type !== 'reasoning';
 const answer: fc.Arbitrary<readonly ContentPart[]> = fc
   .array(
     fc.oneof(

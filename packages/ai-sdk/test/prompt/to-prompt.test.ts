@@ -85,7 +85,7 @@ describe('blocks', () => {
       ).toEqual([{ type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} }]);
   });
 
-  it('leave out an answer that has only thoughts without a signature of the provider', () => {
+  it('leave out thoughts with nothing behind them', () => {
     const thoughts: ContentBlock[] = [
       { type: 'thinking', thinking: 'Hm' },
       { type: 'thinking', thinking: '', providerMetadata: { google: { thoughtSignature: 's' } } },
@@ -95,10 +95,11 @@ describe('blocks', () => {
     expect(contentOf([...thoughts, call])).toHaveLength(3);
     const own: ContentBlock = {
       type: 'thinking',
-      thinking: '',
-      providerMetadata: { openai: { itemId: 'r1' } },
+      thinking: 'Hm',
+      providerMetadata: { openai: { itemId: 'r' } },
     };
-    expect(contentOf([own])).toHaveLength(1);
+    expect(prompt([userMessage('Hi'), assistantMessage([own])])).toHaveLength(1);
+    expect(contentOf([{ type: 'text', text: 'Yes' }, own])).toEqual([{ type: 'text', text: 'Yes' }]);
   });
 
   it('turn a bare signature into Anthropic’s metadata, and prefer metadata that is there', () => {
@@ -143,7 +144,7 @@ describe('blocks', () => {
     const compacted = {
       type: 'thinking',
       thinking: '',
-      providerMetadata: { openai: { itemId: 'i' } },
+      providerMetadata: { openai: { itemId: 'i', reasoningEncryptedContent: 'compaction:{}' } },
     } as const;
     expect(rolesOf(assistantMessage([compacted]))).toEqual(['system', 'assistant', 'user']);
   });
