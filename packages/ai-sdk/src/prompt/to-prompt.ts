@@ -144,10 +144,10 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
  * Tests whether the target's provider needs a part although it is empty, because it gave it an id or a signature. Other providers reject
  * the part. A mark of the cache is no reason.
  */
-function isKept(metadata: Part['providerOptions'], { provider }: PromptTarget): boolean {
+function isKept(metadata: JsonObject = {}, { provider }: PromptTarget): boolean {
   const isOwn = (name: string) =>
     provider.includes(name) || (name === 'openai' && provider.startsWith('azure'));
-  return Object.entries(isObject(metadata) ? metadata : {}).some(
+  return Object.entries(metadata).some(
     ([name, own]) => isOwn(name) && isObject(own) && Object.keys(own).some((key) => key !== 'cacheControl'),
   );
 }
