@@ -15,7 +15,7 @@ import {
   type ToolContext,
   userMessage,
 } from '@x/core';
-import { agentFiles, errorText, headOf, parseWith, systemClock } from '@x/core/internal';
+import { agentFiles, errorText, headOf, parseWith, redactSecrets, systemClock } from '@x/core/internal';
 import * as z from 'zod';
 import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';
@@ -319,7 +319,7 @@ class Team implements Capability {
     if (runner === undefined) void this.#execute(order);
     else {
       await runner.submit(order).catch(async (error: unknown) => {
-        const ending = { status: 'failed', error: `It did not start: ${errorText(error)}` } as const;
+        const ending = { status: 'failed', error: `It did not start: ${reasonOf(error)}` } as const;
         await writeEnding(tasks.store, taskKey(owner, order), callId, ending);
         throw error;
       });
@@ -356,7 +356,7 @@ class Team implements Capability {
       // Another process holds the lease, and only the lease holder may store an end.
       if (SessionLeaseError.isInstance(error) && error.sessionKey === key.toString()) return 'again';
       const isClosed = HarnessError.isInstance(error) && error.code === 'agent_closed';
-      if (!isClosed) ending = { status: 'failed', error: errorText(error) };
+      if (!isClosed) ending = { status: 'failed', error: reasonOf(error) };
     }
     if (ending === undefined && this.settings.runner !== undefined) return 'again';
     ending ??= { status: 'failed', error: LOST };
@@ -439,6 +439,9 @@ class Team implements Capability {
     if (!isBusy && !this.#calls.get(owner)?.isRunning) this.#calls.delete(owner);
   }
 }
+
+/** Returns the text of an error for the model and for the conversation, without credentials. */
+const reasonOf = (error: unknown) => redactSecrets(errorText(error));
 
 /** Tests if the final status of a task was reported to the model. */
 function isSettled({ told }: GivenTask): boolean {

@@ -36,6 +36,16 @@ describe('agent_spawn', () => {
     await agent.close();
   });
 
+  it('tells why a subagent failed, without credentials', async () => {
+    const child = new ScriptedModel([() => Promise.reject(new Error('connect postgres://app:hunter2@db'))]);
+    const model = new ScriptedModel([spawn(), { text: 'ok' }]);
+    const agent = parentWith(model, subagents([explorer(child)])).build();
+    await agent.call('go', context);
+    const [result] = resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn');
+    expect(result).toContain('failed]\nconnect postgres://app:[redacted:credentials]@db');
+    await agent.close();
+  });
+
   it('lists its subagents in the system prompt, and says which there are when asked for another', async () => {
     const model = new ScriptedModel([spawn({ agent: 'nobody' }), { text: 'ok' }]);
     const agent = parentWith(model, subagents([explorer(new ScriptedModel([]))])).build();
