@@ -17,6 +17,7 @@ import {
   fileCapability,
   headOf,
   jsonText,
+  turnTaker,
 } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
 import { matchWildcard } from '../lib/wildcard.js';
@@ -97,7 +98,11 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       });
     // Ignore the answer if a later request was sent meanwhile.
     if (asked !== server.asked) return;
-    server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
+    const found = await offered(server, listed, settings, redact, (message) =>
+      warnings.push(redact(message)),
+    );
+    if (asked !== server.asked) return;
+    server.tools = found;
     tools = servers.flatMap((each) => each.tools);
   };
   /** Reads changed lists. Waits briefly for them, so that the next step can use them. */
@@ -182,17 +187,17 @@ function pinOf(name: string, { agentId, state: { tenantId, userId, sessionId } }
 
 /** Maximum time in milliseconds that a step waits for a changed list. */
 const MAX_LISTING_MS = 1_000;
-/** Maximum CPU time in milliseconds for compiling one server's schemas, which blocks the process. */
+/** Maximum CPU time in milliseconds for compiling one server's schemas. Other work has its turn between two of them. */
 const MAX_CHECK_MS = 2_000;
 
 /** Returns the tools that the agent gets from one server, in a stable order that keeps the prompt cache valid. */
-function offered(
+async function offered(
   { name: server, connection }: Server,
   { tools: listed, nameless, isWhole }: ListedTools,
   settings: McpSettings,
   redact: (text: string) => string,
   warn: (message: string) => void,
-): readonly Tool[] {
+): Promise<readonly Tool[]> {
   const { trusted = false } = settings.servers[server] ?? {};
   const sorted = [...new Map(listed.map((tool) => [tool.name, tool])).values()].sort((left, right) =>
     left.name < right.name ? -1 : 1,
@@ -221,12 +226,15 @@ function offered(
     kept.map((tool) => tool.name),
   );
   let spentMs = 0;
-  return kept.flatMap((tool): readonly Tool[] => {
+  const giveWay = turnTaker();
+  const tools: Tool[] = [];
+  for (const tool of kept) {
+    await giveWay();
     const began = process.cpuUsage();
     try {
       if (spentMs > MAX_CHECK_MS)
         throw new Error('checking the schemas of the tools before it took too long');
-      return [
+      tools.push(
         toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal, onUpdate }) => {
           const onProgress =
             onUpdate &&
@@ -240,15 +248,15 @@ function offered(
             redact(textOf([...output])) || 'The tool failed and did not say why.',
           );
         }),
-      ];
+      );
     } catch (error) {
       warn(`Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: ${errorText(error)}`);
-      return [];
     } finally {
       const { user, system } = process.cpuUsage(began);
       spentMs += (user + system) / 1_000;
     }
-  });
+  }
+  return tools;
 }
 
 /** @throws {OutcomeUnknownError} if the answer cannot be read, because the tool may have run. */

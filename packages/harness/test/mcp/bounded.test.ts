@@ -1,6 +1,8 @@
 // What a server sends is read in small pieces, and one message has limits, over every transport.
-import { expect, it } from 'vitest';
+import type { JsonObject } from '@x/core';
+import { expect, it, onTestFinished } from 'vitest';
 import { bounded } from '../../src/mcp/bounded.js';
+import { mcp } from '../../src/mcp/index.js';
 import { connect, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
 const MEBIBYTE = 'x'.repeat(2 ** 20);
@@ -95,6 +97,25 @@ it.each([
   const server = { command: process.execPath, args: ['-e', flooding(line)] };
   const capability = await connect({ x: server }, { callTimeoutMs: 0, maxCallMs: 0 });
   await expect(run(toolOf(capability, 'mcp__x__flood'), {})).rejects.toMatchObject({ code: 'mcp_lost' });
+});
+
+it('lets others have their turn between two schemas that are slow to check', async () => {
+  const choices = (depth: number): JsonObject =>
+    depth === 0 ? {} : { oneOf: [{ $ref: `#/$defs/d${depth - 1}` }, { $ref: `#/$defs/d${depth - 1}` }] };
+  const $defs = Object.fromEntries(Array.from({ length: 19 }, (_, depth) => [`d${depth}`, choices(depth)]));
+  const tools = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
+    name,
+    inputSchema: { type: 'object', $defs, $ref: '#/$defs/d18' },
+  }));
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  onTestFinished(() => clearInterval(timer));
+  const listTools = async () => {
+    turns = 0;
+    return { tools };
+  };
+  await mcp({ servers: { slow: { client: { listTools, callTool: async () => ({}) } } } });
+  expect(turns).toBeGreaterThanOrEqual(tools.length - 1);
 });
 
 it('ends the connection to a server that asks without reading the answers', async () => {
