@@ -3,9 +3,11 @@ import {
   type ContentBlock,
   type Message,
   type ToolResultBlock,
+  type ToolUseBlock,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { jsonText } from '@x/core/internal';
 import type { MessageOptions } from '@x/core/messages';
 import type { RecordedCompaction, RecordedConversation, RecordedUsage } from '../conversation.js';
 
@@ -50,6 +52,10 @@ export class ConversationBuilder {
   readonly #format: string;
   readonly #turns: Turn[] = [];
   readonly #results = new Map<string, Result>();
+  /** By the id in the log, the id in the conversation of each call with this id, by the call's content. */
+  readonly #calls = new Map<string, Map<string, string>>();
+  /** By the id in the log, the id in the conversation of the last call with this id. */
+  readonly #lastIds = new Map<string, string>();
   readonly #compactions: {
     readonly beforeTurn: number;
     readonly about: Omit<RecordedCompaction, 'beforeIndex'>;
@@ -75,8 +81,11 @@ export class ConversationBuilder {
 
   /** Adds the content of a message. Tool results may be in messages of any role. */
   message(role: string, blocks: readonly ContentBlock[], info: EntryInfo = {}): void {
-    for (const block of blocks) if (block.type === 'tool_result') this.#result(block, info);
-    const others = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
+    const others: ContentBlock[] = [];
+    for (const block of blocks) {
+      if (block.type === 'tool_result') this.#result(block, info);
+      else if (!isEmpty(block)) others.push(block.type === 'tool_use' ? this.#call(block) : block);
+    }
     if (others.length === 0) return;
     if (role === 'system' || role === 'developer')
       this.system(others.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
@@ -119,12 +128,27 @@ export class ConversationBuilder {
     this.#answerIsOpen = false;
   }
 
+  /** Some models reuse ids. If an answered call has the id but another input, this call and its result get an id of their own. */
+  #call(block: ToolUseBlock): ToolUseBlock {
+    const { id, name, input } = block;
+    const known = this.#calls.get(id) ?? new Map<string, string>();
+    const content = jsonText([name, input]);
+    const isAnswered = this.#results.has(this.#lastIds.get(id) ?? id);
+    const isNew = known.size > 0 && isAnswered && !known.has(content);
+    const own = known.get(content) ?? (isNew ? `${id}_${known.size + 1}` : (this.#lastIds.get(id) ?? id));
+    this.#calls.set(id, known.set(content, own));
+    this.#lastIds.set(id, own);
+    return { ...block, id: own };
+  }
+
   /** Stores the result of a call. The log may have the result before the call. If it has several, the first one counts. */
   #result(block: ToolResultBlock, { at }: EntryInfo): void {
     this.#answerIsOpen = false;
-    if (this.#results.has(block.toolUseId)) return;
-    this.#results.set(block.toolUseId, {
+    const toolUseId = this.#lastIds.get(block.toolUseId) ?? block.toolUseId;
+    if (this.#results.has(toolUseId)) return;
+    this.#results.set(toolUseId, {
       ...block,
+      toolUseId,
       createdAt: at ?? EPOCH,
       beforeTurn: this.#turns.length,
     });

@@ -63,11 +63,17 @@ export const aiSdkModelMessages = importerOf({
   readEntry: messageReader(aiSdkDialect),
 });
 
+const geminiContent = z.looseObject({
+  role: z.enum(['user', 'model', 'function']),
+  parts: z.array(z.looseObject({})),
+});
+
 /** Contents of Google's Gemini API. */
 export const geminiContents = importerOf({
   format: 'gemini-contents',
   describes: "contents of Google's Gemini API (JSON array or JSONL)",
-  entry: z.looseObject({ role: z.enum(['user', 'model', 'function']), parts: z.array(z.looseObject({})) }),
+  entry: geminiContent,
+  choose: withCallIds,
   recognizes: (value) =>
     isObject(value) && ['user', 'model'].includes(String(value.role)) && areGeminiParts(value.parts),
   readEntry: ({ role, ...content }, builder, index) =>
@@ -75,6 +81,30 @@ export const geminiContents = importerOf({
       answer: `answer-${index}`,
     }),
 });
+
+/**
+ * Adds ids to calls and results without ids, which the Gemini API matches by name and order. An id consists of the tool's name, the index of
+ * the content with the call, and the number of earlier calls of the tool in this content.
+ */
+function withCallIds(contents: readonly z.output<typeof geminiContent>[]): typeof contents {
+  let turn = 0;
+  const counts = new Map<string, number>();
+  return contents.map((content, index) => {
+    if (content.parts.some((part) => 'functionCall' in part)) {
+      turn = index;
+      counts.clear();
+    }
+    const parts = content.parts.map((part) => {
+      const kind = 'functionCall' in part ? 'functionCall' : 'functionResponse';
+      const held = part[kind];
+      if (!isObject(held) || typeof held.id === 'string') return part;
+      const count = counts.get(`${kind} ${held.name}`) ?? 0;
+      counts.set(`${kind} ${held.name}`, count + 1);
+      return { ...part, [kind]: { ...held, id: `${held.name}-${turn}-${count}` } };
+    });
+    return { ...content, parts };
+  });
+}
 
 /** Tests for Gemini's parts. Unlike the parts of an AI SDK `UIMessage`, they have no `type`. */
 function areGeminiParts(parts: unknown): boolean {

@@ -1,4 +1,4 @@
-import { textOf, toolUsesOf } from '@x/core';
+import { textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { importConversation, repairLog } from '../../src/index.js';
@@ -238,4 +238,44 @@ it('reads a call that was logged twice once', () => {
   const { messages, unread } = read([line(call), line(call), line(output)]);
   expect(messages.flatMap(toolUsesOf)).toHaveLength(1);
   expect(unread).toEqual({ 'duplicate call': 1 });
+});
+
+it('keeps every call of a model that repeats its ids', () => {
+  const turns = ['a', 'b', 'c'].flatMap((path) => [
+    { role: 'user', content: `Read ${path}` },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'call_0', type: 'function', function: { name: 'read', arguments: `{"path":"${path}"}` } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'call_0', content: `text of ${path}` },
+  ]);
+  const { messages, unread } = read(turns);
+  expect(unread).toEqual({});
+  expect(messages.flatMap(toolUsesOf).map(({ input }) => input)).toEqual(
+    ['a', 'b', 'c'].map((path) => ({ path })),
+  );
+  expect(messages.flatMap(toolResultsOf).map(({ output }) => textOf(output))).toEqual(
+    ['a', 'b', 'c'].map((path) => `text of ${path}`),
+  );
+});
+
+it("matches Gemini's calls without ids by name and order", () => {
+  const call = (path: string) => ({ functionCall: { name: 'read', args: { path } } });
+  const result = (output: string) => ({ functionResponse: { name: 'read', response: { output } } });
+  const contents = [
+    { role: 'user', parts: [{ text: 'Read a and b, then a again.' }] },
+    { role: 'model', parts: [call('a'), call('b')] },
+    { role: 'user', parts: [result('1'), result('2')] },
+    { role: 'model', parts: [call('a')] },
+    { role: 'user', parts: [result('3')] },
+  ];
+  const { messages, unread } = read(contents);
+  expect(unread).toEqual({});
+  expect(messages.flatMap(toolUsesOf).map(({ input }) => input)).toEqual(
+    ['a', 'b', 'a'].map((path) => ({ path })),
+  );
+  expect(messages.flatMap(toolResultsOf).map(({ output }) => textOf(output))).toEqual(['1', '2', '3']);
 });
