@@ -29,7 +29,7 @@ import { isAccepted, rulesOf } from './prompt/provider-rules.js';
 import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
-import { toResponse } from './response/to-response.js';
+import { hasNoReason, toResponse } from './response/to-response.js';
 
 const fromAiSdkOptionsSchema = z.strictObject({
   /** Default `<provider>:<modelId>`. */
@@ -217,6 +217,7 @@ async function* streamed(
       const delta = assembler.add(part);
       if (delta !== undefined) yield delta;
       if (part.type !== 'finish') continue;
+      if (hasNoReason(part.finishReason)) throw cutOff(described.id);
       const { content } = assembler;
       yield { type: 'response', response: toResponse({ ...part, content, response }, described) };
       return;

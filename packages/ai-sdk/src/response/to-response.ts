@@ -85,6 +85,11 @@ export function rawFinishReason(reason: FinishReasonLike): string | undefined {
   return typeof reason === 'string' ? undefined : reason.raw;
 }
 
+/** Tests if the provider gave no reason. Some packages of the AI SDK report this if the connection ended before the answer did. */
+export function hasNoReason(reason: FinishReasonLike): boolean {
+  return typeof reason !== 'string' && reason.unified === 'other' && reason.raw === undefined;
+}
+
 /** The usage in our words; `undefined` where the provider did not say how many tokens went in. */
 export function toUsage(usage: UsageLike): Usage | undefined {
   const input: InputTokensLike =

@@ -111,6 +111,18 @@ describe('OpenAI Responses', () => {
     ]);
   });
 
+  it('rejects a stream that ends before the answer, wherever it ends', async () => {
+    const { model } = await connect(...streamed.map((_, count) => ({ events: streamed.slice(0, count) })));
+    const request = { messages: [userMessage('Hi')], tools: [weather] };
+    for (const _ of streamed) {
+      expect(await rejection(collect(model.stream?.(request)))).toMatchObject({
+        code: 'model_error',
+        retryable: true,
+        message: expect.stringContaining('ended before the answer was complete'),
+      });
+    }
+  });
+
   it('recognizes an overflow in an answer and in a stream', async () => {
     const error = {
       type: 'invalid_request_error',
@@ -211,4 +223,19 @@ describe('OpenAI Responses', () => {
       expect(input.at(-1)).toEqual(output);
     },
   );
+});
+
+it('does not return a call whose arguments a chat stream cut off', async () => {
+  const chunk = (delta: object) => ({
+    id: 'c',
+    created: 1,
+    model: 'gpt-4.1',
+    choices: [{ index: 0, delta, finish_reason: null }],
+  });
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } };
+  const server = await modelServer({ events: [chunk({ role: 'assistant' }), chunk({ tool_calls: [call] })] });
+  const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
+  const model = fromAiSdk(openai.chat('gpt-4.1'), { contextWindow: 100_000 });
+  const request = { messages: [userMessage('Hi')], tools: [weather] };
+  expect(await rejection(collect(model.stream?.(request)))).toMatchObject({ retryable: true });
 });
