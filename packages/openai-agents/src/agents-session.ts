@@ -7,7 +7,14 @@ import {
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
 } from '@openai/agents';
-import { type CompactionOutcome, type Compactor, ItemLog, type SessionKey, type SessionStore } from '@x/core';
+import {
+  type CompactionOutcome,
+  type Compactor,
+  InvalidInputError,
+  ItemLog,
+  type SessionKey,
+  type SessionStore,
+} from '@x/core';
 import { callable, having, notify, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactHistory } from './compaction.js';
@@ -168,6 +175,10 @@ export class AgentsSession
   #log(run: Run): ItemLog {
     const { store, key: keyOrRule } = this.#options;
     const key = typeof keyOrRule === 'function' ? keyOrRule(run?.context) : keyOrRule;
+    if (typeof key?.isWithin !== 'function') {
+      const problem = { path: 'key', message: 'must return a SessionKey (use SessionKey.of)' };
+      throw new InvalidInputError('AgentsSessionOptions', [problem]);
+    }
     const id = key.toString();
     const log = this.#logs.get(id) ?? new ItemLog(store, key, FRAMEWORK);
     this.#logs.delete(id);

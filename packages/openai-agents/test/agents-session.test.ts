@@ -334,6 +334,11 @@ it('serves every user by the context of the run, and never shows one what anothe
   await expect(session.getItems()).rejects.toThrow();
 });
 
+it.each([undefined, 's-001'])('names the option if `key` returns %s', async (returned) => {
+  const session = new AgentsSession({ store: new InMemorySession(), key: () => returned as never });
+  await expect(session.getItems()).rejects.toThrow('key: must return a SessionKey');
+});
+
 it('reads the last items of a long session alone', async () => {
   const store = new JsonSession({ directory });
   await new AgentsSession({ store, key }).addItems(
