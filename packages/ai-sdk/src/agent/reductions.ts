@@ -15,7 +15,7 @@ import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-mes
 
 const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
-/** Maximum number of stored reductions of conversations with the same beginning. */
+/** Maximum number of stored reductions of conversations with the same beginning, up to the first answer. */
 const KEPT = 20;
 
 /** A message of a reduction: one of the conversation as it was, by its fingerprint, or one that was made or altered. */
@@ -48,7 +48,7 @@ class StoredReductions {
     sources: readonly SdkMessage[],
     ids: readonly string[],
   ): Promise<{ readonly id: string; readonly messages: readonly Message[] } | undefined> {
-    const log = this.#log(ids);
+    const log = this.#log(sources, ids);
     if (log === undefined) return undefined;
     const { messages } = await log.read();
     const stored = new Map(
@@ -66,12 +66,13 @@ class StoredReductions {
 
   /** Saves a reduction. Beyond 20 with the same beginning, deletes the oldest. */
   async keep(
+    conversation: readonly SdkMessage[],
     ids: readonly string[],
     messages: readonly Message[],
     sources: ReadonlyMap<string, SdkMessage>,
   ): Promise<void> {
     const id = ids.at(-1);
-    const log = this.#log(ids);
+    const log = this.#log(conversation, ids);
     if (log === undefined || id === undefined) return;
     const entries = messages.map((message): Entry => {
       const source = sources.get(message.id);
@@ -87,9 +88,11 @@ class StoredReductions {
     );
   }
 
-  #log([first]: readonly string[]): ItemLog | undefined {
-    if (first === undefined) return undefined;
-    return new ItemLog(this.#reductions, chatKey(this.#where, first), NAME);
+  /** Opens the log of the beginning up to the first answer. Many chats share the system prompt, and some the first request. */
+  #log(conversation: readonly SdkMessage[], ids: readonly string[]): ItemLog | undefined {
+    const beginning = ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
+    if (beginning === undefined) return undefined;
+    return new ItemLog(this.#reductions, chatKey(this.#where, beginning), NAME);
   }
 }
 
@@ -177,7 +180,7 @@ export class Reductions {
       this.#remember(ids.at(-1) ?? '', next);
       // Later versions of the SDK go on from what a step was sent.
       this.#remember(fingerprints(next.written).at(-1) ?? '', next);
-      await this.#stored?.keep(ids, outcome.messages, sources).catch(forgotten);
+      await this.#stored?.keep(messages, ids, outcome.messages, sources).catch(forgotten);
       return { messages: joined(next, messages, messages.length), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;

@@ -90,6 +90,28 @@ it('sends reduced at once what another process reduced', async () => {
   expect(prompts[2]?.slice(0, prompts[1]?.length)).toEqual(prompts[1]);
 });
 
+it('keeps the reductions of many chats with the same system prompt and first request', async () => {
+  const mock = new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => {
+      if (!fits(prompt)) throw tooLong();
+      return answer('Fits.');
+    },
+  });
+  const store = new InMemorySession();
+  const inNewProcess = (messages: ModelMessage[]) => {
+    const model = withOverflowRecovery(mock, compactor, { remember: { store, userId: 'alice' } });
+    return generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 });
+  };
+  const chats = Array.from({ length: 25 }, (_, chat): ModelMessage[] => {
+    const [system, first, , ...rest] = history(60) as [ModelMessage, ModelMessage, ...ModelMessage[]];
+    return [system, first, { role: 'assistant', content: `Answer of chat ${chat}` }, ...rest];
+  });
+  for (const messages of chats) await inNewProcess(messages);
+  const requests = mock.doGenerateCalls.length;
+  for (const messages of chats) await inNewProcess(messages);
+  expect(mock.doGenerateCalls.slice(requests).every(({ prompt }) => fits(prompt))).toBe(true);
+});
+
 it('passes the error on when the second request fails too, or nothing can be reduced', async () => {
   const mock = new MockLanguageModelV3({
     doGenerate: async () => {
