@@ -1,6 +1,6 @@
 import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
 import { isObject, systemClock } from '@x/core/internal';
-import * as z from 'zod';
+import { readPin } from '../run/pins.js';
 
 /** Milliseconds after its last step at which a session is forgotten, with its narrative. */
 export const IDLE_MS = 30 * 60_000;
@@ -118,19 +118,8 @@ export function isWritingElsewhere(state: AgentState, own: number | undefined): 
   return typeof writing === 'number' && writing !== own && systemClock.now() - writing < IDLE_MS;
 }
 
-/** An imported session may have invalid pins, which are ignored. */
-const pinsSchema: z.ZodType<readonly Pin[]> = z
-  .array(
-    z.object({
-      id: z.string(),
-      text: z.string(),
-      messageId: z.string().optional(),
-      role: z.enum(['system', 'user', 'assistant', 'tool']).optional(),
-    }),
-  )
-  .catch([]);
-
 /** The pins of a session, the newest first. */
 export function pinsIn(state: AgentState): readonly Pin[] {
-  return pinsSchema.parse(notesIn(state).pins);
+  const { pins } = notesIn(state);
+  return Array.isArray(pins) ? pins.flatMap(readPin) : [];
 }

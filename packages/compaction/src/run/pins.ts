@@ -8,6 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { digest, isObject, isOfUser } from '@x/core/internal';
+import * as z from 'zod/mini';
 import { isPinBoard, markedText, marksOfText, withoutBoards } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { isOfSummary } from '../summary/summary-message.js';
@@ -59,12 +60,26 @@ export function pinBoard(pins: readonly Pin[]): Message {
   });
 }
 
+const pinSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  messageId: z.optional(z.string()),
+  role: z.optional(z.enum(['system', 'user', 'assistant', 'tool'])),
+});
+
+/** Reads a stored pin. An imported session may have invalid pins, which are ignored. */
+export function readPin(stored: unknown): readonly Pin[] {
+  const { data } = pinSchema.safeParse(stored);
+  return data === undefined ? [] : [data];
+}
+
 /** Reads the pins of a board. Returns none for any other message. */
 function pinsOn(board: Message): readonly Pin[] {
   if (!isPinBoard(board)) return [];
   return board.content.flatMap((block) => {
-    const { pin } = block.type === 'text' ? marksOfText(block) : {};
-    return isObject(pin) ? [{ ...(pin as unknown as Pin), text: (block as TextBlock).text }] : [];
+    if (block.type !== 'text') return [];
+    const { pin } = marksOfText(block);
+    return isObject(pin) ? readPin({ ...pin, text: block.text }) : [];
   });
 }
 

@@ -45,6 +45,29 @@ describe('the board of an agent', () => {
     expect(scope.state.context.at(-2)).toSatisfy(isPinBoard);
   });
 
+  it('ignores invalid pins of an imported session, and keeps the others', async () => {
+    const { scope, board, pin, compact } = pinned();
+    await pin('Use pnpm.');
+    await pin('Port 80.');
+    const { compaction: notes = {} } = scope.state.extensions;
+    scope.state.extensions.compaction = {
+      ...notes,
+      pins: [...(notes.pins as []), { id: 7, text: 'No mocks.' }],
+    };
+    const broken = scope.state.context.map((message): Message => {
+      if (!isPinBoard(message)) return message;
+      const foreign = {
+        type: 'text',
+        text: 'Foreign.',
+        providerMetadata: { '@x/compaction': { pin: {} } },
+      } as const;
+      return { ...message, content: [...message.content, foreign] };
+    });
+    scope.state.contextMutable().splice(0, broken.length, ...broken);
+    expect((await compact())?.status).toBe('applied');
+    expect(board()).toEqual(['Port 80.', 'Use pnpm.']);
+  });
+
   it('loses a pin at once, also one whose number comes again, and an undo brings none back', async () => {
     const { board, pin, unpin, compact, undo, step } = pinned();
     const first = await pin('Use pnpm.');
