@@ -109,10 +109,13 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       } catch (error) {
         if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
           throw error;
+        const { bytes } = tracker;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // If the reduction did not help, throw the provider's own error, which says the most.
         if (!reduced) throw error;
-        return await measured(scope, next, runner.measure(scope));
+        const response = await measured(scope, next, runner.measure(scope));
+        runner.windows.learnFromRetry(scope, counted, bytes, error);
+        return response;
       }
     },
     authorize: (call, { state }) => refuseCopiedStubs(call, state.context, runner.truncations(state)),

@@ -9,6 +9,8 @@ import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from '
 const DOUBTFUL_SHARE = 0.7;
 /** Tokens that a provider may add to a request. A smaller difference does not show that our count is wrong. */
 const OWN_PROMPT = 10_000;
+/** Texts have fewer bytes for each counted token; encoded files have more. */
+const BYTES_OF_TEXT = 16;
 /** A warning is emitted if the ratio of reported to counted tokens is above `HIGH_RATIO` for `STEADY` reports in a row. */
 const HIGH_RATIO = 1.6;
 const STEADY = 5;
@@ -66,6 +68,22 @@ export class WindowKnowledge {
     if (isMeasured) calibrate(state, model, inputTokens, counted, 1);
     else if (tokens < window) calibrate(state, model, window, counted, 1);
     return isMeasured;
+  }
+
+  /**
+   * Learns from an overflow error without numbers that the window is much smaller than declared, once a smaller request has succeeded.
+   * Before that, the error may have another cause. Ignores requests with large files, because their bytes may be the cause.
+   *
+   * @param counted Our uncalibrated count of the rejected request, in tokens.
+   * @param bytes The size of its conversation.
+   */
+  learnFromRetry(scope: CallScope, counted: number, bytes: number, error: unknown): void {
+    const { inputTokens, contextWindow } = overflowFigures(error);
+    const isBare = isContextOverflow(error) && inputTokens === undefined && contextWindow === undefined;
+    const { tokens: window } = this.of(scope);
+    const tokens = counted * calibrationOf(scope.state, scope.model);
+    const isExplained = tokens >= window || isPlausible(window / counted) || bytes >= counted * BYTES_OF_TEXT;
+    if (isBare && !isExplained) learnWindow(scope.state, scope.model, tokens);
   }
 
   /**

@@ -32,6 +32,10 @@ const history = (count: number): Message[] => [
   userMessage('go'),
   ...rounds(count, (index) => ({ output: `${index}\n${lines(200)}` })),
 ];
+const image = () =>
+  userMessage([
+    { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'A'.repeat(2_000_000) } },
+  ]);
 const modelWith = (contextWindow?: number) => modelOf(() => 'unused', { contextWindow });
 
 describe('after an overflow', () => {
@@ -81,6 +85,36 @@ describe('after an overflow', () => {
       expect(refused).toBeLessThanOrEqual(5);
     },
   );
+
+  it('learns from a bare refusal that the window is a tenth of what the model declares', async () => {
+    const scope = scopeOf([userMessage('go')], { model: modelWith(160_000) });
+    const capability = compaction({ model: null });
+    let refused = 0;
+    for (let step = 0; step < 120; step++) {
+      scope.state.contextMutable().push(...rounds(1, () => ({ output: lines(200) })));
+      const sent = await send(capability, scope, {
+        window: 16_000,
+        error: () => new ContextOverflowError(),
+      });
+      refused += sent.length - 1;
+    }
+    expect(refused).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ['the bytes of files may be the cause', [image(), userMessage('What is it?')], answer],
+    ['the smaller request fails, too', [], undefined],
+  ])('learns no window if %s', async (_, more, second) => {
+    const scope = scopeOf([...more, ...history(20)], { model: modelWith(1_000_000) });
+    let calls = 0;
+    const step = compaction({ model: null }).aroundReason?.(scope, async () => {
+      if (calls++ === 0 || second === undefined) throw new ContextOverflowError();
+      return second;
+    });
+    await step?.catch(() => {});
+    expect(calls).toBe(2);
+    expect(scope.state.extensions.compaction).not.toHaveProperty('windows');
+  });
 
   it('does not believe numbers that cannot be those of the request', async () => {
     const scope = scopeOf(history(20), { model: modelWith(1_000_000) });
