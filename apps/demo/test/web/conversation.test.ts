@@ -339,6 +339,31 @@ describe('a conversation', () => {
     await next.close();
   });
 
+  it.each(['sends', 'comes to the front'])('follows a restarted server again when it %s', async (how) => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    v.expectComplaints('');
+    const { port } = new URL(v.url);
+    await v.server.close();
+    const next = createServer({ backend: v.backend, webRoot: inject('webRoot'), port: Number(port) });
+    const address = await next.listen();
+    const alert = v.page.getByText('The server was restarted. Open the address it printed.');
+    await alert.waitFor();
+    // The address is opened in another tab, which has the same cookies.
+    await v.page.request.get(address);
+    if (how === 'sends') {
+      await v.page.getByRole('textbox', { name: 'Message' }).fill('Are you back?');
+      await v.enter();
+    } else {
+      await setVisible(v.page, 'hidden');
+      await v.backend.send('s', 'Are you back?');
+      await setVisible(v.page, 'visible');
+    }
+    await v.page.locator('.user-turn', { hasText: 'Are you back?' }).waitFor();
+    await alert.waitFor({ state: 'detached' });
+    await next.close();
+  });
+
   it('shows an error with what is safe and what to do', async () => {
     await v.open();
     await v.page.getByRole('textbox', { name: 'Message' }).fill('fail please');

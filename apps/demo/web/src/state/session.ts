@@ -163,6 +163,8 @@ async function attempt(action: () => Promise<void>): Promise<boolean> {
   sending.value = true;
   try {
     await action();
+    // The server refused the stream, for example after a restart with another token, and now accepts requests.
+    if (source === undefined && phase.peek() === 'ready') follow();
     return true;
   } catch (error) {
     report(error);
@@ -220,7 +222,7 @@ function follow(): void {
   const deliver = batching(show);
   const alive = () => {
     connected.value = true;
-    if (problem.peek()?.code === 'offline') problem.value = undefined;
+    if (/^(?:offline|token_required)$/.test(problem.peek()?.code ?? '')) problem.value = undefined;
     if (problem.peek() === notStopped) void stop();
     clearTimeout(timer);
     timer = setTimeout(follow, SILENCE_MS);
