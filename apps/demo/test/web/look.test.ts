@@ -258,6 +258,24 @@ describe('on a phone', () => {
     });
   });
 
+  it('the closed sheet stays closed when one comes back from a file', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('a', longSession);
+      await v.open('a');
+      const sheet = v.page.getByRole('dialog', { name: 'Context' });
+      await v.page.locator('.reply-figures').last().click();
+      await sheet.getByRole('region', { name: /^Request \d+$/ }).waitFor();
+      await sheet.getByRole('button', { name: 'Close Context' }).click();
+      await sheet.waitFor({ state: 'detached' });
+      await v.page.getByRole('button', { name: 'What fills the window' }).click();
+      await sheet.getByRole('link', { name: 'REPORT.md' }).click();
+      await v.page.getByRole('button', { name: 'Conversation', exact: true }).click();
+      await v.page.locator('.user-turn').first().waitFor();
+      expect(await sheet.count()).toBe(0);
+      expect(v.page.url()).toMatch(/#\/s\/a$/);
+    });
+  });
+
   it('Enter makes a new line, and the button sends', async () => {
     await visiting({ ...phone, hasTouch: true, isMobile: true }, async (v) => {
       await v.open();

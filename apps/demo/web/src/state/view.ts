@@ -56,6 +56,10 @@ export function startRouting(): void {
     if (isEmpty) history.back();
   };
   for (const type of ['popstate', 'hashchange']) addEventListener(type, navigated);
+  // Otherwise the address of a place would open the closed sheet again.
+  effect(() => {
+    if (!hasRoomForPanel.value && !sheetOpen.value) lookedAt.value = undefined;
+  });
   effect(() => {
     document.title = `${title.value || 'Context'} · x`;
   });
