@@ -61,7 +61,9 @@ async function serve(settings: DemoSettings): Promise<number> {
   const serverFile = join(data, 'server.json');
   const other = runningServer(serverFile);
   if (other)
-    console.log(`The demo at ${other} already runs with this data folder. Both share the conversations.`);
+    console.log(
+      `The demo at ${other} already runs with this data folder. Use that one: a page does not show what happens through another server until it is reloaded.`,
+    );
   const { demo, storage, model, embedded, prices } = await open(settings, PACE_MS);
   const { id, contextWindow = 0 } = model;
   const info = { model: { id, embedded, prices }, contextWindow, triggerTokens: demo.triggerTokens };

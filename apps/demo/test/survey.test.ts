@@ -384,7 +384,7 @@ describe('npm start -- --once', () => {
     expect(output.includes('It has no TLS: others in this network can read the token.')).toBe(warns);
   });
 
-  it('says that another start has the same data, and that both share the conversations', async () => {
+  it('says that another start has the same data, and that a page follows only its own server', async () => {
     const begun: ChildProcess[] = [];
     const begin = (port: string) => {
       const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
@@ -405,7 +405,7 @@ describe('npm start -- --once', () => {
       await expect.poll(() => address(first), { timeout: TIMEOUT }).not.toBe('');
       const again = begin(new URL(address(first)).port);
       expect(await again.closed).toEqual([1, null]);
-      const words = `The demo at ${address(first)} already runs with this data folder. Both share the conversations.`;
+      const words = `The demo at ${address(first)} already runs with this data folder. Use that one: a page does not show what happens through another server until it is reloaded.`;
       expect(again.output()).toContain(words);
       const beside = begin('0');
       await expect.poll(() => address(beside), { timeout: TIMEOUT }).not.toBe('');
