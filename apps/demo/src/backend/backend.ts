@@ -17,6 +17,7 @@ import { sessionPrefix, type WorkspaceEntry } from '@x/core/store';
 import { type Decisions, type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
+import { REPO } from '../guide/facts.js';
 import { STARTS_CALL } from '../guide/view.js';
 import type {
   BackendInfo,
@@ -39,6 +40,8 @@ interface BackendOptions {
 }
 
 const MAX_FILES = 50;
+/** Maximum entries of a folder, with its subfolders, that a list of files reads. */
+const MAX_WALKED = 2_000;
 const MAX_FILE_BYTES = 1_048_576;
 /** Matches the memory files: long-term memory and daily notes. */
 const MEMORY_FILE = /(?:^|\/)(?:MEMORY|memory\/[^/]+)\.md$/;
@@ -260,12 +263,18 @@ export class Backend {
   /** Lists the files that the agent has written and its memory files, each the newest first. */
   async files(): Promise<readonly FileInfo[]> {
     const files: FileInfo[] = [];
+    const own = this.#agent.files(contextOf('any'));
     const add = async (entries: AsyncIterable<WorkspaceEntry>, isMemory: boolean) => {
-      for await (const { path, type, size, modifiedAt } of entries)
+      let walked = 0;
+      for await (const { path, type, size, modifiedAt } of entries) {
+        if (++walked > MAX_WALKED) return;
         if (type === 'file' && (!isMemory || MEMORY_FILE.test(path)))
           files.push({ path, size, modifiedAt, isMemory });
+      }
     };
-    await add(this.#agent.files(contextOf('any')).list(''), false);
+    await add(own.list(''), false);
+    for await (const { path, type } of own.list(''))
+      if (type === 'directory' && path !== REPO) await add(own.list(path, { recursive: true }), false);
     await add(this.#agent.storage.list(sessionPrefix(keyOf('any')), { recursive: true }), true);
     return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
   }

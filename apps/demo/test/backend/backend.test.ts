@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assistantMessage, estimateCounter, type Model, ModelError, RuntimeContext, textOf } from '@x/core';
@@ -64,6 +64,18 @@ async function transcriptOnce(
 
 const answered = (times: number) => (transcript: Told) =>
   transcript.modelCalls === times && transcript.call === undefined;
+
+it('lists the files of subfolders by their path, without the repository', async () => {
+  const backend = open(new ScriptedModel([]));
+  const workspace = join(data, 'workspace');
+  for (const folder of ['', 'notes/api', 'repo']) {
+    mkdirSync(join(workspace, folder), { recursive: true });
+    writeFileSync(join(workspace, folder, 'a.md'), 'Text.');
+  }
+  const paths = (await backend.files()).map(({ path }) => path);
+  expect(paths.toSorted()).toEqual(['a.md', 'notes/api/a.md']);
+  expect(await backend.readFile('notes/api/a.md')).toMatchObject({ text: 'Text.' });
+});
 
 it('lists and serves the other sessions beside a damaged one', async () => {
   const backend = open(new ScriptedModel([{ text: 'Hello.' }, { text: 'Hello.' }]));
