@@ -12,7 +12,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import type { HarnessAgent } from '@x/harness';
+import { type HarnessAgent, pendingCalls } from '@x/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Backend } from '../src/backend/backend.js';
 import { createAgent } from '../src/create-agent.js';
@@ -91,6 +91,23 @@ it('answers what is said during a survey, once, and finishes the survey', async 
   // The list of todos is still there: a question is not taken for a part of the survey.
   expect((await guide.agent.call('What is in tools/press?', context)).text).toMatch(SENTENCE);
 });
+
+it.each([isListing, isConclusion])(
+  'writes what is asked for during a survey, and finishes it',
+  async (isAt) => {
+    const guide = guideOver('engine');
+    expect(await surveyed(guide, 'write later.md: hello', isAt)).toEqual({
+      text: 'I will write that to later.md.\n\nI go on with the survey.',
+      steered: true,
+    });
+    const calls = pendingCalls(await guide.agent.state(context));
+    expect(calls).toMatchObject([{ input: { path: 'later.md', content: 'hello\n' } }]);
+    const decisions = { [calls[0]?.approvalId ?? '']: { type: 'approve' } as const };
+    expect((await guide.agent.resume(context, { decisions })).text).toMatch(/^The survey is done: 1 areas/);
+    expect(readFileSync(join(guide.place, 'data/workspace/later.md'), 'utf8')).toBe('hello\n');
+    expect((await saidBy(guide.agent)).filter((said) => SENTENCE.test(said))).toEqual([]);
+  },
+);
 
 it('answers what is said at the end of a survey, and still concludes it', async () => {
   const guide = guideOver('engine');
@@ -219,6 +236,19 @@ it('asks before it writes a file that the user names', async () => {
   expect((await agent.resume(context, { decisions })).text).toBe(
     'I did not write ideas.md: the call above says why.',
   );
+});
+
+it('acknowledges a denial when the user says why', async () => {
+  const { agent } = guideOver();
+  const { pendingCalls: calls } = await agent.call('write ideas.md: look at the stores first', context);
+  const decisions = { [calls[0]?.approvalId ?? '']: { type: 'deny', reason: 'Not now.' } as const };
+  const { text } = await agent.call('Not now.', context, { decisions });
+  expect(text).toBe('I left that call out, because you denied it.');
+});
+
+it('does not count build output without git', async () => {
+  const guide = guideOver('engine', 'engine/dist/js', 'build');
+  expect((await surveyed(guide)).text).toMatch(/^The survey is done: 1 areas with 3 lines, of 3 in/);
 });
 
 it('does not begin a finished survey again when its answer was compacted away', () => {

@@ -1,7 +1,7 @@
 import type { View, Wish } from './view.js';
 
-/** Lists every file of the repository, NUL-separated: those that git tracks, or all files without git. */
-const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/node_modules/*' -not -path './.git/*' -printf '%P\\0'; }`;
+/** Lists every file of the repository, NUL-separated: those that git tracks or, without git, all except build output and dependencies. */
+const FILES = `{ git ls-files -z 2>/dev/null || find . -type d -regextype posix-extended -regex '.*/(node_modules|[.]git|dist|build|coverage|[.]turbo)' -prune -o -type f -not -name .git -printf '%P\\0'; }`;
 
 /** Counts the lines of all files. The last line is `files F, lines L`. */
 const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
