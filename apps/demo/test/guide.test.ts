@@ -246,6 +246,22 @@ it('acknowledges a denial when the user says why', async () => {
   expect(text).toBe('I left that call out, because you denied it.');
 });
 
+it('says how a survey continues after the user denied a call in it', () => {
+  const todos = '[x] Orient myself: top level, manifest, README, areas, size\n[>] Survey engine';
+  const call = { id: 'c', name: 'write_file', input: { path: 'later.md', content: 'hello\n' } };
+  const messages = [
+    userMessage('write later.md: hello'),
+    assistantMessage([{ type: 'tool_use', ...call }]),
+    toolResultMessage(call, 'The user denied this call: Not now.'),
+    userMessage('Not now.', { metadata: { startsCall: true } }),
+    userMessage(todos, { kind: 'synthetic' }),
+  ];
+  expect(decide(readView({ messages, tools: [] }))).toEqual({
+    text: 'I left that call out, because you denied it. To continue the survey, say “go on”.',
+    calls: [],
+  });
+});
+
 it('does not count build output without git', async () => {
   const guide = guideOver('engine', 'engine/dist/js', 'build');
   expect((await surveyed(guide)).text).toMatch(/^The survey is done: 1 areas with 3 lines, of 3 in/);

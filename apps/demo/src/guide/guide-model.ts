@@ -26,7 +26,8 @@ export function decide(view: View): Decision {
   const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
   if (isSurvey || goesOn) return survey(view);
   const [, path, content = ''] = WRITE.exec(request) ?? [];
-  const answer = path === undefined ? say(view.isDenial ? DENIED : ABOUT_ME) : writeDown(view, path, content);
+  const denied = isUnfinished(view) ? `${DENIED} To continue the survey, say “go on”.` : DENIED;
+  const answer = path === undefined ? say(view.isDenial ? denied : ABOUT_ME) : writeDown(view, path, content);
   // A message during a survey is answered, and the survey continues to its end. An answer has no calls, so work after a question is a survey.
   const joins = view.isAmid || (!isFresh && path === undefined);
   if (!view.startsCall && isOurs(view) && (isUnfinished(view) || joins)) {
