@@ -17,7 +17,6 @@ import { sessionPrefix, type WorkspaceEntry } from '@x/core/store';
 import { type Decisions, type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
-import { REPO } from '../guide/facts.js';
 import { STARTS_CALL } from '../guide/view.js';
 import type {
   BackendInfo,
@@ -39,9 +38,8 @@ interface BackendOptions {
   readonly info: BackendInfo;
 }
 
-const MAX_FILES = 50;
-/** Maximum entries of a folder, with its subfolders, that a list of files reads. */
-const MAX_WALKED = 2_000;
+/** Maximum files that the page shows, and that are listed to find the newest. */
+const [MAX_FILES, MAX_LISTED] = [50, 2_000];
 const MAX_FILE_BYTES = 1_048_576;
 /** Matches the memory files: long-term memory and daily notes. */
 const MEMORY_FILE = /(?:^|\/)(?:MEMORY|memory\/[^/]+)\.md$/;
@@ -265,17 +263,17 @@ export class Backend {
     const files: FileInfo[] = [];
     const own = this.#agent.files(contextOf('any'));
     const add = async (entries: AsyncIterable<WorkspaceEntry>, isMemory: boolean) => {
-      let walked = 0;
       for await (const { path, type, size, modifiedAt } of entries) {
-        if (++walked > MAX_WALKED) return;
+        if (files.length === MAX_LISTED) return;
         if (type === 'file' && (!isMemory || MEMORY_FILE.test(path)))
           files.push({ path, size, modifiedAt, isMemory });
       }
     };
-    await add(own.list(''), false);
-    for await (const { path, type } of own.list(''))
-      if (type === 'directory' && path !== REPO) await add(own.list(path, { recursive: true }), false);
     await add(this.#agent.storage.list(sessionPrefix(keyOf('any')), { recursive: true }), true);
+    await add(own.list(''), false);
+    // The repository is mounted at `repo`.
+    for await (const { path, type } of own.list(''))
+      if (type === 'directory' && path !== 'repo') await add(own.list(path, { recursive: true }), false);
     return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
   }
 

@@ -36,7 +36,7 @@ function statsOf(area: string): string {
 const ABOUT_CHARS = 160;
 
 /** The folder of the repository in the guide's workspace. */
-export const REPO = 'repo';
+const REPO = 'repo';
 
 /** A fact to find out: a tool call, and a function that parses its result. */
 export interface Fact<Value> {

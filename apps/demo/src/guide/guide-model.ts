@@ -14,7 +14,6 @@ import { act, type Decision, readView, say, type View } from './view.js';
 
 const ABOUT_ME =
   'I cannot answer that, because I am a set of rules and not a language model. I can “survey this repository” and “write ideas.md: look at the stores first”. For anything else, start the demo again with OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL.';
-const DENIED = 'I left that call out, because you denied it.';
 const GO_ON = /^(?:please )?(?:go on|continue|resume)\b/i;
 /** For example “write ideas.md: look at the stores first”. */
 const WRITE = /^(?:please )?write ([\w./-]{1,200}\.\w{1,20})\s{0,9}:\s*(\S[\s\S]*)$/i;
@@ -26,15 +25,14 @@ export function decide(view: View): Decision {
   const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
   if (isSurvey || goesOn) return survey(view);
   const [, path, content = ''] = WRITE.exec(request) ?? [];
-  const denied = isUnfinished(view) ? `${DENIED} To continue the survey, say “go on”.` : DENIED;
+  const denied = `I left that call out, because you denied it.${isUnfinished(view) ? ' To continue the survey, say “go on”.' : ''}`;
   const answer = path === undefined ? say(view.isDenial ? denied : ABOUT_ME) : writeDown(view, path, content);
   // A message during a survey is answered, and the survey continues to its end. An answer has no calls, so work after a question is a survey.
   const joins = view.isAmid || (!isFresh && path === undefined);
   if (!view.startsCall && isOurs(view) && (isUnfinished(view) || joins)) {
     const next = isUnfinished(view) ? survey(view) : finish(view);
-    if (!isFresh) return next;
-    const { text, calls } = path === undefined ? { ...next, text: answer.text } : answer;
-    return act(`${text}\n\nI go on with the survey.`, ...calls);
+    const { calls } = path === undefined ? next : answer;
+    return isFresh ? act(`${answer.text}\n\nI go on with the survey.`, ...calls) : next;
   }
   return answer;
 }

@@ -52,8 +52,6 @@ const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 const STUB = /^\[[\w-]+ → /;
 /** Matches a line of a record that begins with what was asked (»), said (-), called (* and ·) or listed (=). */
 const ENTRY = /^([»*·=-]) r\d/gm;
-/** Matches the result of a call that the user denied. */
-const DENIAL = /^The user denied this call/;
 /** Metadata of a message that starts a call. After a stopped call, nothing else tells such a message from one that joins the running call. */
 export const STARTS_CALL = { startsCall: true };
 
@@ -77,7 +75,7 @@ export function readView({ messages }: ModelRequest): View {
     isFresh:
       since.every(({ kind }, index) => index === 0 || kind === 'summary') && quoted >= marks.length - 1,
     startsCall: asked?.metadata?.startsCall === true,
-    isDenial: before !== undefined && toolResultsOf(before).some(({ output }) => DENIAL.test(textOf(output))),
+    isDenial: follows && toolResultsOf(before).some(({ output }) => /^The user denied/.test(textOf(output))),
     isAmid: follows ? before.role === 'tool' || toolUsesOf(before).length > 0 : /[*·]/.test(lastMark),
     todos: messages
       .filter((message) => message.kind === 'synthetic')

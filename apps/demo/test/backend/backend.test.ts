@@ -68,7 +68,7 @@ const answered = (times: number) => (transcript: Told) =>
 it('lists the files of subfolders by their path, without the repository', async () => {
   const backend = open(new ScriptedModel([]));
   const workspace = join(data, 'workspace');
-  for (const folder of ['', 'notes/api', 'repo']) {
+  for (const folder of ['', 'notes/api']) {
     mkdirSync(join(workspace, folder), { recursive: true });
     writeFileSync(join(workspace, folder, 'a.md'), 'Text.');
   }

@@ -175,8 +175,7 @@ function Costs() {
             request counts as it was sent. Without compaction, it would also have what earlier compactions
             removed ({plural(savings.compactions, 'compaction')} in effect). Model calls that wrote summaries
             count as sent. We assume that the agent takes the same steps. The agent's requests are estimated,
-            and model calls for the memory are left out. “Tokens in” is the input that the model's server
-            reported for all calls.
+            and model calls for the memory are left out. “Tokens in” is what the model's server reported.
           </p>
         )}
       </Fold>
