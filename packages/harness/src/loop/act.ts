@@ -374,7 +374,8 @@ async function runTool(
     // A tool that ignores its signal must not block the call. One that limits its own time stops itself, and may return what it has.
     const graceMs = tool.timeoutMs === 0 ? interruptMs || Number.POSITIVE_INFINITY : 0;
     const output = await deadline.race(tool.run(call.input, { ...context, signal }), graceMs);
-    return { ...toolResultBlock(call, output), ...originOf(tool) };
+    // What a tool returns after an abort is incomplete.
+    return { ...toolResultBlock(call, output, parent.aborted), ...originOf(tool) };
   } catch (error) {
     parent.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;
