@@ -31,7 +31,8 @@ capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace
 # The system prompt contains AGENTS.md and these files of the folder.
 features: { workspace_context: { files: [CLAUDE.md] } }
 # Tools that change something need approval. These commands do not.
-permissions: { allow: ["execute(npm test*)"] }
+permissions:
+  allow: ["execute(npm test*)", "execute(ls *)", "execute(git status *)", "execute(git log *)", "execute(git diff *)"]
 `;
 
 const WITHOUT_KEY = `Next:  export OPENAI_API_KEY=…, or name another model in ${DEFAULT_AGENT_FILE}. Then:  ${X} run
