@@ -169,10 +169,10 @@ export class SourceRecall implements Recall {
     const left = this.#unsearched();
     const nothing = left === '' ? 'No earlier message holds' : 'No message that is searched holds';
     const told =
-      found === undefined
+      found.length === 0
         ? [`${nothing} any of these words.`, left]
-        : [`${FOUND}\n${found}`, left && `[${left}]`];
-    return [{ type: 'text', text: told.filter(Boolean).join(found === undefined ? ' ' : '\n') }];
+        : [`${FOUND}\n${passagesText(found)}`, left && `[${left}]`];
+    return [{ type: 'text', text: told.filter(Boolean).join(found.length === 0 ? ' ' : '\n') }];
   }
 
   /** Lists the messages that are not fully searchable, as text. Returns an empty string if all are. */
@@ -194,10 +194,11 @@ export class SourceRecall implements Recall {
     await this.refresh();
     const present = new Set(context.filter(isWhole).map(({ id }) => id));
     const room = maxTokens - meter.text(REMINDER) - FRAME;
-    const text = await this.#find(wholeText(request), room, meter, (messageId) => present.has(messageId));
-    if (text === undefined) return undefined;
-    const found = { type: 'text', text: `${REMINDER}\n${text}`, origin: 'server' } as const;
-    return userMessage([found], { id: 'recall-reminder', kind: 'synthetic' });
+    const found = await this.#find(wholeText(request), room, meter, (messageId) => present.has(messageId));
+    if (found.length === 0) return undefined;
+    const origin = found.every(({ isOwn }) => isOwn) ? 'agent' : 'server';
+    const block = { type: 'text', text: `${REMINDER}\n${passagesText(found)}`, origin } as const;
+    return userMessage([block], { id: 'recall-reminder', kind: 'synthetic' });
   }
 
   /** Indexes the new messages of the source. Calls run one after the other. */
@@ -228,13 +229,13 @@ export class SourceRecall implements Recall {
     this.#readVersion = version;
   }
 
-  /** Renders the passages that match a query, within a token limit. */
+  /** Finds the passages that match a query, within a token limit. */
   async #find(
     query: string,
     maxTokens: number,
     meter: Meter,
     skip: (messageId: string) => boolean,
-  ): Promise<string | undefined> {
+  ): Promise<readonly Passage[]> {
     let left = maxTokens;
     const headed = new Set<number>();
     const fits = (passage: Passage) => {
@@ -247,14 +248,7 @@ export class SourceRecall implements Recall {
     };
     const words =
       query.length > 2 * QUERY_EDGE ? `${headOf(query, QUERY_EDGE)} ${tailOf(query, QUERY_EDGE)}` : query;
-    const found = await this.#index.search(words, fits, { skip, turn: othersTurn });
-    if (found.length === 0) return undefined;
-    return found
-      .map((passage, index) => {
-        const goesOn = found[index - 1]?.at === passage.at;
-        return goesOn ? quoted(passage.text) : `${headline(passage)}\n${quoted(passage.text)}`;
-      })
-      .join('\n');
+    return this.#index.search(words, fits, { skip, turn: othersTurn });
   }
 
   async #page(
@@ -303,6 +297,16 @@ export function isWhole(message: Message): boolean {
 
 function headline({ at, source }: Passage): string {
   return `r${at}, ${source}:`;
+}
+
+/** Renders passages, with one headline for those of the same message. */
+function passagesText(found: readonly Passage[]): string {
+  return found
+    .map((passage, index) => {
+      const goesOn = found[index - 1]?.at === passage.at;
+      return goesOn ? quoted(passage.text) : `${headline(passage)}\n${quoted(passage.text)}`;
+    })
+    .join('\n');
 }
 
 function quoted(text: string): string {

@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { SearchQuery, TextScan, Tokenizer } from '@x/core/internal';
+import { isOfUser, quotesStrangers, SearchQuery, TextScan, Tokenizer } from '@x/core/internal';
 import { passagesOf, sourceOf } from './passages.js';
 
 /** A passage of a message. */
@@ -10,6 +10,8 @@ export interface Passage {
   /** The source of the message: the user, the assistant, or a tool. */
   readonly source: string;
   readonly isResult: boolean;
+  /** Whether the user or the agent wrote the message. */
+  readonly isOwn: boolean;
   readonly text: string;
   /** The terms that a query is matched with. */
   readonly terms: readonly string[];
@@ -51,10 +53,11 @@ export class RecallIndex {
     const { texts, isWhole } = passagesOf(message);
     if (!isWhole) this.#unsearched.add(at);
     const isResult = message.content.some(({ type }) => type === 'tool_result');
+    const isOwn = isOwnMessage(message);
     const source = sourceOf(message);
     for (const text of texts) {
       const terms = tokenizer.terms(text);
-      this.#passages.push({ messageId: message.id, at, source, isResult, text, terms });
+      this.#passages.push({ messageId: message.id, at, source, isResult, isOwn, text, terms });
       this.#units += text.length;
     }
     if (this.#units > this.#most) this.#shrink();
@@ -111,4 +114,11 @@ export class RecallIndex {
       .sort((one, other) => Number(named.has(other.item.at)) - Number(named.has(one.item.at)))
       .map(({ item }) => item);
   }
+}
+
+/** Tests if the user or the agent wrote everything in a message. Results of tools that change only the session count as the agent's. */
+function isOwnMessage(message: Message): boolean {
+  if (message.role === 'user') return isOfUser(message);
+  const results = message.content.filter((block) => block.type === 'tool_result');
+  return !quotesStrangers(message) && results.every(({ origin }) => origin === 'agent');
 }

@@ -297,6 +297,26 @@ describe('a reminder', () => {
     expect(await recall.remind([summary, ...removed, request])).toBeUndefined();
   });
 
+  it('is as trusted as the messages that it quotes', async () => {
+    const quoted = async (...messages: readonly Message[]) => {
+      const reminder = await createRecall(messages).remind([summary, userMessage('What did the zebra eat?')]);
+      return reminder?.content;
+    };
+    const result = (origin?: 'agent' | 'server') => {
+      const block = toolResultMessage({ id: 'z', name: 'look' }, 'The zebra ate hay.').content[0];
+      return {
+        ...toolResultMessage({ id: 'z', name: 'look' }, ''),
+        content: [{ ...block, ...(origin && { origin }) }],
+      };
+    };
+    const own = [userMessage('The zebra ate grass.'), assistantMessage('The zebra ate it.')];
+    expect(await quoted(...own, result('agent') as Message)).toMatchObject([{ origin: 'agent' }]);
+    for (const origin of [undefined, 'server'] as const)
+      expect(await quoted(...own, result(origin) as Message)).toMatchObject([{ origin: 'server' }]);
+    const task = userMessage([{ type: 'text', text: 'The zebra ate nuts.', origin: 'agent' }]);
+    expect(await quoted(...own, task)).toMatchObject([{ origin: 'server' }]);
+  });
+
   it('never has more tokens than it may have', async () => {
     const history = rounds(60, (index) => ({ output: `thing ${index} ${lines(40)}` }));
     const recall = createRecall(history);
