@@ -75,9 +75,11 @@ export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readon
 }
 
 /** Describes what the model no longer sees of a session, and why. */
-export function explanation({ markdown }: Receipt, events: readonly KeptEvent[]): string {
+export function explanation({ markdown, logLocation }: Receipt, events: readonly KeptEvent[]): string {
   const why = compactionLines(events);
-  return why.length === 0 ? markdown : [markdown.trimEnd(), '', '## Why', ...why].join('\n');
+  // The log is in the agent's own storage.
+  const text = logLocation ? markdown.replace(`: ${logLocation}`, () => `: .x/${logLocation}`) : markdown;
+  return why.length === 0 ? text : [text.trimEnd(), '', '## Why', ...why].join('\n');
 }
 
 /** @throws {UsageError} if the session has fewer requests. */

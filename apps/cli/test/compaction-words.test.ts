@@ -26,7 +26,7 @@ it.each([
     15_200,
     'The window is 95 % full: no compaction runs until the request has grown by 5 % or exceeds the window.',
   ],
-])('an undo names what it took back, and how full the window is: %i tokens', (tokensAfter, words) => {
+])('an undo names what it took back, and how full the window is: %i tokens', (total, words) => {
   const compacted = (messagesBefore: number, messagesAfter: number, tokensBefore: number) => ({
     type: 'context.compacted',
     status: 'applied',
@@ -38,7 +38,9 @@ it.each([
     tokensAfter: 5_000,
   });
   const before = [compacted(20, 4, 14_000), compacted(30, 4, 15_000), compacted(8, 8, 6_000)];
-  const restored = { type: 'context.restored', tokensAfter, context: { contextWindow: 16_000 } };
+  const context = { total, contextWindow: 16_000 };
+  // The estimate of the compaction differs from that of the window.
+  const restored = { type: 'context.restored', tokensAfter: 20_000, context };
   const eventsOf = (events: readonly object[]) => events as unknown as readonly KeptEvent[];
   expect(undoInWords(compactionLines(eventsOf(before)), eventsOf([...before, restored]))).toBe(
     [

@@ -12,11 +12,12 @@ import {
   toolResultsOf,
   XError,
 } from '@x/core';
-import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
+import { type HarnessAgent, HarnessError, pendingCalls, previewCall, spendingOf } from '@x/harness';
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
 import { askDecisions } from './ask-decisions.js';
 import { clip } from './columns.js';
+import { fullnessInWords, usageIn } from './compaction-words.js';
 import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
 import { AS_IT_IS, markdownLines } from './markdown.js';
@@ -28,8 +29,6 @@ import type { Style } from './style.js';
 export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
   /** The model's id, for the status line. */
   readonly model: string;
-  /** The permission mode of sessions that set none. */
-  readonly mode?: string | undefined;
   readonly input: NodeJS.ReadableStream;
   readonly output: Output;
   readonly style: Style;
@@ -47,6 +46,9 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
 
 /** Returns an error as the result of a command. */
 const sayError = (error: unknown) => ({ say: XError.isInstance(error) ? error.message : String(error) });
+
+/** Tests if another terminal has decided on a call in the meantime. */
+const isDecided = (error: unknown) => HarnessError.isInstance(error) && error.code === 'not_pending';
 
 /** Returns the modes of a session, except the default mode. */
 function modesOf(state: AgentState | undefined, configured = 'default'): readonly string[] {
@@ -128,7 +130,10 @@ class Chat {
           if (!(await this.#handle(line))) break;
         } catch (error) {
           // A failed call does not end the chat. The error describes the state of the session.
-          if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
+          if (isDecided(error)) {
+            this.#printer.note('This was already decided in another terminal.');
+            await this.#announce();
+          } else if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);
           if (this.#cut !== '')
             this.#printer.note('If you send a message instead, the model sees the part of its answer above.');
         }
@@ -204,6 +209,7 @@ class Chat {
       const { ran = [] } = result;
       for (const { toolUseId } of ran.flatMap(toolResultsOf)) this.#printer.hide(toolUseId);
       this.#ran.push(...ran);
+      if (WAITS.test(line)) await this.#measure();
       await this.#count();
     }
     return true;
@@ -306,6 +312,7 @@ class Chat {
       if (message.role === 'assistant') answer = textOf(message) || answer;
       count++;
     }
+    await this.#measure();
     if (before > 0) this.#printer.note(`… ${before} earlier messages`);
     if (asked !== '') this.#printer.said(asked);
     if (answer !== '') this.#printer.answered(answer);
@@ -329,6 +336,11 @@ class Chat {
     return stopped !== undefined;
   }
 
+  /** Reads from the events of the session how full the window is. */
+  async #measure(): Promise<void> {
+    this.#printer.context = usageIn(await this.#options.events.read(this.#agent, this.#context));
+  }
+
   /** Reads the figures of the status line from the session, so that they include all calls and processes. */
   async #count(): Promise<void> {
     const state = await this.#agent.state(this.#context);
@@ -342,11 +354,9 @@ class Chat {
   }
 
   #status(): string {
-    const { total, contextWindow } = this.#printer.context ?? {};
-    const window =
-      total === undefined || !contextWindow
-        ? []
-        : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
+    const { context } = this.#printer;
+    const fullness = fullnessInWords(context);
+    const window = fullness ? [`${fullness} of ${shortNumber(context?.contextWindow ?? 0)}`] : [];
     const seconds = Math.floor((performance.now() - (this.#startedAt ?? 0)) / 1_000);
     const hint = this.#startedAt === undefined ? [] : [`working ${seconds} s, Esc stops`];
     // The hint comes first, because a narrow terminal shows only the beginning.

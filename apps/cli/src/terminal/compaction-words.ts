@@ -1,4 +1,4 @@
-import type { AgentEvent, CompactionStep } from '@x/core';
+import type { AgentEvent, CompactionStep, ContextUsage } from '@x/core';
 import { type KeptEvent, shortNumber } from '@x/harness/view';
 
 type Compacted = Extract<AgentEvent, { readonly type: 'context.compacted' }>;
@@ -73,14 +73,25 @@ export function compactionLines(events: readonly KeptEvent[]): readonly string[]
   return lines.slice(-MOST);
 }
 
+/** Returns the tokens in the window after the last of these events that has them. */
+export function usageIn(events: readonly KeptEvent[]): ContextUsage | undefined {
+  return events.flatMap((event) => ('context' in event && event.context) || []).at(-1);
+}
+
+/** Says how full the window is, such as `42 %`; an empty string if that is unknown. */
+export function fullnessInWords({ total = 0, contextWindow }: Partial<ContextUsage> = {}): string {
+  return contextWindow ? `${Math.round((100 * total) / contextWindow)} %` : '';
+}
+
 const HELD = 'no compaction runs until the request has grown by 5 % or exceeds the window';
 
 /** Says which compaction an undo took back, how full the window is now, and when the next compaction can run. `before` has the earlier compaction lines. */
 export function undoInWords(before: readonly string[], after: readonly KeptEvent[]): string {
   const undone = compactionLines(after).filter((line) => !before.includes(line));
-  const restored = after.findLast((event) => event.type === 'context.restored');
-  const share = (restored?.tokensAfter ?? 0) / (restored?.context?.contextWindow ?? Infinity);
-  const next = share > 1 ? 'the next message compacts first' : HELD;
-  const full = share > 0 ? [`The window is ${Math.round(100 * share)} % full: ${next}.`] : [];
+  const usage = usageIn(after);
+  const next =
+    usage && usage.total > (usage.contextWindow ?? Infinity) ? 'the next message compacts first' : HELD;
+  const fullness = fullnessInWords(usage);
+  const full = fullness ? [`The window is ${fullness} full: ${next}.`] : [];
   return ['The context is as it was before. /compact does it again.', ...undone, ...full].join('\n');
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, addUsage, type ContextUsage, textOf, XError } from '@x/core';
+import { type AgentEvent, addUsage, type CompactionCost, type ContextUsage, textOf, XError } from '@x/core';
 import { formatRule } from '@x/harness';
 import {
   printable,
@@ -10,7 +10,7 @@ import {
 } from '@x/harness/view';
 import { X } from '../command.js';
 import { clip, rowsOf } from './columns.js';
-import { changeInWords, stagesInWords, stepNotes } from './compaction-words.js';
+import { changeInWords, fullnessInWords, stagesInWords, stepNotes } from './compaction-words.js';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -48,7 +48,7 @@ const DECIDED: { readonly [decision: string]: string | undefined } = {
 const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
-  'draft.discarded': () => ['yellow', 'The answer above broke off, so it does not count.'],
+  'draft.discarded': () => ['yellow', 'The answer above broke off.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
     return ['cyan', cut([`● ${title}`, ...(change ? indented(lines) : [])])];
@@ -67,7 +67,7 @@ const NOTES: {
     'yellow',
     `The model no longer sees ${what}: the provider refused it. The log has it.`,
   ],
-  'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in ${path}`],
+  'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in .x/${path}`],
   'model.fallback': ({ from, to, error }) => ['yellow', `${from} failed (${error}); ${to} goes on.`],
   'context.compacting': ({ messagesBefore }) => ['dim', `── Compacting ${messagesBefore} messages …`],
   'context.compacted': (event) => [
@@ -88,7 +88,8 @@ const NOTES: {
 /** Prints the events of calls as they occur. */
 export class EventPrinter {
   readonly #outputs: Outputs;
-  #context: ContextUsage | undefined;
+  /** The tokens in the window; `undefined` if they are unknown. */
+  context: ContextUsage | undefined;
   #model: string | undefined;
   /** Calls that are not printed, for example because a decision or the command of a user was printed instead. */
   readonly #hidden = new Set<string>();
@@ -116,6 +117,7 @@ export class EventPrinter {
     const isAsked = event.type === 'tool.call' && this.#asked.delete(event.call.id);
     // The title is the first line.
     if (format !== undefined) this.#note(format, isAsked ? text.replace(/\n.*/s, '') : text);
+    if ('context' in event && event.context) this.context = event.context;
     switch (event.type) {
       case 'text.delta':
         if (!this.#outputs.whole) this.#say(printable(event.text));
@@ -124,12 +126,11 @@ export class EventPrinter {
         if (!event.resumed) this.#parts = [];
         break;
       case 'model.started':
-        this.#context = event.context;
         this.#failure = undefined;
         break;
       case 'model.retrying':
-        if (event.error !== this.#failure)
-          this.#note('yellow', `${event.error}\nTrying again in ${event.delayMs} ms.`);
+        if (event.error !== this.#failure) this.#note('yellow', event.error);
+        this.#note('yellow', `Attempt ${event.attempt + 1} in ${(event.delayMs / 1_000).toFixed(1)} s.`);
         this.#failure = event.error;
         break;
       case 'model.fallback':
@@ -153,15 +154,10 @@ export class EventPrinter {
         this.#parts = [...this.#parts, event];
         // The question comes next, and the call goes on after the answer.
         if (event.stopReason === 'permission_required') break;
-        this.#note('dim', summary(this.#parts, event.stopReason, this.#context));
+        this.#note('dim', summary(this.#parts, event.stopReason, this.context));
         this.#parts = [];
         break;
     }
-  }
-
-  /** The tokens of the latest request; `undefined` before the first. */
-  get context(): ContextUsage | undefined {
-    return this.#context;
   }
 
   /** The model that took over; `undefined` while the agent's own model answers. */
@@ -253,12 +249,26 @@ function summary(
   const cached = usage.cachedInputTokens
     ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
     : '';
+  const fullness = fullnessInWords(context);
+  const compactions = parts.flatMap(({ compaction }) => compaction ?? []);
   const figures = [
     usage.inputTokens > 0 && `${shortNumber(usage.inputTokens)} tokens in${cached}`,
     usage.inputTokens > 0 && `${shortNumber(usage.outputTokens)} out`,
-    context?.contextWindow && `window ${Math.round((100 * context.total) / context.contextWindow)} % full`,
-    ...parts.map(({ compaction }) => compaction && renderCompactionCost(compaction)),
+    fullness && `window ${fullness} full`,
+    compactions.length > 0 && renderCompactionCost(compactions.reduce(addCosts)),
     stopReason !== 'completed' && stopReason.replaceAll('_', ' '),
   ];
   return figures.filter(Boolean).join(' · ');
+}
+
+function addCosts(one: CompactionCost, other: CompactionCost): CompactionCost {
+  const sum = (key: keyof CompactionCost) => (one[key] ?? 0) + (other[key] ?? 0);
+  const isPriced = [one, other].every(({ modelCalls, cost }) => modelCalls === 0 || cost !== undefined);
+  return {
+    modelCalls: sum('modelCalls'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    savedTokens: sum('savedTokens'),
+    cost: isPriced ? sum('cost') : undefined,
+  };
 }

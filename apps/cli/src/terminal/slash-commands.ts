@@ -16,16 +16,18 @@ import { columns, didYouMean } from '../command.js';
 import { renderMessage } from '../commands/show.js';
 import { costLines, explanation, requestOf } from '../session-events.js';
 import { clip } from './columns.js';
-import { compactionLines, stepNotes, undoInWords } from './compaction-words.js';
+import { compactionLines, fullnessInWords, stepNotes, undoInWords, usageIn } from './compaction-words.js';
 import { sources } from './sources.js';
 
 /** The agent and the session that a command works on. */
 export interface ChatScope {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
+  /** The permission mode of sessions that set none. */
+  readonly mode?: string | undefined;
   /** Stores the events of the agent's sessions. */
   readonly events: EventLog;
-  /** The tokens of the latest request, if there was one. */
+  /** The tokens in the window, if they are known. */
   readonly usage?: ContextUsage | undefined;
   /** Stops the command. */
   readonly signal: AbortSignal;
@@ -63,7 +65,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   '/compact': {
     usage: '/compact [from rN] [instructions]',
     summary: 'compacts the context now, or what is before message N; instructions say what to keep',
-    async run({ agent, context }, argument) {
+    async run({ agent, context, events }, argument) {
       const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
       const upTo = number && (await messageAt({ agent, context }, Number(number) - 1));
       if (upTo === undefined && number !== undefined)
@@ -74,9 +76,11 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       });
       const { status, message, steps, tokensBefore: before, tokensAfter: after } = outcome;
       const { gone, all } = (await agent.explain(context)) ?? {};
+      const fullness = fullnessInWords(usageIn(await events.read(agent, context)));
+      const full = fullness && ` The window is ${fullness} full.`;
       const say =
         status === 'applied'
-          ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo takes it back.`
+          ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo takes it back.${full}`
           : `Not compacted (${status}): ${message}`;
       return { say: [say, ...stepNotes(steps)].join('\n') };
     },
@@ -111,7 +115,9 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'removes a pin',
     async run({ agent, context }, id) {
       return {
-        say: (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `There is no pin ${id}.`,
+        say: (await agent.unpin(context, id))
+          ? `${id} is no longer pinned.`
+          : `There is no pin ${id || 'without an ID'}. /pin lists the pins.`,
       };
     },
   },
@@ -159,7 +165,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/permissions [mode]',
     summary: `shows the rules of this session; sets its mode: ${PERMISSION_MODES.join(', ')}`,
     needs: 'permissions',
-    async run({ agent, context }, argument) {
+    async run({ agent, context, mode: configured = 'default' }, argument) {
       const mode = PERMISSION_MODES.find((known) => known === argument);
       if (argument !== '' && mode === undefined) {
         return { say: `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.` };
@@ -176,7 +182,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       );
       return {
         say: [
-          `Mode: ${permissions.mode ?? 'as configured'}`,
+          `Mode: ${permissions.mode ?? configured}`,
           ...(rules.length > 0 ? rules : ['This session has no rules.']),
         ].join('\n'),
       };
@@ -202,7 +208,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         return { say: seen.messages.map((message) => renderMessage(message, false)).join('\n\n') };
       }
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
-      return { say: [`${state.context.length} messages${summary}.`, ...windowLines(usage)].join('\n') };
+      const { length } = state.context;
+      return {
+        say: [`${length} ${length === 1 ? 'message' : 'messages'}${summary}.`, ...windowLines(usage)].join(
+          '\n',
+        ),
+      };
     },
   },
   '/resume': {
@@ -251,7 +262,7 @@ function help(): string {
   return columns([...usages, ...keys], process.stdout.columns).join('\n');
 }
 
-/** Describes the latest request by source, one line each, the largest first. */
+/** Describes what is in the window by source, one line each, the largest first. */
 function windowLines(usage: ContextUsage | undefined): readonly string[] {
   if (usage === undefined) return [];
   const { total, contextWindow } = usage;
@@ -261,7 +272,7 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   const found = sources.map(({ key, name }) => ({ name, tokens: usage[key] }));
   const filled = found.filter(({ tokens }) => tokens > 0).sort((a, b) => b.tokens - a.tokens);
   return [
-    'Tokens of the latest request:',
+    'Tokens in the window:',
     ...filled.map(({ name, tokens }) => row(name, tokens)),
     row('All', total),
     ...(contextWindow === undefined ? [] : [row('Window', contextWindow)]),
@@ -270,7 +281,7 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
 
 /** Returns the commands that begin with a text. */
 export function completionsOf(text: string): string[] {
-  return Object.keys(commands).flatMap((name) => (name.startsWith(text) ? [`${name} `] : []));
+  return [...Object.keys(commands), '/help'].flatMap((name) => (name.startsWith(text) ? [`${name} `] : []));
 }
 
 /** Returns whether a text is a command rather than a message. A command is a single line. */

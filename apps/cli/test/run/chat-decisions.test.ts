@@ -30,12 +30,13 @@ const asking = { toolCalls: [{ name: 'write_file', input: { path: 'a.txt', conte
 
 /** A chat whose screen can be waited for. */
 function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
+  const events = eventLog();
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
     .session(session)
     .use(compaction({ keep: { messages: 1 } }), permissions(), planMode())
-    .use(workspaceTools())
+    .use(workspaceTools(), events)
     .build();
   const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
   const terminal = new FakeTerminal();
@@ -46,7 +47,7 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
     agent,
     context,
     model: 'm',
-    events: eventLog(),
+    events,
     input,
     output,
     style: plain,
@@ -102,6 +103,56 @@ it('says what waits in the session that it opens', async () => {
   second.input.write('y\n');
   await second.seen('Written.');
   await second.leave();
+});
+
+it('shows how full the window is with one figure after a reply, a compaction and an undo', async () => {
+  const lines = Array.from({ length: 150 }, (_, at) => `Line ${at} of the answer.`).join('\n');
+  const model = new ScriptedModel([{ text: 'Hi.' }, { text: lines }, { text: 'Done.' }, { text: 'Lines.' }], { contextWindow: 20_000 });
+  const { input, seen, screen, ended } = open(model, new InMemorySession(), { isTTY: true });
+  const status = () => / (\d+) % of 20k/.exec(screen().split('\n').at(-1) ?? '')?.[1];
+  const said = (pattern: RegExp) => pattern.exec(screen())?.[1];
+  await seen('>');
+  input.write('Hello\r');
+  await seen(/window \d+ % full/);
+  const before = Number(status());
+  input.write('Tell me\r');
+  await seen(/149 of the answer[\s\S]*window \d+ % full/);
+  expect(Number(status())).toBeGreaterThan(before + 3);
+  expect(said(/149 of the answer[\s\S]*window (\d+) % full/)).toBe(status());
+  input.write('Go on\r');
+  await seen(/Done\.[\s\S]*window \d+ % full/);
+  const full = status();
+  input.write('/compact\r');
+  await seen(/Compacted: [\s\S]*The window is \d+ % full\./);
+  await vi.waitFor(() => expect(status()).not.toBe(full), TIMEOUT);
+  expect(said(/takes it back\.\s+The window is (\d+) % full/)).toBe(status());
+  input.write('/undo\r');
+  await seen(/The context is as it was before[\s\S]*% full: no compaction/);
+  await vi.waitFor(() => expect(status()).toBe(full), TIMEOUT);
+  expect(said(/as it was before[\s\S]*The window is (\d+) % full: no/)).toBe(full);
+  input.write('/exit\r');
+  await ended();
+});
+
+it('says that a call was decided in another terminal, and drops the question', async () => {
+  const session = new InMemorySession();
+  const first = open(new ScriptedModel([asking, { text: 'Unused.' }]), session);
+  await first.seen('>');
+  first.input.write('Go\n');
+  await first.seen('Let it ');
+  const second = open(new ScriptedModel([{ text: 'Written.' }]), session);
+  await second.seen('/resume asks for it');
+  second.input.write('/resume\n');
+  await second.seen('Let it ');
+  second.input.write('y\n');
+  await second.seen('Written.');
+  await second.leave();
+  first.input.write('y\n');
+  await first.seen(/This was already\s+decided in another terminal\./);
+  expect(first.screen()).not.toContain('pendingCalls(');
+  expect(first.screen()).not.toContain('Waiting for your decision');
+  first.input.write('/exit\n');
+  await first.ended();
 });
 
 it('says that the last call of the session that it opens has not ended', async () => {

@@ -104,6 +104,7 @@ describe('a chat', () => {
         '/pin',
         '/unpin p1',
         '/unpin p1',
+        '/unpin',
         '/undo',
         '/undo',
         '/context',
@@ -113,7 +114,7 @@ describe('a chat', () => {
     );
     expect(shown).toContain('[ ] Look around');
     expect(shown).toMatch(
-      /Compacted: [\d.]+k → [\d.]+k tokens, \d+ saved in each request\. 4 of 8 messages are gone or shortened: \/explain lists them\. \/undo takes it back\.\n> # What the model no longer sees\n\n4 of 8 messages are gone/,
+      /Compacted: [\d.]+k → [\d.]+k tokens, \d+ saved in each request\. 4 of 8 messages are gone or shortened: \/explain lists them\. \/undo takes it back\.[^\n]*\n> # What the model no longer sees\n\n4 of 8 messages are gone/,
     );
     expect(shown).toContain('Nothing is pinned.');
     expect(shown).toContain('There is no message r99.');
@@ -123,13 +124,18 @@ describe('a chat', () => {
     expect(shown).toMatch(/Saved in all requests so far: \d+ tokens; no model was called\./);
     expect(shown).toContain('p2 Plan\n');
     expect(shown).toContain('p1 is no longer pinned.');
-    expect(shown).toContain('There is no pin p1.');
+    expect(shown).toContain('There is no pin p1. /pin lists the pins.');
+    expect(shown).toContain('There is no pin without an ID. /pin lists the pins.');
+    expect(shown).toContain('Mode: default');
+    expect(shown).toMatch(/as its twelfth: \.x\//);
     expect(shown).toMatch(
       /The context is as it was before\. \/compact does it again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
     );
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('8 messages.');
-    expect(shown).toMatch(/latest request:\n {2}Conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}All +[\d.]+k? /);
+    expect(shown).toMatch(
+      /Tokens in the window:\n {2}Conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}All +[\d.]+k? /,
+    );
     expect(shown).toContain('There is no plan.');
   });
 

@@ -73,9 +73,9 @@ it('names the stages of a compaction in words, with one set of numbers', () => {
   );
 });
 
-it('says to ignore a text only if the text was shown', () => {
+it('says that a text broke off only if the text was shown', () => {
   const discarded = (text: string) => ({ type: 'draft.discarded', text });
-  expect(printed(discarded('Half an'))).toBe('The answer above broke off, so it does not count.\n');
+  expect(printed(discarded('Half an'))).toBe('The answer above broke off.\n');
   expect(printed(discarded(''), discarded(' \n\n'))).toBe('');
 });
 
@@ -96,13 +96,15 @@ it('cuts long lines of results between words, and marks the cut', () => {
   expect(second).toBe('  short');
 });
 
-it('prints the error of a model once, however often the call is retried', () => {
-  const retrying = (error: string) => ({ type: 'model.retrying', attempt: 1, delayMs: 9, error });
+it('prints the error of a model once, and each attempt with its wait', () => {
+  const retrying = (error: string) => ({ type: 'model.retrying', attempt: 1, delayMs: 445, error });
   const started = { type: 'model.started', context: {} };
   const [down, busy] = [retrying('It is down.'), retrying('It is busy.')];
-  const once = 'It is down.\nTrying again in 9 ms.\n';
-  expect(printed(started, down, down, down)).toBe(once);
-  expect(printed(started, down, busy)).toBe(`${once}It is busy.\nTrying again in 9 ms.\n`);
+  const once = 'It is down.\nAttempt 2 in 0.4 s.\n';
+  expect(printed(started, down, { ...down, attempt: 6, delayMs: 12_000 })).toBe(
+    `${once}Attempt 7 in 12.0 s.\n`,
+  );
+  expect(printed(started, down, busy)).toBe(`${once}It is busy.\nAttempt 2 in 0.4 s.\n`);
   expect(printed(started, down, started, down)).toBe(`${once}${once}`);
 });
 
@@ -124,5 +126,22 @@ it('counts the whole reply when a decision divides it, and no other', () => {
   const again = [started(true), completed('interrupted', 3)];
   expect(printed(...waits, started(true), completed('interrupted', 20), ...again)).toMatch(
     /\n3 tokens in · 1 out/,
+  );
+});
+
+it('adds up what compactions saved before and after a decision', () => {
+  const completed = (stopReason: string, compaction: object) => ({
+    type: 'call.completed',
+    stopReason,
+    usage: { inputTokens: 1, outputTokens: 1 },
+    compaction: { modelCalls: 0, inputTokens: 0, outputTokens: 0, savedTokens: 8_700, ...compaction },
+  });
+  const first = completed('permission_required', {});
+  expect(printed(first, completed('interrupted', {}))).toMatch(
+    / · compaction: saved 17.4k tokens · interrupted\n/,
+  );
+  const paid = completed('interrupted', { modelCalls: 1, inputTokens: 900, outputTokens: 100, cost: 0.5 });
+  expect(printed(first, paid)).toContain(
+    'compaction: 1 model call of 1k tokens, cost 0.50, saved 17.4k tokens',
   );
 });

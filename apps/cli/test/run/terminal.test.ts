@@ -193,7 +193,7 @@ describe('x run on a terminal', () => {
     ]);
     await seen('compatible:fake');
     press('Why?\r');
-    await seen(/The first half\nThe answer above broke off, [\s\S]*instead, the model sees/);
+    await seen(/The first half\nThe answer above broke off\.\n[\s\S]*instead, the model sees/);
     press('And?\r');
     await seen('Go on.');
     const contents = () => endpoint.requests.at(-1)?.map(({ content }) => content);
