@@ -277,6 +277,8 @@ export type AgentEventBody =
       readonly usage: Usage;
       /** What compactions cost and saved in this call. `undefined` if there were none. `usage` does not include it. */
       readonly compaction?: CompactionCost | undefined;
+      /** Tokens in the window afterwards, by source. The harness adds it. */
+      readonly context?: ContextUsage | undefined;
       /** The validated answer of a call with structured output. */
       readonly output?: unknown;
     }

@@ -65,6 +65,7 @@ const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
   'context.compacted',
   'context.narrated',
   'context.restored',
+  'call.completed',
 ];
 
 /** Metadata key of an answer: the number of tool calls that were removed because they exceeded `limits.answerCalls`. */

@@ -77,7 +77,7 @@ export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Sa
 export function renderCompactionCost(compaction: CompactionCost): string {
   const { modelCalls, inputTokens, outputTokens, cost, savedTokens } = compaction;
   const saved = `saved ${shortNumber(savedTokens)} tokens`;
-  if (modelCalls === 0) return `compaction: no model call, ${saved}`;
+  if (modelCalls === 0) return `compaction: ${saved}`;
   const calls = `${modelCalls} model ${modelCalls === 1 ? 'call' : 'calls'}`;
   const price = cost === undefined ? '' : `, cost ${cost.toPrecision(2)}`;
   return `compaction: ${calls} of ${shortNumber(inputTokens + outputTokens)} tokens${price}, ${saved}`;

@@ -113,7 +113,7 @@ it('counts a narrative that came late to its compaction', () => {
 it.each([
   [{ modelCalls: 1, cost: 0.01234 }, 'compaction: 1 model call of 41k tokens, cost 0.012, saved 1.2M tokens'],
   [{ modelCalls: 2 }, 'compaction: 2 model calls of 41k tokens, saved 1.2M tokens'],
-  [{ modelCalls: 0 }, 'compaction: no model call, saved 1.2M tokens'],
+  [{ modelCalls: 0 }, 'compaction: saved 1.2M tokens'],
 ])('says what compactions cost: %o', (given, expected) => {
   const cost = { inputTokens: 40_000, outputTokens: 1_000, savedTokens: 1_200_000, ...given };
   expect(renderCompactionCost(cost)).toBe(expected);
