@@ -12,7 +12,7 @@ import {
   toolResultsOf,
   XError,
 } from '@x/core';
-import { type HarnessAgent, HarnessError, pendingCalls, previewCall, spendingOf } from '@x/harness';
+import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
 import { askDecisions } from './ask-decisions.js';
@@ -46,9 +46,6 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
 
 /** Returns an error as the result of a command. */
 const sayError = (error: unknown) => ({ say: XError.isInstance(error) ? error.message : String(error) });
-
-/** Tests if another terminal has decided on a call in the meantime. */
-const isDecided = (error: unknown) => HarnessError.isInstance(error) && error.code === 'not_pending';
 
 /** Returns the modes of a session, except the default mode. */
 function modesOf(state: AgentState | undefined, configured = 'default'): readonly string[] {
@@ -130,7 +127,7 @@ class Chat {
           if (!(await this.#handle(line))) break;
         } catch (error) {
           // A failed call does not end the chat. The error describes the state of the session.
-          if (isDecided(error)) {
+          if (XError.isInstance(error) && error.code === 'not_pending') {
             this.#printer.note('This was already decided in another terminal.');
             await this.#announce();
           } else if (!this.#printer.failed(error, '/resume')) this.#printer.note(sayError(error).say);

@@ -1,4 +1,5 @@
 import { type AgentEvent, addUsage, type CompactionCost, type ContextUsage, textOf, XError } from '@x/core';
+import { costOf, sumOfCounters } from '@x/core/internal';
 import { formatRule } from '@x/harness';
 import {
   printable,
@@ -262,13 +263,7 @@ function summary(
 }
 
 function addCosts(one: CompactionCost, other: CompactionCost): CompactionCost {
-  const sum = (key: keyof CompactionCost) => (one[key] ?? 0) + (other[key] ?? 0);
-  const isPriced = [one, other].every(({ modelCalls, cost }) => modelCalls === 0 || cost !== undefined);
-  return {
-    modelCalls: sum('modelCalls'),
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    savedTokens: sum('savedTokens'),
-    cost: isPriced ? sum('cost') : undefined,
-  };
+  const isUnpriced = [one, other].some(({ modelCalls, cost }) => modelCalls > 0 && cost === undefined);
+  const counters = { ...one, cost: one.cost ?? 0, unpriced: isUnpriced ? 1 : 0, removedTokens: 0 };
+  return costOf(sumOfCounters(counters, { ...other, cost: other.cost ?? 0 }));
 }

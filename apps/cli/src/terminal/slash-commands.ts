@@ -115,9 +115,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'removes a pin',
     async run({ agent, context }, id) {
       return {
-        say: (await agent.unpin(context, id))
-          ? `${id} is no longer pinned.`
-          : `There is no pin ${id || 'without an ID'}. /pin lists the pins.`,
+        say: (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `No pin is "${id}": see /pin.`,
       };
     },
   },
@@ -208,12 +206,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         return { say: seen.messages.map((message) => renderMessage(message, false)).join('\n\n') };
       }
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
-      const { length } = state.context;
-      return {
-        say: [`${length} ${length === 1 ? 'message' : 'messages'}${summary}.`, ...windowLines(usage)].join(
-          '\n',
-        ),
-      };
+      return { say: [`Messages: ${state.context.length}${summary}.`, ...windowLines(usage)].join('\n') };
     },
   },
   '/resume': {

@@ -184,13 +184,14 @@ it('says that the last call of the session that it opens has not ended', async (
 
 it('stops a compaction by Ctrl-C, and goes on', async () => {
   const words = 'Look at src/login.ts again. '.repeat(400);
+  const usage = { inputTokens: 9, outputTokens: 9 };
   let answers = 0;
   let summaries = 0;
   const model: Model = {
     id: 'slow',
     async generate({ signal }) {
       // What comes behind the three rounds is the request for a summary.
-      if (answers++ < 3) return { content: [{ type: 'text', text: words }], finishReason: 'stop' };
+      if (answers++ < 3) return { content: [{ type: 'text', text: words }], finishReason: 'stop', usage };
       summaries++;
       return new Promise((_, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -208,7 +209,7 @@ it('stops a compaction by Ctrl-C, and goes on', async () => {
   input.write('\u0003');
   await seen(/Not compacted \(aborted\)/);
   input.write('/context\r');
-  await seen('6 messages.');
+  await seen('Messages: 6.');
   await leave();
 });
 

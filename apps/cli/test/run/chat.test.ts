@@ -124,15 +124,15 @@ describe('a chat', () => {
     expect(shown).toMatch(/Saved in all requests so far: \d+ tokens; no model was called\./);
     expect(shown).toContain('p2 Plan\n');
     expect(shown).toContain('p1 is no longer pinned.');
-    expect(shown).toContain('There is no pin p1. /pin lists the pins.');
-    expect(shown).toContain('There is no pin without an ID. /pin lists the pins.');
+    expect(shown).toContain('No pin is "p1": see /pin.');
+    expect(shown).toContain('No pin is "": see /pin.');
     expect(shown).toContain('Mode: default');
     expect(shown).toMatch(/as its twelfth: \.x\//);
     expect(shown).toMatch(
       /The context is as it was before\. \/compact does it again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
     );
     expect(shown).toContain('There is nothing to undo.');
-    expect(shown).toContain('8 messages.');
+    expect(shown).toContain('Messages: 8.');
     expect(shown).toMatch(
       /Tokens in the window:\n {2}Conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}All +[\d.]+k? /,
     );
