@@ -131,7 +131,10 @@ export class EventPrinter {
         break;
       case 'model.retrying':
         if (event.error !== this.#failure) this.#note('yellow', event.error);
-        this.#note('yellow', `Attempt ${event.attempt + 1} in ${(event.delayMs / 1_000).toFixed(1)} s.`);
+        this.#note(
+          'yellow',
+          `Trying again (attempt ${event.attempt + 1}) in ${(event.delayMs / 1_000).toFixed(1)} s.`,
+        );
         this.#failure = event.error;
         break;
       case 'model.fallback':

@@ -9,6 +9,7 @@ import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { shellCommand } from '../../src/command.js';
 import { chat } from '../../src/terminal/chat.js';
+import { completionsOf } from '../../src/terminal/slash-commands.js';
 
 let directory: string;
 beforeEach(() => {
@@ -140,6 +141,7 @@ describe('a chat', () => {
   });
 
   it('goes on after a failed call, and knows its commands', async () => {
+    expect(completionsOf('/hel')).toEqual(['/help ']);
     const { shown } = await converse([{ text: 'Late.' }], ['/resume', '/frobnicate', 'Now', '/exit']);
     expect(shown).toContain('does not exist');
     expect(shown).toContain('There is no command /frobnicate. /help lists them.');

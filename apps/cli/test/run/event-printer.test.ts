@@ -100,11 +100,11 @@ it('prints the error of a model once, and each attempt with its wait', () => {
   const retrying = (error: string) => ({ type: 'model.retrying', attempt: 1, delayMs: 445, error });
   const started = { type: 'model.started', context: {} };
   const [down, busy] = [retrying('It is down.'), retrying('It is busy.')];
-  const once = 'It is down.\nAttempt 2 in 0.4 s.\n';
+  const once = 'It is down.\nTrying again (attempt 2) in 0.4 s.\n';
   expect(printed(started, down, { ...down, attempt: 6, delayMs: 12_000 })).toBe(
-    `${once}Attempt 7 in 12.0 s.\n`,
+    `${once}Trying again (attempt 7) in 12.0 s.\n`,
   );
-  expect(printed(started, down, busy)).toBe(`${once}It is busy.\nAttempt 2 in 0.4 s.\n`);
+  expect(printed(started, down, busy)).toBe(`${once}It is busy.\nTrying again (attempt 2) in 0.4 s.\n`);
   expect(printed(started, down, started, down)).toBe(`${once}${once}`);
 });
 
