@@ -44,7 +44,7 @@ it('everything together works through a small window, over three processes', {
 
   // The second: carries the plan out up to what must be approved again; compacted by hand, and that undone.
   const second = await start([
-    ...entries(fillers(10, 500)),
+    ...entries(fillers(12, 500)),
     {
       toolCalls: [
         { id: 'a', name: 'look', input: { at: 600, words: 100 } },
