@@ -70,7 +70,8 @@ it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
   },
 );
 
-it('sends reduced at once what another process reduced', async () => {
+/** Processes with one model and one store. Each call is the first one of its process. */
+function processes() {
   const mock = new MockLanguageModelV3({
     doGenerate: async ({ prompt }) => {
       if (!fits(prompt)) throw tooLong();
@@ -82,6 +83,11 @@ it('sends reduced at once what another process reduced', async () => {
     const model = withOverflowRecovery(mock, compactor, { remember: { store, userId: 'alice' } });
     return generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 });
   };
+  return { mock, inNewProcess };
+}
+
+it('sends reduced at once what another process reduced', async () => {
+  const { mock, inNewProcess } = processes();
   const messages = history(60);
   await inNewProcess(messages);
   await inNewProcess([...messages, { role: 'assistant', content: 'Fits.' }, { role: 'user', content: 'On' }]);
@@ -91,17 +97,7 @@ it('sends reduced at once what another process reduced', async () => {
 });
 
 it('keeps the reductions of many chats with the same system prompt and first request', async () => {
-  const mock = new MockLanguageModelV3({
-    doGenerate: async ({ prompt }) => {
-      if (!fits(prompt)) throw tooLong();
-      return answer('Fits.');
-    },
-  });
-  const store = new InMemorySession();
-  const inNewProcess = (messages: ModelMessage[]) => {
-    const model = withOverflowRecovery(mock, compactor, { remember: { store, userId: 'alice' } });
-    return generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 });
-  };
+  const { mock, inNewProcess } = processes();
   const chats = Array.from({ length: 25 }, (_, chat): ModelMessage[] => {
     const [system, first, , ...rest] = history(60) as [ModelMessage, ModelMessage, ...ModelMessage[]];
     return [system, first, { role: 'assistant', content: `Answer of chat ${chat}` }, ...rest];

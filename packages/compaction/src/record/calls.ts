@@ -86,7 +86,7 @@ export function ending(
 }
 
 function valueText(value: JsonValue | undefined): string {
-  // An empty text is told, because it would look like one that was left out.
+  // An empty text is shown. Without it, the argument would look as if it was left out.
   if (typeof value === 'string') return value === '' ? '""' : value;
   if (value === undefined || value === null || value === false) return '';
   return typeof value === 'object' ? readable(within(jsonText(value))) : jsonText(value);

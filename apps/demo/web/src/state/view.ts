@@ -160,7 +160,7 @@ export const sheetOpen = signal(false);
 export const drawerOpen = signal(false);
 /** Whether the keyboard shortcuts are shown. */
 export const keysOpen = signal(false);
-/** Whether the view follows new content at the end. To become true scrolls nothing: a press would miss what moves under it. */
+/** Whether the view follows new content at the end. When it becomes true, nothing scrolls, because a press would miss its target. */
 export const following = signal(true);
 /** Whether the view stays at a place that a link led to, until the user scrolls. */
 export const holds = signal(false);
