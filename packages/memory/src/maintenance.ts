@@ -96,9 +96,12 @@ export async function maintainPlaces(
       if (!WorkspaceError.isInstance(error) || error.code !== 'locked') throw error;
     });
   }
-  if (signal.aborted) failures.add('it was stopped');
+  if (signal.aborted) failures.add(STOPPED);
   return { ...count, failures: [...failures] };
 }
+
+/** The failure of a maintenance that was stopped before its end. */
+export const STOPPED = 'it was stopped';
 
 /** Moves daily notes from before a time to `memory/archive/`. Notes with unmerged lines stay. */
 async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<void> {

@@ -15,7 +15,7 @@ import {
 import { type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
-import { type MaintenanceReport, maintainPlaces } from './maintenance.js';
+import { type MaintenanceReport, maintainPlaces, STOPPED } from './maintenance.js';
 import { CORE_FILE, dailyFile, isMemoryPath, memoryPrefixes, readEdited } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
@@ -302,7 +302,11 @@ export class MemoryService {
     const age = Math.abs(clock.now() - (this.#maintained.get(prefix) ?? Number.NEGATIVE_INFINITY));
     if (!maintenance || !isCommon(prefix, this.withoutUser) || age < MAINTAINED_MS) return '';
     this.#maintained.set(prefix, clock.now());
-    return this.maintain(prefix, { emit }).then(({ failures }) => failures.join('; '), errorText);
+    const { failures } = await this.maintain(prefix, { emit }).catch((error) => ({
+      failures: [errorText(error)],
+    }));
+    // `close` stops automatic work, which is not a failure: the next process does it.
+    return failures.filter((failure) => failure !== STOPPED).join('; ');
   }
 
   /**
