@@ -250,6 +250,13 @@ describe('a pass', () => {
     ]);
   });
 
+  it('does not report automatic work that close stops as a failure', async () => {
+    const { scheduler } = setUp(await testWorkspace(), {});
+    const automatic = scheduler.maintainIfDue('');
+    await scheduler.close();
+    expect(await automatic).toBe('');
+  });
+
   it('leaves a place to another process that is maintaining it', async () => {
     const workspace = await testWorkspace();
     await workspace.write('memory/2026-05-30.md', '- fact-1\n');
