@@ -121,15 +121,21 @@ it('writes items at once: one does not wait for the lock of another', async () =
   const isOtherWritten = new Promise<void>((resolve) => {
     finish = resolve;
   });
+  let begin = () => {};
+  const isWriting = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  let writes = 0;
   class SlowWorkspace extends CrashingWorkspace {
     override async write(path: string, data: string | Uint8Array) {
-      if (path.includes('slow')) await isOtherWritten;
+      begin();
+      if (writes++ === 0) await isOtherWritten;
       await super.write(path, data);
     }
   }
-  const slow = new SlowWorkspace(workspace);
-  const store = await openStore({ workspace: slow });
+  const store = await openStore({ workspace: new SlowWorkspace(workspace) });
   const waiting = store.put(['a'], 'slow', { n: 1 });
+  await isWriting;
   await store.put(['a'], 'other', { n: 2 });
   finish();
   await waiting;
