@@ -249,10 +249,11 @@ export class RunningCall {
 
   emit(body: AgentEventBody): void | Promise<void> {
     for (const result of this.#openCalls.before(body)) this.emit(result);
-    const changesWindow = CHANGES_OF_THE_WINDOW.includes(body.type);
     const told = this.account.observe(body, this.scope);
-    const context = changesWindow && this.reason ? { context: this.measure(this.reason) } : {};
-    const event = this.#placed({ ...told, ...context });
+    const reason = CHANGES_OF_THE_WINDOW.includes(body.type) ? this.reason : undefined;
+    const event = this.#placed(
+      reason === undefined ? told : { ...told, ...{ context: this.measure(reason) } },
+    );
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     // An observer may emit another event, which then gets the next number.
     this.#audience.hear(event);
