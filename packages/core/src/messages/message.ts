@@ -114,7 +114,7 @@ export function commonPrefix(left: readonly Message[], right: readonly Message[]
   const end = Math.min(left.length, right.length);
   let index = 0;
   // `Object.is` compares addresses. `===` may read each object first, which takes several times as long for thousands of messages.
-  while (index < end && Object.is(left[index], right[index])) index++;
+  while (index < end && left[index] === right[index]) index++;
   return index;
 }
 

@@ -33,7 +33,7 @@ export class ContextMeter {
   readonly #counter: TokenCounter;
   readonly #observe: ((message: Message, index: number) => void) | undefined;
   readonly #seen: Message[] = [];
-  #totals = EMPTY;
+  #totals = { ...EMPTY };
   #system = { text: '', tokens: 0 };
   #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
 
@@ -58,16 +58,16 @@ export class ContextMeter {
       const tokens = tools.reduce((total, tool) => total + countTool(this.#counter, tool), 0);
       this.#tools = { list: tools, tokens };
     }
-    const total = this.conversation(context);
-    const frame = {
+    const counted = countMessages(this.#counter, reminders);
+    const total = this.conversation(context) + counted + this.#system.tokens + this.#tools.tokens;
+    return {
       system: this.#system.tokens,
       tools: this.#tools.tokens,
-      reminders: countMessages(this.#counter, reminders),
-    };
-    return {
-      ...frame,
-      ...this.#totals,
-      total: total + frame.system + frame.tools + frame.reminders,
+      summary: this.#totals.summary,
+      conversation: this.#totals.conversation,
+      toolResults: this.#totals.toolResults,
+      reminders: counted,
+      total,
       contextWindow,
     };
   }
@@ -83,13 +83,12 @@ export class ContextMeter {
     const seen = this.#seen;
     if (commonPrefix(seen, context) < seen.length) {
       seen.length = 0;
-      this.#totals = EMPTY;
+      this.#totals = { ...EMPTY };
     }
     for (const message of context.slice(seen.length)) {
       const source =
         message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
-      const tokens = this.#totals[source] + countMessage(this.#counter, message);
-      this.#totals = { ...this.#totals, [source]: tokens };
+      this.#totals[source] += countMessage(this.#counter, message);
       seen.push(message);
       this.#observe?.(message, seen.length - 1);
     }

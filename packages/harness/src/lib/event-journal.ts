@@ -1,6 +1,7 @@
 import type { AgentEvent } from '@x/core';
 import { unlessAborted } from '@x/core/internal';
 import { HarnessError } from '../errors/harness-error.js';
+import type { EmittedEvent } from './emitted-event.js';
 
 /**
  * Number of events that are kept for a reader that reconnects. Also the number that the first reader may lag behind
@@ -20,7 +21,7 @@ type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown }
  * it lags {@link KEPT} events behind. The cost of pushing and reading does not depend on the length.
  */
 export class EventJournal<Result> {
-  #events: AgentEvent[] = [];
+  #events: EmittedEvent[] = [];
   /** Number of events that were removed from the list. */
   #dropped = 0;
   /** Number of events that the first reader has received. `undefined` without a first reader. */
@@ -29,14 +30,14 @@ export class EventJournal<Result> {
   #waiting: (() => void)[] = [];
   #readers = 0;
   /** Receives events after the end, such as those of background work. */
-  onLate: (event: AgentEvent) => void = () => {};
+  onLate: (event: EmittedEvent) => void = () => {};
 
   get hasReaders(): boolean {
     return this.#readers > 0;
   }
 
   /** Adds an event. After the end, passes it to {@link EventJournal.onLate}. */
-  push(event: AgentEvent): void {
+  push(event: EmittedEvent): void {
     if (this.#outcome !== undefined) {
       this.onLate(event);
       return;
@@ -121,7 +122,7 @@ export class EventJournal<Result> {
             this.#first = next;
             if (this.#behind < KEPT) this.#wake();
           }
-          yield event;
+          yield event.whole;
         }
         if (this.#outcome !== undefined || signal?.aborted) break;
         await this.#change();
@@ -159,7 +160,7 @@ export class EventJournal<Result> {
   }
 
   #wake(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.#waiting.length > 0) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
 

@@ -2,6 +2,7 @@ import type { AgentEvent, AgentEventBody, CallScope, Capability } from '@x/core'
 import { notify } from '@x/core/internal';
 import type { AgentParts } from '../agent/agent-parts.js';
 import type { Reply } from '../agent/call-options.js';
+import type { EmittedEvent } from '../lib/emitted-event.js';
 import type { EventJournal } from '../lib/event-journal.js';
 
 /** The receivers of a call's events: observers in capabilities, listeners of the agent, and readers of the stream. */
@@ -27,14 +28,15 @@ export class Audience {
     this.#emit = emit;
   }
 
-  observe(event: AgentEventBody, scope: CallScope): void {
+  hear(event: EmittedEvent, { type }: AgentEventBody, scope: CallScope): void {
+    this.#events.push(event);
+    if (type === 'warning' || this.#listeners.length > 0) this.#tell(event.whole);
     for (const one of this.#observers) {
-      this.#notify(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event);
+      this.#notify(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event.whole);
     }
   }
 
-  hear(event: AgentEvent): void {
-    this.#events.push(event);
+  #tell(event: AgentEvent): void {
     // Readers of this call receive all of its warnings. Listeners of all calls receive a limited number per source.
     const told = event.type === 'warning' ? this.#warnings.pass(event) : event;
     if (told === undefined) return;

@@ -32,7 +32,6 @@ import {
   OpenToolCalls,
   type SessionTurn,
   startTimer,
-  timestamp,
   type WorkspaceConfine,
   wellFormed,
 } from '@x/core/internal';
@@ -45,6 +44,7 @@ import type { Reply } from '../agent/call-options.js';
 import type { CurrentTools, ToolList } from '../agent/tool-list.js';
 import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
+import { EmittedEvent } from '../lib/emitted-event.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessage } from '../lib/freeze-message.js';
 import type { RequestedOutput } from '../output/requested-output.js';
@@ -251,13 +251,10 @@ export class RunningCall {
     for (const result of this.#openCalls.before(body)) this.emit(result);
     const told = this.account.observe(body, this.scope);
     const reason = CHANGES_OF_THE_WINDOW.includes(body.type) ? this.reason : undefined;
-    const event = this.#placed(
-      reason === undefined ? told : { ...told, ...{ context: this.measure(reason) } },
-    );
+    const event = reason === undefined ? told : { ...told, ...{ context: this.measure(reason) } };
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
-    // An observer may emit another event, which then gets the next number.
-    this.#audience.hear(event);
-    this.#audience.observe(event, this.scope);
+    // A receiver may emit another event, which then gets the next number.
+    this.#audience.hear(this.#emitted(event), event, this.scope);
     return this.room();
   }
 
@@ -273,7 +270,7 @@ export class RunningCall {
       bodies.push({ type: 'model.completed', step, message, finishReason, durationMs: 0 });
     }
     bodies.push(this.completion(reply));
-    for (const body of bodies) this.options.events.push(this.#placed(body));
+    for (const body of bodies) this.options.events.push(this.#emitted(body));
   }
 
   completion(reply: Reply): Extract<AgentEventBody, { readonly type: 'call.completed' }> {
@@ -282,10 +279,10 @@ export class RunningCall {
     return { type: 'call.completed', callId: this.scope.callId, ...result };
   }
 
-  #placed(body: AgentEventBody): AgentEvent {
+  #emitted(body: AgentEventBody): EmittedEvent {
     const { agentId, callId, state } = this.scope;
     const { sessionId } = state;
-    return { ...body, seq: ++this.#events, sessionId, agentId, callId, step: this.step, at: timestamp() };
+    return new EmittedEvent(body, { seq: ++this.#events, sessionId, agentId, callId, step: this.step });
   }
 
   /** Waits while the reader of the events is too far behind. Returns `undefined` if there is no need to wait. */

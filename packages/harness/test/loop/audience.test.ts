@@ -1,6 +1,7 @@
 import type { AgentEvent, AgentEventBody, CallScope } from '@x/core';
 import { expect, it } from 'vitest';
 import type { AgentParts } from '../../src/agent/agent-parts.js';
+import { EmittedEvent } from '../../src/lib/emitted-event.js';
 import { EventJournal } from '../../src/lib/event-journal.js';
 import { Audience } from '../../src/loop/audience.js';
 
@@ -17,21 +18,21 @@ it('tells once of each that fails, and goes on telling it', async () => {
   } as unknown as AgentParts;
   const audience = new Audience(parts, new EventJournal(), (event) => warnings.push(event));
   for (const type of ['call.started', 'call.completed'] as const) {
-    const event = { type } as AgentEvent;
-    audience.observe(event, {} as CallScope);
-    audience.hear(event);
+    const body = { type } as AgentEventBody;
+    const place = { seq: 1, sessionId: 's', agentId: 'a', callId: 'c', step: 1 };
+    audience.hear(new EmittedEvent(body, place), body, {} as CallScope);
     await Promise.resolve();
   }
   expect(told).toEqual(
     ['call.started', 'call.completed'].flatMap((type) => [
-      `watcher ${type}`,
       `listener ${type}`,
       `late ${type}`,
+      `watcher ${type}`,
     ]),
   );
   expect(warnings).toEqual([
-    { type: 'warning', source: 'watcher', message: 'The listener "watcher" threw: watcher broke' },
     { type: 'warning', source: 'onEvent', message: 'The listener "onEvent" threw: listener broke' },
+    { type: 'warning', source: 'watcher', message: 'The listener "watcher" threw: watcher broke' },
     { type: 'warning', source: 'onEvent', message: 'The listener "onEvent" threw: late broke' },
   ]);
 });
