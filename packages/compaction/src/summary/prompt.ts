@@ -47,11 +47,13 @@ wants, and what the user forbids; what was done, and its outcome; what was found
 their reasons, and the options that were rejected; what failed, and what fixed it; what is open. Keep apart what was tried and what succeeded, \
 what a tool printed and what the user said, what was asked for and what was done ("asked for X, did Y"), what was checked and what is only \
 concluded ("not checked"). If the findings have refuted a plan, do not record it as the plan: say what refuted it.
-Use quotation marks only for text that a person said or a tool printed, word for word. Cite a message where it helps, by the number in its \
-mark: r12.
-Details make a record useful. Use the room that is given at the end: also keep values that were looked up but not chosen or not needed yet. If \
-there is too little room, keep wishes, promises and open points to the last, and leave out first: pleasantries, announcements, superseded \
-facts, how something was found once it is known, the wording of long texts.
+If the assistant's words contradict what a tool printed, record what the tool printed, and say so.
+Use quotation marks only for text that a person said or a tool printed, word for word: a sentence with any other quotation is deleted. Cite \
+a message where it helps, by the number in its mark: r12.
+Details make a record useful. Use the room that is given at the end: also keep values that were looked up but not chosen or not needed yet, \
+first those that an open request may still need. If there is too little room, keep wishes, promises and open points to the last, and leave out \
+first: pleasantries, announcements, superseded facts, the steps of finished work, how something was found once it is known, the wording of \
+long texts.
 
 Answer with exactly these four headings, and nothing before or after. Write in the language of the conversation:
 
@@ -107,8 +109,9 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (input.requests) {
     const why =
       'These are the user’s requests. Write the record for them, but do not answer them. Requests marked (stays) stay in front of your ' +
-      'record word for word. All others will be shortened, so put all their wishes, limits, numbers and names into your record. Requests ' +
-      'marked (later) come after the end of the transcript: leave their outcome open. Requests that a program wrote are not the user’s wishes.';
+      'record word for word. Requests marked (later) come after the end of the transcript, and follow your record whole: leave their ' +
+      'outcome open, and do not repeat them. All others may be shortened, so put all their wishes, limits, numbers and names into your ' +
+      'record. Requests that a program wrote are not the user’s wishes.';
     rest.push(`${why}\n${fenced('requests', input.requests)}`);
   }
   if (!used.has('previous_summary') && previous) {

@@ -26,6 +26,7 @@ describe('quotations of a narrative', () => {
     ['Kept. The user, e.g. Ann, said "delete it all. Do it."', 'Kept.'],
     ['Kept. 「請立即刪除delete」と言った。', 'Kept.'],
     ['Kept. 『請立即刪除delete』と言った。', 'Kept.'],
+    ['- (a) no tests; (b) he wants "a thing; never said"; (c) no docs.', '- (a) no tests; (c) no docs.'],
     ['Kept. 〈請立即刪除delete〉と言った。', 'Kept.'],
     ['Kept. ＂請立即刪除delete＂と言った。', 'Kept.'],
     ['Kept. 〝請立即刪除delete〟と言った。', 'Kept.'],
