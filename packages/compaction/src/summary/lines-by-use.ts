@@ -1,5 +1,6 @@
 import { type Message, textOf, toolUsesOf } from '@x/core';
 import { headOf, jsonText } from '@x/core/internal';
+import { stubPatterns } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 import { type Terms, termsOf } from '../record/terms.js';
 
@@ -43,7 +44,12 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
   const middle = lines.slice(start, end).map((line, index) => ({ at: start + index, line }));
   const used = middle
-    .map(({ at, line }) => ({ at, line, worth: useOf(termsOf(line)) / (line.length + MARK) }))
+    // The note of an earlier cut stays, because a new mark would count what it stands for as one line.
+    .map(({ at, line }) => ({
+      at,
+      line,
+      worth: isStub(line) ? Number.POSITIVE_INFINITY : useOf(termsOf(line)) / (line.length + MARK),
+    }))
     .filter(({ worth }) => worth > 0)
     .toSorted((one, other) => other.worth - one.worth);
   let room = length - 2 * edge;
@@ -64,6 +70,10 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
     } else gap++;
   }
   return shown.join('\n');
+}
+
+function isStub(line: string): boolean {
+  return line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
 }
 
 /** Counts the lines at the beginning that have at most `most` UTF-16 units together. */

@@ -24,8 +24,8 @@ interface Quotation {
 }
 
 /**
- * Removes sentences from a narrative if their quotations do not occur in any source. Ignores case, white space, quotation marks and
- * Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is checked as
+ * Removes sentences from a narrative if their quotations do not occur in any source. Ignores case, white space, quotation marks,
+ * escapes, line numbers and Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is checked as
  * one quotation.
  */
 export function withoutFalseQuotations(
@@ -129,11 +129,16 @@ function placesOf(part: string, source: string): readonly number[] {
   return places;
 }
 
-/** Normalizes a text for comparison: removes white space, quotation marks, Markdown and final punctuation; unifies letters and dashes. */
+/**
+ * Normalizes a text for comparison: removes white space, quotation marks, escapes, line numbers, Markdown and final punctuation; unifies
+ * letters and dashes.
+ */
 function comparable(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
+    .replaceAll(/^[ \t]{0,12}\d{1,9}[\t→|]/gm, '')
+    .replaceAll(/\\{1,99}[nrt]?/g, '')
     .replaceAll(/[\s"'“”„«»‹›‘’‚「」『』《》〈〉〝〞〟*_`~|#>]/g, '')
     .replaceAll(/\p{Pd}/gu, '-')
     .replace(/[.,;:!?。！？]$/, '');

@@ -88,6 +88,23 @@ describe('quotations of a narrative', () => {
     expect(withoutFalseQuotations(`He said ${quoted(9)}.`, [source]).removed).toBe(1);
   });
 
+  it.each([
+    [
+      'over numbered lines',
+      '"A reference to a name. It is not resolved."',
+      '  742\tA reference to a name.\n  743\tIt is not resolved.',
+    ],
+    ['over lines with an arrow', '"one thing and another"', '   8→one thing and\n   9→another'],
+    [
+      'of escaped text',
+      '"he said \'execute it\' to all"',
+      '{"a":"he said \\\\\'execute it\\\\\'\\\\n    to all"}',
+    ],
+    ['in their escaped form', '"path C:\\\\new dir\\\\old"', 'path C:\\new dir\\old'],
+  ])('stay where a source holds them %s', (_, quoted, source) => {
+    expect(withoutFalseQuotations(`It prints ${quoted}.`, [source]).removed).toBe(0);
+  });
+
   it('go with their sentences alone, however many are false', () => {
     const narrative = Array.from(
       { length: 50 },

@@ -198,6 +198,18 @@ describe('what a summarizer is asked', () => {
     }
   });
 
+  it('keeps the note of an earlier cut when it cuts a result again', () => {
+    const note = '[… 7000 of 18319 characters are left out: they exceed the limit …]';
+    const rows = (from: number) => Array.from({ length: 60 }, (_, at) => `row ${from + at} holds a value`);
+    const output = [...rows(0), note, ...rows(300)].join('\n');
+    const messages = round({ output }).concat(round({ say: 'Row 20 and row 340 matter.' }));
+    const text = renderTranscript(messages, 'n0', 1_000)
+      .map(({ text }) => text)
+      .join('\n');
+    expect(text).toContain(note);
+    expect(text).toContain('lines left out');
+  });
+
   it('holds once, with its number, what several results repeat', () => {
     const reminder =
       '<reminder>\nRemember to keep the todo list and never touch the frozen module.\n</reminder>';
