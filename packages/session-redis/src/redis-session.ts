@@ -79,8 +79,8 @@ export class RedisSession implements SessionStore {
   /** Processes on all machines can use this store. */
   readonly reach = 'cluster';
   /**
-   * The leases of sessions. Each lease has a fencing token (`fence`) that is larger than all earlier ones of the session. It is stored in a
-   * separate key, which `delete` removes with the session, or which expires after `ttlSeconds`.
+   * The leases of sessions. Each lease has a fencing token (`fence`) that is larger than all earlier ones of the session. The token is in
+   * a separate key, which `delete` removes with the session, or which expires after `ttlSeconds`.
    */
   readonly leases: SessionLeases;
   readonly #client: RedisClient;
@@ -157,8 +157,8 @@ export class RedisSession implements SessionStore {
   }
 
   /**
-   * Lists the sessions within a scope, newest first. If a session is committed before it was listed, it moves to the front and is
-   * returned last.
+   * Lists the sessions within a scope, newest first. If a session that is still to be listed is committed meanwhile, it would move
+   * out of the rest of the list, so it is returned at the end.
    */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);

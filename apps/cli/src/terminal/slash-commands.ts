@@ -34,7 +34,7 @@ export interface ChatScope {
 }
 
 /**
- * The effect of a command: a text to show, with what the model should know of it, a turn to run, the choice of a session, or the end.
+ * The effect of a command: a text to show (and messages by which the model learns of it), a turn to run, the choice of a session, or the end.
  */
 export type CommandResult =
   | { readonly say: string; readonly ran?: readonly Message[] }
@@ -50,7 +50,7 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
-/** Returns the id of a message by its running number, as the record and `recall` count. */
+/** Returns the id of a message by its running number (`r12` in records and in `recall`). System and synthetic messages have none. */
 async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'>, at: number) {
   let number = 0;
   for await (const { id, role, kind } of agent.log(context).read()) {
@@ -64,7 +64,8 @@ const NOTHING_YET = 'This session has no messages yet.';
 const commands: Readonly<Record<string, SlashCommand>> = {
   '/compact': {
     usage: '/compact [from rN] [instructions]',
-    summary: 'compacts the context now, or what is before message N; instructions say what to keep',
+    summary:
+      'compacts the context now; `from rN` keeps message N and all after it; instructions say what else to keep',
     async run({ agent, context, events }, argument) {
       const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
       const upTo = number && (await messageAt({ agent, context }, Number(number) - 1));
@@ -285,7 +286,7 @@ export function isCommand(line: string): boolean {
 /** Matches commands that change the session, or leave it for another. Other commands can be answered while a call runs. */
 export const WAITS = /^(?:!|\/(?:compact|undo|unpin|resume|sessions)\b|\/(?:pin|plan|permissions)\s+\S)/;
 
-/** Runs a line that begins with a slash or `!`. For an unknown command, the result lists the known ones. */
+/** Runs a line that begins with a slash or `!`. For an unknown command, the result points to `/help`. */
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
   const [name = ''] = /^(?:!|\/\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -295,7 +296,7 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   if (command !== undefined) return command.run(scope, line.slice(name.length).trim());
   if (name === '/help' || name === '/') return { say: help() };
   return {
-    say: `There is no command ${name}${didYouMean(name, Object.keys(commands)) || '.'} /help lists them.`,
+    say: `There is no command ${name}${didYouMean(name, Object.keys(commands)) || '.'} /help lists all commands.`,
   };
 }
 

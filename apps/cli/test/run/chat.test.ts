@@ -144,7 +144,7 @@ describe('a chat', () => {
     expect(completionsOf('/hel')).toEqual(['/help ']);
     const { shown } = await converse([{ text: 'Late.' }], ['/resume', '/frobnicate', 'Now', '/exit']);
     expect(shown).toContain('does not exist');
-    expect(shown).toContain('There is no command /frobnicate. /help lists them.');
+    expect(shown).toContain('There is no command /frobnicate. /help lists all commands.');
     expect(shown).toContain('Late.');
     expect(shown).toContain('--session s-1');
   });

@@ -60,7 +60,7 @@ export class ProcessHeart {
    * heartbeat. The time before the first heartbeat of each `#id` counts as one, too.
    */
   #lapses = 0;
-  /** Time at which the last lapse ended, except those before a first heartbeat; `-Infinity` if there was none. */
+  /** Time at which the last lapse ended, not counting lapses before a first heartbeat. `-Infinity` if there was none. */
   #lapsedAt = Number.NEGATIVE_INFINITY;
   /** The newest heartbeat, until it is answered. */
   #beating: { readonly sentAt: number; readonly done: Promise<void> } | undefined;

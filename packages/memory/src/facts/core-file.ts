@@ -16,7 +16,7 @@ import {
 } from './memory-state.js';
 import { replaceFile } from './replace-core.js';
 
-/** Retired facts, with their days. They can be read and searched, but are not in the system prompt. */
+/** Retired facts, with the days on which they were said and retired. They can be read and searched, but are not in the system prompt. */
 export const RETIRED_FILE = 'memory/retired.md';
 /** The reason in retired.md for a fact that left MEMORY.md because the file was full. The fact is still true. */
 export const NO_ROOM = 'no room';
@@ -45,7 +45,7 @@ interface MemoryChange {
   readonly lines?: Readonly<Record<string, readonly string[]>>;
   /** Hashes of retired or forgotten facts that may be added again because a person repeated them. */
   readonly again?: ReadonlySet<string>;
-  /** The progress of a session's flush, and the path of the file that stores it. */
+  /** How far facts were read from a session's messages, and the path of the file that stores it. */
   readonly flushed?: { readonly path: string; readonly progress: FlushProgress };
   /** All note lines that have been processed. */
   readonly seen?: readonly string[];
@@ -136,7 +136,7 @@ async function commit(
     drop: [] as string[],
   };
   const left = state.facts.filter((fact) => !retired.some(({ old }) => old === fact));
-  // An existing or corrected bullet keeps its author, even if someone else repeats it.
+  // An existing bullet keeps its mark of who wrote it (a model or a person), even if the other one repeats it.
   const present = new Set(bullets.map(({ key }) => key));
   for (const { key } of retired) present.delete(key);
   const newer = [...retired.flatMap(({ key, by }) => (known.has(key) && by) || []), ...add];
@@ -191,7 +191,7 @@ async function finish(
   return { text, state: settled };
 }
 
-/** Replaces MEMORY.md. If a person saves the file at the same moment, their text is found in the replaced file and merged. */
+/** Replaces MEMORY.md. If a person saves the file at the same moment, the replaced version has their text, which is then merged. */
 async function replaceCore(
   { workspace, prefix }: CoreOptions,
   edit: (before: string) => string,

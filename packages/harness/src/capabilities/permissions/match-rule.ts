@@ -21,7 +21,7 @@ export interface JudgedCall {
   readonly tool: Tool | undefined;
   /** Arguments that the tool declares as paths, without those that cannot be parsed. */
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
-  /** Files that a command line names. Empty if no rule against the call is about files. */
+  /** Files that a command line names. Empty if no deny or ask rule is about files. */
   readonly words: readonly PlainPath[];
   /** True if a command line may also open files that it does not name. */
   readonly isUnclear: boolean;
@@ -53,7 +53,7 @@ interface Condition {
 /**
  * Collects what rules need to know about a call.
  *
- * @param against The deny and ask rules. Words of a command line are looked up only if one of them is about files,
+ * @param against The deny and ask rules. Words of a command line are looked up only if one of these rules is about files,
  * because a line may have thousands of words.
  */
 export async function judgedCall(
@@ -90,7 +90,7 @@ export async function judgedCall(
     paths,
     root: rootOf(workspace),
     words: [...words.flatMap((names) => names ?? []), ...(await Promise.all(reached)).flat()],
-    // In a sandbox that keeps files, a program that is not known opens none of them.
+    // In a sandbox that protects denied files (`keepsFiles`), an unknown program cannot open them.
     isUnclear:
       words.includes(undefined) ||
       named.some((each) => !each?.isClear || !(each.isKnown || tool?.keepsFiles)),
@@ -99,8 +99,8 @@ export async function judgedCall(
 }
 
 /**
- * Returns the files below a directory, or the file itself. Returns `undefined` if there are too many. Adds files with
- * other names to `linked`.
+ * Returns the files below a directory, or the file itself. Returns `undefined` if there are too many. Adds files that have
+ * several names to `linked`.
  */
 async function filesBelow(
   path: string,
@@ -125,7 +125,7 @@ async function filesBelow(
         if (target !== undefined && !places.some(isKnown)) places.push(target);
       }
   } catch (error) {
-    // A path that is not valid is judged by its name. Behind a directory that cannot be listed may be more.
+    // A path that is not valid is judged by its name. A directory that cannot be listed may contain more files.
     if (!WorkspaceError.isInstance(error) || error.code !== 'invalid_path') return undefined;
   }
   return found;
@@ -276,7 +276,7 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
 
 /**
  * Tests if a call has an argument that neither the tool's schema nor the rule names. The author of the rule could not
- * know about it. `{}` allows only arguments that the schema names.
+ * know about it. A rule with the input `{}` allows only arguments that the schema names.
  */
 function saysMore(
   { call, tool }: JudgedCall,
@@ -378,8 +378,8 @@ export function mainArgument({ tool }: JudgedCall): string | undefined {
 }
 
 /**
- * Returns the arguments that `tool(pattern)` in a deny rule may be about: the declared ones and those that the call
- * adds. If the tool declares none but the call has one, returns all arguments of the call.
+ * Returns the arguments that `tool(pattern)` in a deny rule may be about: the arguments that the tool declares, and further ones of
+ * the call. If the tool declares no arguments, returns all arguments of the call.
  */
 function mainArguments(judged: JudgedCall): readonly (string | undefined)[] {
   const { call, tool } = judged;
