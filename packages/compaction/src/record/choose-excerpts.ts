@@ -36,7 +36,7 @@ const WEIGHT = {
   mostUses: 3,
   /** An assistant message that introduces a term counts as this many uses. */
   firstUse: 0.25,
-  /** For a term in a candidate, if an earlier message than the candidate's introduced the term. */
+  /** For a term that a message before the candidate's own has introduced. */
   old: 0.3,
   /** Replaces rarity and uses, for a term that occurs in more than `commonShare` of all messages. */
   common: 0.05,
@@ -54,7 +54,7 @@ const WEIGHT = {
 /** The factor by which the gain threshold falls before each pass over the candidates. */
 const STEP = 0.95;
 const MAX_PASSES = 150;
-/** After this many passes, the candidates whose gain suffices for the next passes are selected again. They are few. */
+/** Every so many passes, the few candidates that may be chosen in the next passes are listed anew. */
 const PASSES_PER_SELECTION = 12;
 /** Number of candidates between two yields. */
 const REST = 256;
@@ -65,7 +65,8 @@ const COST_EXPONENT = 0.9;
 /**
  * Chooses the candidates with the terms that the conversation used again. Maximizes a submodular coverage greedily (Nemhauser, Wolsey and
  * Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and Vondrák 2014). The gain of a candidate is the
- * weight of its terms, divided by its cost to the power of `COST_EXPONENT`. A term has its full weight only in the first chosen candidate
+ * weight of its terms, divided by its cost to the power of `COST_EXPONENT`, and multiplied by its `worth` and by the factors `more` and
+ * `alike`. A term has its full weight only in the first chosen candidate
  * that contains it, unless the term is in the open request. A term weighs more if it is rare, if the candidate's message introduced it, and
  * if the assistant or the user used it again.
  */
@@ -137,7 +138,7 @@ export class Choice<Item extends Candidate> {
     }
   }
 
-  /** Adds `tokens` to the budget, and `forStatements` to the part that statements may take. Then chooses candidates that fit. */
+  /** Adds `tokens` to the budget, and `forStatements` to the part for the assistant's statements. Then chooses candidates that fit. */
   *take(tokens: number, forStatements: number): Work<void> {
     this.#left += tokens;
     this.#leftForStatements += forStatements;

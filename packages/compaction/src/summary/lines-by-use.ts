@@ -44,12 +44,7 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
   const middle = lines.slice(start, end).map((line, index) => ({ at: start + index, line }));
   const used = middle
-    // The note of an earlier cut stays, because a new mark would count what it stands for as one line.
-    .map(({ at, line }) => ({
-      at,
-      line,
-      worth: isStub(line) ? Number.POSITIVE_INFINITY : useOf(termsOf(line)) / (line.length + MARK),
-    }))
+    .map(({ at, line }) => ({ at, line, worth: worthOf(line, useOf) }))
     .filter(({ worth }) => worth > 0)
     .toSorted((one, other) => other.worth - one.worth);
   let room = length - 2 * edge;
@@ -72,8 +67,10 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
   return shown.join('\n');
 }
 
-function isStub(line: string): boolean {
-  return line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
+/** The note of an earlier cut stays, because a new mark would count as one line what the note stands for. */
+function worthOf(line: string, useOf: (terms: Terms) => number): number {
+  const isNote = line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
+  return isNote ? Number.POSITIVE_INFINITY : useOf(termsOf(line)) / (line.length + MARK);
 }
 
 /** Counts the lines at the beginning that have at most `most` UTF-16 units together. */

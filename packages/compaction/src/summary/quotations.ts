@@ -146,20 +146,17 @@ function comparable(text: string): string {
 
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** Matches a clause of a list of findings. A false quotation in one must not remove the others. */
-const CLAUSE = /[^;]+(?:;|$)/g;
-
-/** Removes the sentences that quotations are part of, or only the part between two semicolons. */
+/** Removes the sentences that quotations are part of. In a list of findings, removes only what is between two semicolons. */
 function withoutSentences(block: string, quotations: readonly Quotation[]): string {
   let rest = '';
   let next = 0;
-  for (const sentence of SENTENCES.segment(block.replaceAll('\n', ' '))) {
-    for (const { 0: clause, index } of sentence.segment.matchAll(CLAUSE)) {
-      const from = sentence.index + index;
-      const to = from + clause.length;
-      while ((quotations[next]?.end ?? Infinity) <= from) next++;
-      if ((quotations[next]?.start ?? Infinity) >= to) rest += block.slice(from, to);
-    }
+  let from = 0;
+  const sentences = [...SENTENCES.segment(block.replaceAll('\n', ' '))];
+  for (const { length } of sentences.flatMap(({ segment }) => segment.split(/(?<=;)/))) {
+    const to = from + length;
+    while ((quotations[next]?.end ?? Infinity) <= from) next++;
+    if ((quotations[next]?.start ?? Infinity) >= to) rest += block.slice(from, to);
+    from = to;
   }
   return rest.trimEnd();
 }

@@ -1,5 +1,4 @@
 import {
-  type AgentEvent,
   type AgentEventBody,
   type AgentState,
   addUsage,
@@ -78,7 +77,7 @@ export interface RunningCallOptions {
   readonly tools: ToolList;
   readonly session: Session;
   readonly turn: SessionTurn;
-  /** Messages since the last save. The call adds to the list, and the session reads it when it merges with another writer. */
+  /** Messages since the last save. The session reads them when it merges with another writer. */
   readonly unstored: Message[];
   readonly log: WorkspaceSessionLog;
   /** Limits the time of requests to the store and the log. */
@@ -106,8 +105,8 @@ export interface RunningCallOptions {
 }
 
 /**
- * One running call: the scope of its hooks, and its results so far. Messages must enter the context through {@link RunningCall.add}, so
- * that all of them are logged.
+ * One running call: the scope of its hooks, and its results so far. Messages must enter the context through {@link RunningCall.add} or
+ * {@link RunningCall.change}, so that all of them are logged.
  */
 export class RunningCall {
   readonly options: RunningCallOptions;
@@ -126,10 +125,10 @@ export class RunningCall {
   /** Text of earlier cut-off answers, which the last answer continues. */
   textBefore = '';
   readonly messages: Message[] = [];
-  /** The ids by which the call can be repeated; empty for a call without an id. */
+  /** The ids by which the call can be repeated; empty if the caller passed none. */
   ids: readonly string[] = [];
   readonly responseIds: string[] = [];
-  /** The models that wrote parts of the conversation that only they can read. */
+  /** The models whose answers contain parts that other models cannot read, such as signed thoughts. */
   readonly authors = new Set<unknown>();
   /** The tools of the current step. Capabilities may change theirs between steps. */
   tools: CurrentTools;
@@ -141,13 +140,13 @@ export class RunningCall {
   readonly draft = new Draft((event) => this.emit(event));
   /** The ids of the tool calls that the model is streaming. */
   readonly answerIds: AnswerIds;
-  /** The conversation as the model reads it, of the last request. */
+  /** The conversation of the last request, as the model reads it. */
   readonly view = new RequestView();
   /** The last error of the model itself, not of a hook. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request triggered. */
   lastRescue: { readonly status: CompactionStatus; readonly message: string } | undefined;
-  /** The model of steps that do not choose one. After a fallback, it stays the same for the rest of the call. */
+  /** The model of steps that do not choose one. A fallback replaces it for the rest of the call. */
   #model: Model;
   /** The fallback models that were not tried yet. */
   readonly #others: Model[];
@@ -344,7 +343,7 @@ export class RunningCall {
     return names === undefined ? byName : new Map([...byName].filter(([name]) => names.includes(name)));
   }
 
-  /** Returns the tool choice. Forces the answer tool in the last step, if it is the only tool, or after a rejected answer. */
+  /** Returns the tool choice. Forces the answer tool in three cases: in the last step, if there is no other tool, and after a rejected answer. */
   toolChoice(tools: readonly ToolDefinition[]): ToolChoice | undefined {
     const tool = this.answerTool?.name;
     const isLast = this.step >= this.settings.maxIterations;
@@ -387,8 +386,8 @@ export class RunningCall {
   }
 
   /**
-   * Stores the session before and after tool calls that change something. Before such calls, also verifies that this process still holds
-   * the session. The stored session lists the calls that may have started, for a process that takes over.
+   * Stores the session before and after tool calls that change something, unless `checkpoint` is `call`. Before such calls, also verifies
+   * that this process still holds the session. The stored session lists the calls that may have started, for a process that takes over.
    *
    * @param began Ids of the calls that are about to run; empty once they have their results.
    */
@@ -402,7 +401,7 @@ export class RunningCall {
 
   /** Records which calls are about to run. The next save stores the record. */
   mark(began: readonly string[]): void {
-    // Without a save before each changing call, the record would be out of date.
+    // The session is then not saved before each tool call, so the record would be out of date.
     if (this.settings.checkpoint === 'call') return;
     const { state } = this.scope;
     if (state.activeCall) state.activeCall = { ...state.activeCall, began: [...began] };
