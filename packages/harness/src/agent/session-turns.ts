@@ -330,9 +330,9 @@ export class SessionTurns {
   drain(drainMs: number): void {
     this.#isClosed = true;
     this.#admission.refuseAll(this.#closed());
-    // A call that waits because another process holds the session has not started, so it is stopped at once.
+    // A call that waits because another process holds the session has not started. In a pause between retries, nothing runs either.
     for (const { call, abort } of this.#running.values()) {
-      if (call === undefined) abort.abort(new Interruption('shutdown'));
+      if (call === undefined || call.pauses) abort.abort(new Interruption('shutdown'));
     }
     const stop = () => {
       for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));

@@ -13,6 +13,7 @@ import {
 import { Deadline, errorText, refuseNoAnswer, soundUsage, stepwise } from '@x/core/internal';
 import { admitMessages } from '@x/core/messages';
 import { errorOf } from '../errors/harness-error.js';
+import { Interruption } from '../errors/interruption.js';
 import { AnswerSize, cutAnswer } from './answer-size.js';
 import type { RunningCall } from './running-call.js';
 
@@ -29,6 +30,7 @@ export async function callModel(
   const { maxRetries, retryDelayMs, limits } = call.settings;
   return withRetries(
     async () => {
+      call.pauses = false;
       const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
       const content = admitted(model, { ...answer, content: answer.content.map(withId) });
@@ -44,6 +46,8 @@ export async function callModel(
       signal,
       onRetry: (attempt, delayMs, error) => {
         call.draft.discard();
+        call.pauses = true;
+        if (call.options.isDraining()) call.options.abort.abort(new Interruption('shutdown'));
         call.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
       },
     },

@@ -124,6 +124,8 @@ export class RunningCall {
   finishReason: FinishReason | undefined;
   /** Text of earlier cut-off answers, which the last answer continues. */
   textBefore = '';
+  /** Whether the call only waits until it may ask the model again. */
+  pauses = false;
   readonly messages: Message[] = [];
   /** The ids by which the call can be repeated; empty if the caller passed none. */
   ids: readonly string[] = [];

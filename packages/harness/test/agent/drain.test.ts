@@ -1,4 +1,4 @@
-import { defineTool, InMemorySession, RuntimeContext, textOf, toolResultsOf } from '@x/core';
+import { defineTool, InMemorySession, ModelError, RuntimeContext, textOf, toolResultsOf } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -13,6 +13,7 @@ function processes(script: readonly ScriptEntry[]) {
   const [workspace, session] = [scratch(), new InMemorySession()];
   let finish = () => {};
   let begin = () => {};
+  const listeners = new Map<string, () => void>();
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
@@ -34,6 +35,7 @@ function processes(script: readonly ScriptEntry[]) {
       .tools(pay)
       .workspace(workspace)
       .session(session)
+      .onEvent(({ type }) => listeners.get(type)?.())
       .build();
     return { agent, model };
   };
@@ -41,6 +43,7 @@ function processes(script: readonly ScriptEntry[]) {
     first: (hears: 'polite' | 'deaf') => build(script, hears),
     next: (...entries: ScriptEntry[]) => build(entries, 'deaf'),
     begun,
+    event: (type: string) => new Promise<void>((resolve) => listeners.set(type, resolve)),
     finish: () => finish(),
   };
 }
@@ -89,6 +92,32 @@ describe('an agent that closes', () => {
     expect(await call).toMatchObject({ stopReason: 'completed', text: 'All done.' });
     await closed;
   });
+
+  it.each(['before', 'after'])(
+    'does not wait for a pause between retries that begins %s it closes',
+    async (when) => {
+      let fail = () => {};
+      const failing = new Promise<void>((resolve) => {
+        fail = resolve;
+      });
+      const busy = async () => {
+        await failing;
+        throw new ModelError('Too many requests.', { modelId: 'm', retryable: true, retryAfterMs: 30_000 });
+      };
+      const { first, next, event } = processes([busy]);
+      const { agent } = first('deaf');
+      const awaited = event(when === 'before' ? 'model.retrying' : 'model.started');
+      const call = agent.call('Pay', context, { id: 'c' });
+      if (when === 'before') fail();
+      await awaited;
+      const closed = agent.close();
+      fail();
+      expect((await call).stopReason).toBe('shutdown');
+      await closed;
+      const other = next({ text: 'It is paid.' });
+      expect((await other.agent.call('Pay', context, { id: 'c' })).text).toBe('It is paid.');
+    },
+  );
 
   it.each(['a limit', 'a second close'])(
     'stops what does not end, at %s, and says what may have taken effect',
