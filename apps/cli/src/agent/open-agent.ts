@@ -58,7 +58,7 @@ export interface OpenAgentOptions {
    * run.
    */
   readonly trust?: Trust | undefined;
-  /** Settings that apply if the file does not have them. */
+  /** Settings that apply if the file does not have them. `checkpoint` is then `step`. */
   readonly defaults?: Config;
   /** Runs every tool without approval, except those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
@@ -123,7 +123,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // Created capabilities by name. The names in the file may still be variables.
   const created = new Map<string, Capability>();
-  const all = { ...options.defaults, ...content, ...(model !== undefined && { model }) };
+  // No client would send a message again that a crash lost, so it is stored before the model is asked.
+  const all = { checkpoint: 'step', ...options.defaults, ...content, ...(model !== undefined && { model }) };
   const written = inProject(all, directory, project, servers);
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;

@@ -178,6 +178,22 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests[1]?.map(({ content }) => content)).toEqual(['First', 'One.', 'Second']);
   });
 
+  it('stores a message before the model answers, so that a crash does not lose it', async () => {
+    let end = () => {};
+    const until = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const answers = [{ text: 'One.' }, { text: 'Two words.', until }];
+    await run(answers, ['--session', 's-1', '--prompt', 'First']);
+    const second = run(answers, ['--session', 's-1', '--prompt', 'Second']);
+    await vi.waitFor(() => expect(endpoint?.requests).toHaveLength(2), 20_000);
+    expect(await x(['sessions', 'show', 's-1', '-w', 'files'])).toMatchObject({
+      stdout: expect.stringContaining('Second'),
+    });
+    end();
+    expect((await second).stdout).toBe('Two words.\n');
+  });
+
   it('heeds the compaction.yaml beside the agent, and says what is wrong with it', async () => {
     const long = 'I looked at src/login.ts and at everything else there is. '.repeat(400);
     const answers = [{ text: long }, { text: 'Two.' }];
