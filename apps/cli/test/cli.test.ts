@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -258,7 +258,7 @@ describe('x', () => {
       const models = [
         { id: 'my-embeddings' },
         { id: 'a "quoted" name' },
-        { id: 'llama3:8b' },
+        { id: 'llama3:8b', max_model_len: 8_192 },
         { id: 'qwen3' },
       ];
       const server = createServer(({ url, headers }, response) => {
@@ -275,8 +275,14 @@ describe('x', () => {
       const { stdout } = await runCommand(['init'], { cwd, env });
       expect(stdout).toContain(
         isRight
-          ? 'Model: llama3:8b (the first that your server lists: llama3:8b, qwen3). OPENAI_MODEL chooses another.\n'
-          : 'Model: qwen3 (a guess, because your server lists no models).',
+          ? 'Model: llama3:8b (the first that your server lists: llama3:8b, qwen3). OPENAI_MODEL chooses another.\nContext window: 8192 tokens, as your server reports.\n'
+          : 'Model: qwen3 (a guess, because your server lists no models). OPENAI_MODEL chooses another.\nContext window: 32768 tokens, a guess.',
+      );
+      const written = readFileSync(join(cwd, 'agent.yaml'), 'utf8');
+      expect(written).toContain(
+        isRight
+          ? '{ id: "compatible:${OPENAI_MODEL:-llama3:8b}", context_window: 8192 }'
+          : '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 }',
       );
       const checked = await runCommand(['doctor'], { cwd, env });
       expect(checked.stdout).toMatch(told);
@@ -303,7 +309,7 @@ describe('x', () => {
     const env = { ...bare, OPENAI_BASE_URL: 'http://localhost:1/v1', OPENAI_API_KEY: 'key' };
     const again = await runCommand(['init'], { cwd: folder, env });
     expect(again.stdout).toMatch(
-      /^Wrote agent\.yaml\nModel: qwen3 .*\nNext: {2}x run \(OPENAI_BASE_URL is set\)/,
+      /^Wrote agent\.yaml\nModel: qwen3 .*\nContext window: 32768 .*\nNext: {2}x run \(OPENAI_BASE_URL is set\)/,
     );
     expect((await runCommand(['doctor'], { cwd: folder, env })).stdout).toMatch(
       /^ok .*agent "coder" with .*shell/m,

@@ -60,8 +60,8 @@ export const SERVER_VARIABLES = [...new Set(Object.values(PROVIDERS).map(({ serv
 export const keyVariableOf = (server: string) => server.replace('BASE_URL', 'API_KEY');
 
 /**
- * Asks the server in a variable for its models, with the API key of the environment. Returns the HTTP status, and the models' names if the
- * server lists them.
+ * Asks the server in a variable for its models, with the API key of the environment. Returns the HTTP status, and the models if the server
+ * lists them. vLLM also reports their context windows.
  */
 export async function listModels(server: string, timeoutMs: number) {
   const key = process.env[keyVariableOf(server)];
@@ -72,9 +72,10 @@ export async function listModels(server: string, timeoutMs: number) {
     signal: AbortSignal.timeout(timeoutMs),
     headers: key ? sent : {},
   });
-  const list = response.ok && z.object({ data: z.array(z.object({ id: z.string() })) });
+  const served = z.object({ id: z.string(), max_model_len: z.int().positive().optional().catch(undefined) });
+  const list = response.ok && z.object({ data: z.array(served) });
   const found = list ? list.safeParse(await response.json().catch(() => undefined)) : undefined;
-  return { status: response.status, names: found?.data?.data.map(({ id }) => id) };
+  return { status: response.status, models: found?.data?.data };
 }
 
 const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);

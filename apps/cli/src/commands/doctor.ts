@@ -97,7 +97,8 @@ async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> 
 
 /** Checks whether a self-hosted server has the model. Not every server lists its models. */
 async function modelOnServer(model: string): Promise<Finding> {
-  const names = (await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => undefined))?.names;
+  const served = (await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => undefined))?.models;
+  const names = served?.map(({ id }) => id);
   const ok = names?.includes(model) !== false;
   return {
     ok,

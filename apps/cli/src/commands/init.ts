@@ -7,14 +7,22 @@ import { readYaml } from '../read-input.js';
 import { clip } from '../terminal/columns.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
+interface Served {
+  readonly id: string;
+  readonly max_model_len?: number | undefined;
+}
+
+/** A model and a context window for a server that reports none. */
+const GUESSED = { id: 'qwen3', max_model_len: 32_768 };
+
 /** Environment variables of providers in order of precedence, each with the initial model of an agent. */
-export const PROVIDER_VARIABLES = {
+export const PROVIDER_VARIABLES: Readonly<Record<string, (served: Served) => string>> = {
   // First, because a user who names a server wants to use it, even if an API key is set.
-  OPENAI_BASE_URL:
-    '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 } # the context window of your server',
-  OPENAI_API_KEY: 'openai:gpt-5',
-  ANTHROPIC_API_KEY: 'anthropic:claude-sonnet-4-5',
-} as const;
+  OPENAI_BASE_URL: ({ id, max_model_len: window }) =>
+    `{ id: "compatible:\${OPENAI_MODEL:-${id}}", context_window: ${window ?? GUESSED.max_model_len} } # ${window ? 'reported by your server' : 'a guess: set what your server allows'}`,
+  OPENAI_API_KEY: () => 'openai:gpt-5',
+  ANTHROPIC_API_KEY: () => 'anthropic:claude-sonnet-4-5',
+};
 
 /** Milliseconds to wait for a server's list of models. */
 const TIMEOUT_MS = 2_000;
@@ -47,10 +55,10 @@ export const init = command({
   examples: ['x init && x run'],
   async run({ output }) {
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
-    const [variable, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
+    const [variable, modelOf] = known ?? ['', () => 'openai:gpt-5'];
     const served = variable === 'OPENAI_BASE_URL' ? await servedModels() : [];
-    const [first = 'qwen3'] = served;
-    if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(model.replace('qwen3', first))))) {
+    const [first = { id: GUESSED.id }] = served;
+    if (!(await isNew(DEFAULT_AGENT_FILE, agentFile(modelOf(first))))) {
       output.write(`Kept ${DEFAULT_AGENT_FILE}\nNext:  ${X} doctor checks the file. Then:  ${X} run\n`);
       return undefined;
     }
@@ -61,16 +69,22 @@ export const init = command({
     const origin =
       process.env.OPENAI_MODEL || variable !== 'OPENAI_BASE_URL'
         ? ''
-        : `Model: ${first} (${served.length > 0 ? `the first that your server lists: ${clip(served.join(', '), 200)}` : 'a guess, because your server lists no models'}). OPENAI_MODEL chooses another.\n`;
-    output.write(`Wrote ${DEFAULT_AGENT_FILE}\n${origin}${next}`);
+        : `Model: ${first.id} (${served.length > 0 ? `the first that your server lists: ${clip(served.map(({ id }) => id).join(', '), 200)}` : 'a guess, because your server lists no models'}). OPENAI_MODEL chooses another.\n`;
+    const window =
+      variable !== 'OPENAI_BASE_URL'
+        ? ''
+        : first.max_model_len
+          ? `Context window: ${first.max_model_len} tokens, as your server reports.\n`
+          : `Context window: ${GUESSED.max_model_len} tokens, a guess. Set what your server allows in ${DEFAULT_AGENT_FILE}.\n`;
+    output.write(`Wrote ${DEFAULT_AGENT_FILE}\n${origin}${window}${next}`);
     return undefined;
   },
 });
 
-/** Returns the names of the models that the server in OPENAI_BASE_URL lists, except embeddings; none if it does not list them in time. */
-async function servedModels(): Promise<readonly string[]> {
-  const { names = [] } = await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => ({ names: [] }));
-  return names.filter((name) => PLAIN_NAME.test(name) && !/embed/i.test(name));
+/** Returns the models that the server in OPENAI_BASE_URL lists, except embeddings; none if it does not list them in time. */
+async function servedModels(): Promise<readonly Served[]> {
+  const { models = [] } = await listModels('OPENAI_BASE_URL', TIMEOUT_MS).catch(() => ({ models: [] }));
+  return models.filter(({ id }) => PLAIN_NAME.test(id) && !/embed/i.test(id));
 }
 
 async function isNew(file: string, content: string): Promise<boolean> {
