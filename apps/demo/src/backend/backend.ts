@@ -3,6 +3,7 @@ import {
   type CompactOptions,
   eraseSession,
   type Message,
+  ModelError,
   type Receipt,
   RuntimeContext,
   type SessionInfo,
@@ -374,7 +375,7 @@ async function finished(stream: AsyncIterable<unknown>): Promise<void> {
   try {
     for await (const _ of stream);
   } catch (error) {
-    if (!isForClients(error)) warn(error);
+    if (!isForClients(error) || ModelError.isInstance(error)) warn(error);
   }
 }
 

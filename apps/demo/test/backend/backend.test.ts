@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { assistantMessage, estimateCounter, type Model, ModelError, RuntimeContext, textOf } from '@x/core';
 import { openBeside } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { Sent } from '../../src/page.js';
@@ -141,6 +141,22 @@ it('keeps the half of an answer whose stream was cut, marked as cut, also for a 
       { level: 'error' },
     ]);
   }
+});
+
+it('tells the operator why the model is not available, and the page that it is not', async () => {
+  const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => emitted.mockRestore());
+  const message = 'Model away cannot connect to http://localhost:9/v1.';
+  const fail = () => Promise.reject(new ModelError(message, { retryable: true, maxRetries: 0 }));
+  const backend = open({ id: 'away', contextWindow: 16_000, generate: fail });
+  await backend.send('s-1', 'Hi');
+  const transcript = await transcriptOnce(
+    backend,
+    ({ call, blocks }) => call === undefined && blocks.length > 1,
+  );
+  expect(JSON.stringify(noticesOf(transcript))).toContain('not available at the moment');
+  expect(JSON.stringify(transcript)).not.toContain('localhost:9');
+  expect(emitted).toHaveBeenCalledWith(message);
 });
 
 it('shows no half of an answer that came whole at the next attempt', async () => {
