@@ -34,6 +34,23 @@ const reasoning = (id: string): AgentInputItem => ({
   providerData: { encrypted_content: `gAAA-${id}` },
 });
 
+it('keeps what keep.match names through every reduction', async () => {
+  const keep = { match: ['#keep'], users: 0 };
+  const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000, keep }));
+  await session.addItems([user('Go.'), said('#keep The port is 4117.'), user('#keep Never push.')]);
+  for (let turn = 0; turn < 50; turn++) {
+    await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
+    await session.runCompaction();
+  }
+  const applied = outcomes.filter(({ status }) => status === 'applied');
+  expect(applied.length).toBeGreaterThan(2);
+  for (const { message } of applied) expect(message).toContain('2 of 2 pins present');
+  const boards = (await session.getItems()).map((item) => JSON.stringify(item));
+  expect(boards.filter((item) => item.includes('Pinned parts'))).toEqual([
+    expect.stringMatching(/#keep Never push.*#keep The port is 4117/),
+  ]);
+});
+
 it('reduces what is stored after a turn, so that the next run begins with less', async () => {
   const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000, keep: { messages: 6 } }));
   const read = tool({

@@ -68,6 +68,6 @@ export function removePin(scope: ReasonScope, id: string): boolean {
 function change({ state, emit }: ReasonScope, pins: readonly Pin[]): void {
   changeNotes(state, { pins: pins.length > 0 ? (pins as unknown as JsonValue) : undefined });
   const before = [...state.context];
-  swapContext(state, before, withPins(before, pinsOf(before, pins, []), beforeLatestRequest));
+  swapContext(state, before, withPins(before, pinsOf(before, pins), beforeLatestRequest));
   emit({ type: 'state.changed' });
 }

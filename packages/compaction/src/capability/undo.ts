@@ -201,7 +201,7 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     if (!record.minor) break;
   }
   if (restored === now) return false;
-  const pins = pinsOf(context, pinsIn(state), []);
+  const pins = pinsOf(context, pinsIn(state));
   if (!swapContext(state, context, withPins(restored, pins))) return false;
   changeNotes(state, { undo: records.length > 0 ? (records as unknown as JsonValue) : undefined });
   return true;

@@ -79,7 +79,7 @@ export function droppedBefore(message: Pick<Message, 'metadata'>): number {
 
 /** Tests if a message is a pin board. */
 export function isPinBoard(message: Message): boolean {
-  return message.kind === 'synthetic' && marksOf(message).pins === true;
+  return message.kind === 'synthetic' && marksOf(message).pins !== undefined;
 }
 
 /** Removes pin boards, which are no part of what was said. */

@@ -7,9 +7,9 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { digest, isObject, isOfUser } from '@x/core/internal';
+import { digest, isOfUser } from '@x/core/internal';
 import * as z from 'zod/mini';
-import { isPinBoard, markedText, marksOfText, withoutBoards } from '../conversation/marks.js';
+import { isPinBoard, marksOf, withoutBoards } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { isOfSummary } from '../summary/summary-message.js';
 import { mostTokensOf } from './budget.js';
@@ -40,23 +40,21 @@ function isUsers({ role = 'user' }: Pin): boolean {
 }
 
 /**
- * Makes the message with the pinned texts (the board). Each text is a block with a mark that identifies its pin. If the user did not write
- * all of them, the lines between them begin with a hash of all texts, which no text can contain.
+ * Makes the message with the pinned texts (the board). Its metadata lists the pins, because other frameworks keep no metadata of blocks. If
+ * the user did not write all texts, the lines between them begin with a hash of all texts, which no text can contain.
  */
 export function pinBoard(pins: readonly Pin[]): Message {
   const sign = pins.every(isUsers) ? undefined : digest(pins.map(({ text }) => text).join()).slice(0, 16);
   const line = (text: string): readonly TextBlock[] =>
     sign === undefined ? [] : [{ type: 'text', text: `[${sign}] ${text}` }];
-  const content = pins.flatMap(({ text, ...pin }): readonly TextBlock[] => {
-    const { role = 'user' } = pin;
+  const content = pins.flatMap(({ text, role = 'user' }): readonly TextBlock[] => {
     const origin = role === 'tool' ? { origin: 'server' as const } : {};
-    const marked = { ...markedText(text, { pin: pin as JsonObject }), ...origin };
-    return [...line(SOURCES[role] ?? `${role}:`), marked];
+    return [...line(SOURCES[role] ?? `${role}:`), { type: 'text', text, ...origin }];
   });
   const headline = sign ? `${HEADLINE} Only lines that begin with [${sign}] say who wrote them.` : HEADLINE;
   return userMessage([{ type: 'text', text: headline }, ...content, ...line('End of the pinned parts.')], {
     kind: 'synthetic',
-    metadata: { '@x/compaction': { pins: true } },
+    metadata: { '@x/compaction': { pins: pins as readonly JsonObject[] } },
   });
 }
 
@@ -73,14 +71,11 @@ export function readPin(stored: unknown): readonly Pin[] {
   return data === undefined ? [] : [data];
 }
 
-/** Reads the pins of a board. Returns none for any other message. */
+/** Reads the pins whose text is on a board. Returns none for any other message. */
 function pinsOn(board: Message): readonly Pin[] {
-  if (!isPinBoard(board)) return [];
-  return board.content.flatMap((block) => {
-    if (block.type !== 'text') return [];
-    const { pin } = marksOfText(block);
-    return isObject(pin) ? readPin({ ...pin, text: block.text }) : [];
-  });
+  const { pins } = isPinBoard(board) ? marksOf(board) : {};
+  const said = textOf(board);
+  return Array.isArray(pins) ? pins.flatMap(readPin).filter(({ text }) => said.includes(text)) : [];
 }
 
 /** Prefix of the ids of pins from `keep.match`. */
@@ -89,18 +84,20 @@ const MATCHED = 'match:';
 /**
  * Collects the pins of a conversation in this order: the requested pins, then texts that match `keep.match`. Of those, texts on the board
  * come first, then messages: the user's before others, the newest first.
+ *
+ * @param match Default: keeps what matched before, and finds nothing new.
  */
 export function pinsOf(
   messages: readonly Message[],
   asked: readonly Pin[],
-  match: readonly string[],
+  match?: readonly string[],
 ): readonly Pin[] {
   const matched = new Map<string, Pin>();
-  const isMatched = (text: string) => match.some((words) => text.includes(words));
+  const isMatched = (text: string) => match === undefined || match.some((words) => text.includes(words));
   // The board has the whole text, even if the message was shortened since.
   for (const pin of messages.flatMap(pinsOn))
     if (pin.id.startsWith(MATCHED) && isMatched(pin.text)) matched.set(pin.id, pin);
-  for (const message of match.length > 0 ? messages.toReversed() : []) {
+  for (const message of match?.length ? messages.toReversed() : []) {
     const id = MATCHED + message.id;
     if (message.kind !== undefined || message.role === 'system' || matched.has(id)) continue;
     const text = textOf(message).trim();

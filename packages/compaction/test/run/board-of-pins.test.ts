@@ -1,7 +1,7 @@
 // The board holds what no message holds any more, and nothing else.
 import { AgentState, assistantMessage, type Message, type Pin, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { isPinBoard } from '../../src/conversation/marks.js';
+import { isPinBoard, marksOf } from '../../src/conversation/marks.js';
 import { compaction, createCompactor } from '../../src/index.js';
 import { pinBoard, pinsOf, withPins } from '../../src/run/pins.js';
 import { lines, round, rounds } from '../build.js';
@@ -56,12 +56,8 @@ describe('the board of an agent', () => {
     };
     const broken = scope.state.context.map((message): Message => {
       if (!isPinBoard(message)) return message;
-      const foreign = {
-        type: 'text',
-        text: 'Foreign.',
-        providerMetadata: { '@x/compaction': { pin: {} } },
-      } as const;
-      return { ...message, content: [...message.content, foreign] };
+      const { pins } = marksOf(message);
+      return { ...message, metadata: { '@x/compaction': { pins: [...(pins as []), {}, { id: 7 }] } } };
     });
     scope.state.contextMutable().splice(0, broken.length, ...broken);
     expect((await compact())?.status).toBe('applied');
@@ -231,6 +227,26 @@ describe('the board of a compaction', () => {
     expect(textsOf(kept)).toContain('#keep this');
     expect(textsOf(await compact(kept, ['#other']))).toEqual([]);
     expect(textsOf(await compact(kept, ['#other', '#keep']))).toContain('#keep this');
+  });
+
+  it('keeps what keep.match named when other pins come and go, and after an undo', async () => {
+    const tagged = round({ output: '#keep this' });
+    const scope = scopeOf([userMessage('Go.'), ...tagged, ...long()], { model });
+    const capability = compaction({ model: null, keep: { match: ['#keep'] } });
+    const onBoard = () => textsOf(scope.state.context).includes('#keep this');
+    for (let times = 0; times < 2; times++) {
+      expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
+      scope.state.contextMutable().push(...rounds(40, () => ({ output: lines(40) })));
+    }
+    const pin = (await capability.pin?.(scope, { text: 'Use pnpm.' })) as Pin;
+    expect(onBoard()).toBe(true);
+    await capability.unpin?.(scope, pin.id);
+    expect(onBoard()).toBe(true);
+    expect(await capability.undo?.(scope)).toBe(true);
+    expect(onBoard()).toBe(true);
+    expect(await capability.undo?.(scope)).toBe(true);
+    expect(scope.state.context).toContainEqual(tagged[1]);
+    expect(onBoard()).toBe(false);
   });
 
   it('holds the words of the user that keep.match names before those of tools', async () => {
