@@ -192,12 +192,14 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
   const now = withoutBoards(context);
   let restored: readonly Message[] = now;
   for (let record = records.pop(); record; record = records.pop()) {
-    const after = restored.slice(0, record.length);
-    if (after.length < record.length || digestOf(after) !== record.digest) return false;
-    const before = await listBefore(record, after, log);
+    // A late narrative is removed with its summary. It may stand among the messages that the compaction left.
+    const { length } = record;
+    const list = [restored, restored.filter((one) => !isNarrative(one))].find(
+      (each) => each.length >= length && digestOf(each.slice(0, length)) === record.digest,
+    );
+    const before = list && (await listBefore(record, list.slice(0, length), log));
     if (!before) return false;
-    // A late narrative is removed with its summary.
-    restored = [...before, ...restored.slice(record.length).filter((one) => !isNarrative(one))];
+    restored = [...before, ...list.slice(length).filter((one) => !isNarrative(one))];
     if (!record.minor) break;
   }
   if (restored === now) return false;

@@ -433,17 +433,21 @@ describe('a model that takes too long', () => {
     expect(narrated(session)).toHaveLength(1);
   });
 
-  it('takes the narrative along when the compaction is undone', async () => {
+  it.each([
+    ['', []],
+    [' and the request before it has no answer', [userMessage('and now?')]],
+  ])('takes the narrative along when the compaction is undone%s', async (_, open) => {
     const { model, answer: write } = controlled();
     const session = sessionOf(model, late);
-    const before = [...session.scope.state.context, ...more(12)];
+    const before = [...session.scope.state.context, ...more(12), ...open];
     session.scope.state.contextMutable().splice(0, before.length, ...before);
     await session.call();
     await write();
-    await session.call();
+    const last = userMessage('go on');
+    await session.call([last]);
     expect(narrated(session)).toHaveLength(1);
     expect(await session.capability.undo?.(session.scope)).toBe(true);
-    expect(session.scope.state.context).toEqual(before);
+    expect(session.scope.state.context).toEqual([...before, last]);
   });
 
   it('keeps the history where no record may stand in, until the narrative is there', async () => {
