@@ -73,11 +73,13 @@ function noteOf({ context }: Composer, { note, problem }: Attempt): string | und
 async function withNarrative(composer: Composer, writer: Model, found: Found | undefined): Promise<Attempt> {
   const { context, settings } = composer;
   const { work } = context;
-  if (found && found.writing.result === undefined && (found.isLate || found.writing.kind === 'native')) {
+  const isAsked = Boolean(context.instructions) && context.instructions !== found?.writing.instructions;
+  const isWaited = found?.isLate || found?.writing.kind === 'native';
+  if (found && found.writing.result === undefined && isWaited && !isAsked) {
     // While a narrative is being written, do not wait again, and do not pay for a second one.
     return { note: 'the model is still writing about an earlier part: the record alone, for now' };
   }
-  if (work.isElsewhere && !found && !context.instructions)
+  if (work.isElsewhere && !found && !isAsked)
     return { note: 'another process began the narrative: the record alone, for now' };
   const ahead = found?.isLate ? undefined : writingOf(found, context.instructions);
   const rest = ahead?.narrative ? undefined : restOf('narrative', writer);

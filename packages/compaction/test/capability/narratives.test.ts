@@ -450,6 +450,23 @@ describe('a model that takes too long', () => {
     expect(session.scope.state.context).toEqual([...before, last]);
   });
 
+  it('is asked anew for a compaction with instructions of its own', async () => {
+    const { model, answer: write } = controlled();
+    const session = sessionOf(model, late);
+    await session.call(more(12));
+    expect(model.requests).toHaveLength(1);
+    session.scope.state.contextMutable().push(...more(12));
+    await session.capability.compact?.(session.scope, { instructions: 'KEEP THE PORTS' });
+    expect(model.requests).toHaveLength(2);
+    expect(promptOf(model.requests[1])).toContain('KEEP THE PORTS');
+    await untilCompacted(session);
+    expect(model.requests).toHaveLength(2);
+    await write();
+    await write(GOOD_SUMMARY.replace('Run the tests.', 'PORT 8443 IS OPEN'));
+    await session.call([userMessage('and now?')]);
+    expect(texts(session)).toContain('PORT 8443 IS OPEN');
+  });
+
   it('keeps the history where no record may stand in, until the narrative is there', async () => {
     const { model, answer: write } = controlled();
     const session = sessionOf(model, { summary: { background: false, waitMs: 0, fallback: 'none' } });
