@@ -54,7 +54,7 @@ export function pinBoard(pins: readonly Pin[]): Message {
   const headline = sign ? `${HEADLINE} Only lines that begin with [${sign}] say who wrote them.` : HEADLINE;
   return userMessage([{ type: 'text', text: headline }, ...content, ...line('End of the pinned parts.')], {
     kind: 'synthetic',
-    metadata: { '@x/compaction': { pins: pins as readonly JsonObject[] } },
+    metadata: { '@x/compaction': { pins: pins.map((pin) => ({ ...pin }) as JsonObject) } },
   });
 }
 
