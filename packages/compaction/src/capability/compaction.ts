@@ -20,7 +20,7 @@ import { CompactionRunner } from './compaction-runner.js';
 import { addPin, removePin } from './keep-pins.js';
 import { nativeIsUnused } from './native-notice.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
-import type { SessionTracker } from './session-memory.js';
+import { changeNotes, notesIn } from './stored-state.js';
 
 /**
  * Keeps an agent's conversation inside its budget. It reduces before a model call if a trigger is reached, after a provider's overflow
@@ -47,7 +47,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
   const tools = [
     ...(recall ? [recall.tool] : []),
-    ...(settings.compactTool ? [compactTool((state) => runner.tracker(state))] : []),
+    ...(settings.compactTool ? [compactTool((state) => runner.tracker(state).fill)] : []),
   ];
 
   /** Forgets the sessions of a user, or all. */
@@ -100,9 +100,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
       const tracker = runner.tracker(scope.state);
-      const { asked } = tracker;
-      tracker.asked = undefined;
-      if (asked) await runner.run(scope, 'manual', asked);
+      const { asked } = notesIn(scope.state);
+      if (typeof asked === 'string') {
+        changeNotes(scope.state, { asked: undefined });
+        await runner.run(scope, 'manual', { instructions: asked });
+      }
       const counted = await runner.reduceIfDue(scope);
       try {
         return await measured(scope, next, counted);
@@ -133,7 +135,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
 const WORTH_ASKING = 0.5;
 
 /** Makes the tool with which a model requests a compaction. The compaction runs before the model's next step. */
-function compactTool(trackerOf: (state: AgentState) => SessionTracker) {
+function compactTool(fillOf: (state: AgentState) => number) {
   return defineTool({
     name: 'compact',
     description:
@@ -143,15 +145,16 @@ function compactTool(trackerOf: (state: AgentState) => SessionTracker) {
       keep: z.string().max(2_000).optional().describe('What the record must keep'),
     }),
     sessionOnly: true,
-    execute: ({ keep }, { state }) => {
-      const tracker = trackerOf(state);
-      if (tracker.fill < WORTH_ASKING) {
+    execute: ({ keep = '' }, { state }) => {
+      const fill = fillOf(state);
+      if (fill < WORTH_ASKING) {
         throw new Error(
-          `The conversation has ${Math.round(tracker.fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
+          `The conversation has ${Math.round(fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
             `what it holds. Go on, and ask again from ${WORTH_ASKING * 100} % on.`,
         );
       }
-      tracker.asked = { instructions: keep };
+      // Noted in the state, because the next step may run after an approval or in another process.
+      changeNotes(state, { asked: keep });
       return 'The older part will be replaced by a record before your next step.';
     },
   });

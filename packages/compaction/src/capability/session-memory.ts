@@ -145,8 +145,6 @@ export class SessionTracker {
   busy = false;
   /** `true` if the provider rejected a request for an unknown reason, and no request has succeeded since. */
   isDoubted = false;
-  /** The compaction that the model requested. */
-  asked: { readonly instructions: string | undefined } | undefined;
   /** The size of the last request, as a share of the size at which a compaction is due. */
   fill = 1;
   /** Number of reports in a row with implausibly many tokens. */

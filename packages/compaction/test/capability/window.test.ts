@@ -1,8 +1,8 @@
-import { ContextOverflowError, type Message, type ModelResponse, userMessage } from '@x/core';
+import { AgentState, ContextOverflowError, type Message, type ModelResponse, userMessage } from '@x/core';
 import { describe, expect, it, vi } from 'vitest';
 import { type CompactionCapabilityConfig, compaction } from '../../src/index.js';
 import { lines, meter, rounds } from '../build.js';
-import { modelOf, said } from '../models.js';
+import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
 
 const answer = said('ok');
@@ -189,6 +189,22 @@ describe('the tool compact', () => {
   it('refuses below half of what makes a compaction due', async () => {
     await expect(ask(5)).rejects.toThrow(/has \d+ % of the size at which it is compacted by itself/);
     expect(await ask(17)).toMatchObject([{ text: expect.stringContaining('will be replaced') }]);
+  });
+
+  it('keeps its promise in another process, once', async () => {
+    const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 20_000 });
+    const first = scopeOf(history(17), { model });
+    const asked = compaction({ compactTool: true });
+    const tool = asked.tools?.find(({ definition }) => definition.name === 'compact');
+    await tool?.run({ keep: 'THE PORTS' }, { state: first.state } as never);
+    const state = AgentState.fromJSON(JSON.parse(JSON.stringify(first.state)));
+    const next = scopeOf([], { model, state });
+    const capability = compaction({ compactTool: true });
+    for (let step = 0; step < 2; step++)
+      await send(capability, next, { window: 20_000, error: () => new Error('unused') });
+    const outcomes = next.events.filter(({ type }) => type === 'context.compacted');
+    expect(outcomes).toMatchObject([{ reason: 'manual', status: 'applied' }]);
+    expect(model.requests.map(promptOf)).toEqual([expect.stringContaining('THE PORTS')]);
   });
 });
 
