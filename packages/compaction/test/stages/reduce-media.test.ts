@@ -54,6 +54,15 @@ describe('a request with too many bytes', () => {
     expect(textOf(outcome.messages[2] as Message)).toMatch(/^slide 0\n?\[image\/png, shot.png/);
   });
 
+  it('loses files in data URLs, too', async () => {
+    const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`;
+    const shot = { type: 'file', mediaType: 'image/png', source: { type: 'url', url } } as const;
+    const asked = Array.from({ length: 9 }, () => [userMessage([shot]), assistantMessage('I see.')]).flat();
+    const outcome = await compact([userMessage('Go'), ...asked]);
+    expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 19 });
+    expect(messageBytes(outcome.messages)).toBeLessThan(10_000_000);
+  });
+
   it('keeps what no model has seen, and the latest request', async () => {
     const latest = userMessage([{ type: 'text', text: 'This one' }, file(25_000_000)]);
     expect(await compact([latest])).toMatchObject({ status: 'ineffective' });

@@ -67,6 +67,12 @@ export function textIn(data: string): string {
   }
 }
 
+/** Returns the encoded bytes that a file adds to a request; `undefined` if the bytes are elsewhere. */
+export function encodedBytes({ source }: FileBlock): string | undefined {
+  if (source.type === 'base64') return source.data;
+  return source.type === 'url' && /^data:/i.test(source.url) ? source.url : undefined;
+}
+
 const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?(;base64)?,/i;
 
 /**

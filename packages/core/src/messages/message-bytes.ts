@@ -1,5 +1,6 @@
 import { jsonText } from '../lib/json.js';
 import type { ContentBlock } from './content-block.js';
+import { encodedBytes } from './media.js';
 import type { Message } from './message.js';
 
 const known = new WeakMap<Message, number>();
@@ -29,7 +30,7 @@ export function blockBytes(block: ContentBlock): number {
     case 'thinking':
       return block.thinking.length;
     case 'file':
-      return block.source.type === 'base64' ? block.source.data.length : 0;
+      return encodedBytes(block)?.length ?? 0;
     case 'tool_use':
       return jsonText(block.input).length;
     case 'tool_result':

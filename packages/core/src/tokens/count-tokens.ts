@@ -1,7 +1,7 @@
 import { atOnce, type Work } from '../lib/in-pieces.js';
 import { jsonText } from '../lib/json.js';
 import type { ContentBlock, FileBlock, ToolResultBlock } from '../messages/content-block.js';
-import { isTextual } from '../messages/media.js';
+import { encodedBytes, isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 
@@ -142,9 +142,11 @@ export function countUpTo(counter: TokenCounter, text: string, most: number): nu
 
 function countFile(file: FileBlock): number {
   if (file.mediaType.startsWith('image/')) return IMAGE_TOKENS;
-  if (file.source.type !== 'base64') return DOCUMENT_TOKENS_PER_100_KB;
-  const hundredKilobytes = (file.source.data.length * 0.75) / 100_000;
-  if (isTextual(file.mediaType)) return Math.ceil((file.source.data.length * 0.75) / 3.5);
+  const encoded = encodedBytes(file);
+  if (encoded === undefined) return DOCUMENT_TOKENS_PER_100_KB;
+  const bytes = encoded.length * 0.75;
+  const hundredKilobytes = bytes / 100_000;
+  if (isTextual(file.mediaType)) return Math.ceil(bytes / 3.5);
   const rate = file.mediaType.startsWith('audio/') ? AUDIO_TOKENS_PER_100_KB : DOCUMENT_TOKENS_PER_100_KB;
   return Math.max(1, Math.ceil(hundredKilobytes)) * rate;
 }

@@ -35,6 +35,8 @@ function file(mediaType: string, source: FileBlock['source']): FileBlock {
   return { type: 'file', mediaType, source };
 }
 const base64 = (bytes: number) => ({ type: 'base64', data: 'A'.repeat((bytes * 4) / 3) }) as const;
+const dataUrl = (mediaType: string, bytes: number) =>
+  ({ type: 'url', url: `data:${mediaType};base64,${base64(bytes).data}` }) as const;
 
 const tool: ToolDefinition = {
   name: 'search',
@@ -71,6 +73,8 @@ describe('countBlock', () => {
     ['a document elsewhere', file('application/pdf', { type: 'workspace', path: 'a.pdf' }), 3_000],
     ['a small document', file('application/pdf', base64(3)), 3_000],
     ['a document of 250 KB', file('application/pdf', base64(249_999)), 9_000],
+    ['a document in a data URL', file('application/pdf', dataUrl('application/pdf', 249_999)), 9_000],
+    ['a text in a data URL', file('text/csv', dataUrl('text/csv', 35_100)), 10_034],
     ['a recording of 250 KB', file('audio/wav', base64(249_999)), 3_000],
     ['text of 35 000 bytes', file('text/csv', base64(35_100)), 10_029],
   ])('%s', (_, block, tokens) => {
