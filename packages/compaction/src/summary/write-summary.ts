@@ -1,4 +1,4 @@
-import { type Message, type Model, TimeLimitError } from '@x/core';
+import { addUsage, type Message, type Model, TimeLimitError } from '@x/core';
 import { atOnce, inPieces } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
@@ -28,8 +28,17 @@ interface Attempt {
 /** The usage of model calls, already reported when they ended. */
 type Spent = Pick<Reduction, 'usage' | 'modelCalls' | 'isReported'>;
 
-function spentOn({ usage, modelCalls }: Writing): Spent {
+/** Returns what a text has cost so far, once: the next outcome counts only what it costs later. */
+function spentOn(writing: Writing): Spent {
+  const { usage, modelCalls } = writing;
+  Object.assign(writing, { usage: undefined, modelCalls: 0 });
   return usage ? { usage, modelCalls, isReported: true } : {};
+}
+
+function sumOf(one: Spent, other: Spent = {}): Spent {
+  if (!one.usage || !other.usage) return one.usage ? one : other;
+  const modelCalls = (one.modelCalls ?? 0) + (other.modelCalls ?? 0);
+  return { usage: addUsage(one.usage, other.usage), modelCalls, isReported: true };
 }
 
 /**
@@ -43,8 +52,10 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
   const found = work.desk.find(context.conversation);
   // This summary includes a narrative that was too late for the previous compaction.
   const late = found?.isLate ? found.writing.narrative : undefined;
+  const lateCost = found?.isLate && found.writing.result ? spentOn(found.writing) : {};
   const attempt: Attempt = writer ? await withNarrative(composer, writer, found) : {};
-  const { candidate: written, meanwhile, problem, spent } = attempt;
+  const { candidate: written, meanwhile, problem } = attempt;
+  const spent = sumOf(lateCost, attempt.spent);
   if (written) return { ...condensed(written, 'summarized', attempt.note), author: 'model', ...spent };
   const mayFallBack = writer === undefined || settings.fallback === 'record';
   if (problem && !mayFallBack) return { ...unchanged(view, ''), failure: problem, ...spent };
@@ -56,7 +67,7 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
     return { ...unchanged(view, problem ?? note), ...spent };
   }
   if (found && late) work.desk.clear(found.writing);
-  if (problem && spent?.usage)
+  if (problem && attempt.spent?.usage)
     work.warn(
       `The record made by rules is the summary, because the text of the model was not used: ${problem}.`,
     );

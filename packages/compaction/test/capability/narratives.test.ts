@@ -672,6 +672,10 @@ describe('createCompactor', () => {
     expect(promptOf(model.requests[2])).toContain('PORT 8443 IS OPEN');
     expect(promptOf(model.requests[2])).not.toContain('PORT 80 IS OPEN');
     expect(JSON.stringify((await next).messages)).toContain('PORT 8443 IS OPEN');
+    expect(await next).toMatchObject({ usage, modelCalls: 1 });
+    await write();
+    const last = await compactor.compact([...(await next).messages, ...more(34)], options);
+    expect(last).toMatchObject({ status: 'applied', usage, modelCalls: 1 });
   });
 
   it('ends the model call of a caller that gives up', async () => {
