@@ -1,6 +1,14 @@
-import type { JsonValue } from '@x/core';
+import type { FileBlock, JsonValue } from '@x/core';
 import { errorText, headOf, tailOf } from '@x/core/internal';
 import type { Meter } from '../meter.js';
+
+/** Maximum UTF-16 units of a file name. */
+const LONGEST_NAME = 120;
+
+/** Returns the name of a file, or its media type if it has no name. */
+export function nameOf({ filename, mediaType }: FileBlock): string {
+  return headOf((filename ?? mediaType).replaceAll(/\s+/g, ' '), LONGEST_NAME);
+}
 
 /** How {@link cutMiddle} cuts. */
 interface Cut {

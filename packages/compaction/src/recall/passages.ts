@@ -1,5 +1,6 @@
 import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core';
 import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
+import { nameOf } from '../conversation/text.js';
 import { linesOf } from '../record/excerpts.js';
 
 /** The name of the recall tool. Its calls and results are not indexed, so that it does not find its own earlier results. */
@@ -60,6 +61,8 @@ function textOfBlock(block: ContentBlock): string {
       return block.name === RECALL ? '' : `${block.name} ${inputText(block.input)}`;
     case 'tool_result':
       return block.toolName === RECALL ? '' : textOf([block]);
+    case 'file':
+      return block.filename === undefined ? '' : nameOf(block);
     default:
       return '';
   }

@@ -4,6 +4,7 @@ import { countedText, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
+import { nameOf } from '../conversation/text.js';
 import { OLD_KEY } from './calls.js';
 import type { Quote } from './entry.js';
 import { namesIn } from './names.js';
@@ -112,7 +113,8 @@ function extract(message: Message): Excerpts {
       return (isCode ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1)) * (calls ? 1 : WORTH.closing);
     });
   } else if (isUserRequest(message)) {
-    const text = textOf(message).trim() || '(a file)';
+    const files = message.content.flatMap((block) => (block.type === 'file' ? `(${nameOf(block)})` : []));
+    const text = [...files, textOf(message).trim()].filter(Boolean).join(' ') || '(a file)';
     add('asked', [{ text: distilled(text, REQUEST, true), leans: false }], () => 1);
     if (text.length > REQUEST) terms.push(termsOf(said));
   } else terms.push(termsOf(said));

@@ -31,6 +31,22 @@ describe('recall by reference', () => {
       await expect(createRecall([]).answer(request as never)).rejects.toThrow(InvalidInputError);
   });
 
+  it('finds a file of the user by its name, which the record keeps', async () => {
+    const file = { type: 'file', mediaType: 'application/pdf', filename: 'invoice 2024.pdf' } as const;
+    const source = { type: 'base64', data: 'A'.repeat(400_000) } as const;
+    const asked = userMessage([
+      { type: 'text', text: 'Check this.' },
+      { ...file, source },
+    ]);
+    const history = [userMessage('Go.'), asked, ...rounds(60, () => ({ output: lines(40) }))];
+    const { messages } = await createCompactor({ contextWindow: 16_000 }).compact(history);
+    const record = messages.find(({ kind }) => kind === 'summary') as Message;
+    expect(textOf(record)).toContain('» r2 (invoice 2024.pdf) Check this.');
+    const recall = createRecall(history);
+    expect(await answered(recall.answer({ query: 'the invoice' }))).toContain('| invoice 2024.pdf');
+    expect(await recall.answer({ ref: 'r2' })).toMatchObject([{ type: 'text' }, file]);
+  });
+
   it('gives a message whole, page by page, with its files', async () => {
     const long = `${'x'.repeat(15_000)}the end`;
     const [asking, answer] = round({ output: long });
