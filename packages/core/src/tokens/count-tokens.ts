@@ -15,6 +15,9 @@ const IMAGE_TOKENS = 1_600;
 const DOCUMENT_TOKENS_PER_100_KB = 3_000;
 const AUDIO_TOKENS_PER_100_KB = 1_000;
 
+/** Matches an encoded PNG, JPEG, GIF or WebP picture in JSON, such as a screenshot in an item of a provider. */
+const PICTURE = /(?<=")(?:data:image\/[\w.+-]+;base64,)?(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)[\w+/=-]{1000,}/;
+
 const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
 const resultCounts = new WeakMap<TokenCounter, WeakMap<ToolResultBlock, number>>();
 const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
@@ -108,8 +111,11 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
       table.set(block, total);
       return total;
     }
-    case 'opaque':
-      return block.tokens ?? (yield* textWork(counter, jsonText(block.data)));
+    case 'opaque': {
+      if (block.tokens !== undefined) return block.tokens;
+      const [text = '', ...others] = jsonText(block.data).split(PICTURE);
+      return others.length * IMAGE_TOKENS + (yield* textWork(counter, text + others.join('')));
+    }
   }
 }
 

@@ -25,6 +25,8 @@ it.each<[string, object, object]>([
   ],
   ['OpenAI’s image', { type: 'image_url', image_url: { url: 'data:image/png;base64,AQID' } }, png],
   ['OpenAI’s input image', { type: 'input_image', image_url: 'data:image/png;base64,AQID' }, png],
+  ['a screenshot', { type: 'computer_screenshot', image_url: 'data:image/png;base64,AQID' }, png],
+  ['a screenshot of OpenAI Agents', { type: 'computer_screenshot', data: 'data:image/png;base64,AQID' }, png],
   ['an image of OpenAI Agents', { type: 'input_image', image: 'data:image/png;base64,AQID' }, png],
   ['bytes', { type: 'image', image: bytes, mediaType: 'image/png' }, png],
   ['a buffer', { type: 'file', data: bytes.buffer, mediaType: 'image/png' }, png],

@@ -4,6 +4,7 @@ import {
   type ContentBlock,
   estimateCounter,
   type FileBlock,
+  type OpaqueBlock,
   type TokenCounter,
   toolResultMessage,
   userMessage,
@@ -38,6 +39,8 @@ const base64 = (bytes: number) => ({ type: 'base64', data: 'A'.repeat((bytes * 4
 const dataUrl = (mediaType: string, bytes: number) =>
   ({ type: 'url', url: `data:${mediaType};base64,${base64(bytes).data}` }) as const;
 
+const picture = `iVBORw0KGgo${'A'.repeat(1_200)}`;
+
 const tool: ToolDefinition = {
   name: 'search',
   description: 'Finds things.',
@@ -65,6 +68,14 @@ describe('countBlock', () => {
     ],
   ])('%j', (block, tokens) => {
     expect(countBlock(spy(), block)).toBe(tokens);
+  });
+
+  test.each<[string, Pick<OpaqueBlock, 'data' | 'tokens'>, number]>([
+    ['two pictures', { data: { a: picture, b: `data:image/png;base64,${picture}` } }, 3_215],
+    ['a text that contains one', { data: `x${picture}` }, 1_214],
+    ['one whose tokens are known', { data: picture, tokens: 20 }, 20],
+  ])('%s in an item of a provider', (_, item, tokens) => {
+    expect(countBlock(spy(), { type: 'opaque', provider: 'acme', ...item })).toBe(tokens);
   });
 
   test.each([
