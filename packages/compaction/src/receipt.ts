@@ -8,7 +8,7 @@ import {
   type SessionLog,
   textOf,
 } from '@x/core';
-import { atOnce, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
+import { atOnce, isNumbered, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
 import { pinsIn } from './capability/stored-state.js';
 import { isSame } from './capability/undo.js';
 import { isUserRequest } from './conversation/regions.js';
@@ -17,7 +17,7 @@ import { cutLine } from './record/cut-line.js';
 import { type EntryKind, isCall } from './record/entry.js';
 import { type Made, subjectOf, turnsOf } from './record/turns.js';
 import { proofOf } from './run/pins.js';
-import { isNumbered, numbersOf } from './summary/numbers.js';
+import { numbersOf } from './summary/numbers.js';
 import { isOfSummary, readSummaries } from './summary/summary-message.js';
 
 /** The subject of a receipt: a compaction and the list before it, or a session. */

@@ -117,6 +117,21 @@ describe('recall in an agent', () => {
     await agent.close();
   });
 
+  it('has the numbers of the log, which may have more than the conversation', async () => {
+    const model = new ScriptedModel([{ text: 'Hello.' }, ...script], { contextWindow: 6_000 });
+    const agent = agentOf(model, { summary: {} });
+    const session = whose('gil');
+    await agent.call('Hi!', session);
+    await agent.updateState(session, (state) => void state.contextMutable().splice(0));
+    await agent.call('Look all of them up.', session);
+    const summary = (await agent.state(session))?.context.find(({ kind }) => kind === 'summary') as Message;
+    const [, ref] = /r(\d+) The velvet sofa/.exec(textOf(summary)) ?? [];
+    const logged: Message[] = [];
+    for await (const message of agent.log(session).read()) if (!message.kind) logged.push(message);
+    expect(textOf(logged[Number(ref) - 1] as Message)).toMatch(/^The velvet sofa of gil/);
+    await agent.close();
+  });
+
   it('goes on without a reminder when the log cannot be read, and says so', async () => {
     const capability = compaction({ model: null });
     const state = AgentState.create({ sessionId: 's' });

@@ -20,6 +20,7 @@ import { budgetFor, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, stagesOf } from '../run/ladder.js';
 import type { Stage } from '../stage.js';
+import { lookUpNumbers } from '../summary/numbers.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
@@ -339,13 +340,14 @@ export class CompactionRunner {
     changeNotes(state, { writing: memory.noted });
   }
 
-  #reduce(
+  async #reduce(
     scope: ReasonScope,
     reason: CompactionReason,
     messages: readonly Message[],
     options: RunOptions,
   ): Promise<CompactionOutcome> {
     const { state, model, system, tools, reminders, log, limits, emit } = scope;
+    await lookUpNumbers(messages, log);
     const { desk, noted } = this.#memories.of(scope);
     const modelId = (this.#summarizer(model) ?? model).id;
     return runCompaction({

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, type Message, type TextBlock, userMessage } from '@x/core';
-import { type CommandEnd, isObject, withEnd } from '@x/core/internal';
+import { type CommandEnd, isNumbered, isObject, withEnd } from '@x/core/internal';
 import type { StubMark } from './stub-texts.js';
 
 /** The key of this package's notes in the metadata of messages and blocks. Never sent to a model. */
@@ -57,18 +57,13 @@ export function wayBack({ recall, logLocation }: WaysBack): string | undefined {
  */
 export function droppedNote(dropped: Iterable<Message>, why: string, context: WaysBack): Message {
   let count = 0;
-  for (const message of dropped) count += droppedBefore(message) + (isInserted(message) ? 0 : 1);
+  for (const message of dropped) count += droppedBefore(message) + Number(isNumbered(message));
   const text = `[${[`${count} earlier messages were removed ${why}.`, wayBack(context)].filter(Boolean).join(' ')}]`;
   // The server's origin, because the removed messages may be from anyone.
   return userMessage([{ type: 'text', text, origin: 'server' }], {
     kind: 'synthetic',
     metadata: { '@x/compaction': { dropped: count } },
   });
-}
-
-/** Tests for a message that has no number in its session: a system prompt, or one that a capability inserted. */
-export function isInserted({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
-  return role === 'system' || kind !== undefined;
 }
 
 /** Counts the messages that an earlier note replaces; 0 if the message is not such a note. */

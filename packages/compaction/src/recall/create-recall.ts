@@ -10,14 +10,13 @@ import {
   type ToolOutputBlock,
   userMessage,
 } from '@x/core';
-import { headOf, LINE_BREAK, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
+import { headOf, isNumbered, LINE_BREAK, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
 import * as z from 'zod';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage, redactorFor, redactSchema } from '../conversation/redaction.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { Meter } from '../meter.js';
 import { checkRequest } from '../run/check-request.js';
-import { isNumbered } from '../summary/numbers.js';
 import { RECALL, sourceOf, wholeText } from './passages.js';
 import { type Passage, RecallIndex } from './recall-index.js';
 

@@ -55,12 +55,12 @@ export function observationStub(
  */
 export function placesIn(
   messages: readonly Message[],
-  { recall, logLocation }: Pick<StageContext, 'recall' | 'logLocation'>,
+  { recall, logLocation, original }: Pick<StageContext, 'recall' | 'logLocation' | 'original'>,
 ): (message: Message) => string | undefined {
   if (recall === undefined) {
     return ({ id }) => (logLocation === undefined ? undefined : `log message ${id}`);
   }
-  const numbers = numbersOf(messages);
+  const numbers = numbersOf(messages, original);
   return (message) => (numbers.has(message) ? `recall r${numbers.get(message)}` : undefined);
 }
 

@@ -86,7 +86,7 @@ export class Composer {
       appendix: redacted(context.appendix),
     };
     this.maxRecord = recordTokens(settings.record, budget.dueTokens);
-    this.numbers = numbersOf(view.messages);
+    this.numbers = numbersOf(view.messages, context.original);
     this.room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
     this.maxRequests = Math.floor(
       Math.min(settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2), this.room / 2),

@@ -94,6 +94,11 @@ export function textOf(source: Message | readonly ContentBlock[]): string {
   return parts.join(joint);
 }
 
+/** Tests if a message has a number in its session: all have, except system prompts and those that a capability inserted. */
+export function isNumbered({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
+  return role !== 'system' && kind === undefined;
+}
+
 /** Returns the tool calls of a message. */
 export function toolUsesOf(message: Message): readonly ToolUseBlock[] {
   return message.content.filter((block) => block.type === 'tool_use');

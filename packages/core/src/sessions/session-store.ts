@@ -152,4 +152,9 @@ export interface SessionLog {
   read(from?: string): AsyncIterable<Message>;
   /** Returns the message with an id, if there is one. */
   get(messageId: string): Promise<Message | undefined>;
+  /**
+   * Returns the numbers of those messages that have one, by id: r12 is the twelfth message that a user, a model or a tool wrote. The log may
+   * have more messages than the conversation, for example of a call that could not be stored. Default: they are counted in the conversation.
+   */
+  numbers?(messageIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }

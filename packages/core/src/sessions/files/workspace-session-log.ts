@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type JsonObject, parsedJson } from '../../lib/json.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { checkMessages } from '../../messages/check-messages.js';
-import type { Message } from '../../messages/message.js';
+import { isNumbered, type Message } from '../../messages/message.js';
 import { messageSchema } from '../../messages/message-schemas.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
@@ -16,6 +16,8 @@ const NEWLINE = 10;
 interface Place {
   readonly offset: number;
   readonly length: number;
+  /** The number of the message, if it has one. */
+  readonly number?: number | undefined;
 }
 
 /** Positions of messages and notes, by id. */
@@ -47,8 +49,10 @@ export class WorkspaceSessionLog implements SessionLog {
   #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
+  /** How many of the indexed messages have numbers. */
+  #numbered = 0;
   /** The last append of this log. If the file still ends at `end`, no other writer has appended since. */
-  #own: { readonly places: Places; readonly end: number } | undefined;
+  #own: { readonly places: Places; readonly end: number; readonly numbered: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: Workspace, key: SessionKey) {
@@ -68,6 +72,7 @@ export class WorkspaceSessionLog implements SessionLog {
       const parts = size > this.#indexed ? ['\n'] : [];
       const torn = parts.length;
       let end = size + torn;
+      let numbered = this.#numbered;
       const places = noPlaces();
       const write = (value: object): Place => {
         const line = JSON.stringify(value);
@@ -78,7 +83,8 @@ export class WorkspaceSessionLog implements SessionLog {
       };
       for (const message of messages) {
         if (this.#index.messages.has(message.id) || places.messages.has(message.id)) continue;
-        places.messages.set(message.id, write(message));
+        const number = isNumbered(message) ? ++numbered : undefined;
+        places.messages.set(message.id, { ...write(message), number });
       }
       for (const note of notes) {
         const place = write(note);
@@ -86,7 +92,7 @@ export class WorkspaceSessionLog implements SessionLog {
       }
       if (parts.length === torn) return;
       await this.#workspace.append(this.location, parts.join(''));
-      this.#own = { places, end };
+      this.#own = { places, end, numbered };
     });
   }
 
@@ -107,6 +113,18 @@ export class WorkspaceSessionLog implements SessionLog {
 
   async get(messageId: string): Promise<Message | undefined> {
     return (await this.#line('messages', messageId))?.message;
+  }
+
+  numbers(messageIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#inTurn(async () => {
+      await this.#catchUp();
+      const numbers = new Map<string, number>();
+      for (const id of messageIds) {
+        const number = this.#index.messages.get(id)?.number;
+        if (number !== undefined) numbers.set(id, number);
+      }
+      return numbers;
+    });
   }
 
   /** Finds a note by one of its ids. */
@@ -130,11 +148,13 @@ export class WorkspaceSessionLog implements SessionLog {
       // The file was deleted, and may have been created again.
       this.#index = noPlaces();
       this.#indexed = 0;
+      this.#numbered = 0;
     }
     const { messages, notes } = this.#index;
     if (size === this.#own?.end) {
       for (const [id, place] of this.#own.places.messages) messages.set(id, place);
       for (const [id, place] of this.#own.places.notes) notes.set(id, place);
+      this.#numbered = this.#own.numbered;
       this.#indexed = size;
     }
     this.#own = undefined;
@@ -145,7 +165,10 @@ export class WorkspaceSessionLog implements SessionLog {
       this.#indexed,
     )) {
       const place = { offset: start, length: end - start - 1 };
-      if (message !== undefined && !messages.has(message.id)) messages.set(message.id, place);
+      if (message !== undefined && !messages.has(message.id)) {
+        const number = isNumbered(message) ? ++this.#numbered : undefined;
+        messages.set(message.id, { ...place, number });
+      }
       for (const id of note?.ids ?? []) notes.set(id, place);
       this.#indexed = end;
     }

@@ -53,6 +53,28 @@ describe('WorkspaceSessionLog', () => {
     }
   });
 
+  test('numbers the messages that a user, a model or a tool wrote', async () => {
+    const { log, file, workspace } = await setUp();
+    const other = new WorkspaceSessionLog(workspace, key);
+    const note: Message = { ...(numbered(1, 'note')[0] as Message), kind: 'synthetic' };
+    const ids = ['m0', 'm2', 'note0', 'n0', 'n1', 'absent'];
+    for (const messages of [numbered(2), [note, ...numbered(3)], numbered(1, 'n')])
+      await log.append(messages);
+    await other.append(numbered(2, 'n'));
+    await log.append(numbered(1));
+    const expected = [
+      ['m0', 1],
+      ['m2', 3],
+      ['n0', 4],
+      ['n1', 5],
+    ];
+    for (const each of [log, other, new WorkspaceSessionLog(workspace, key)])
+      expect([...(await each.numbers(ids))]).toEqual(expected);
+    await rm(file);
+    await log.append(numbered(1, 'n'));
+    expect([...(await log.numbers(ids))]).toEqual([['n0', 1]]);
+  });
+
   test('adds what it has already only once', async () => {
     const { log, workspace } = await setUp();
     await log.append(numbered(3));
