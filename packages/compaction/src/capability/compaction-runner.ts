@@ -298,6 +298,7 @@ export class CompactionRunner {
       heldUntil: undefined,
       writing: undefined,
     });
+    if (reason === 'proactive_budget') this.windows.compacted(scope);
     this.#rewritten(scope);
     try {
       await scope.checkpoint();

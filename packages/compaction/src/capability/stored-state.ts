@@ -80,8 +80,24 @@ export function learnWindow(state: AgentState, model: Model, tokens: number): vo
   note(state, 'windows', model, Math.floor(tokens));
 }
 
+/** Number of compactions after which a learned window is forgotten, once. */
+const TRIALS = 8;
+
+/**
+ * Counts a compaction with a learned window. After some, forgets the window, because a gateway may have sent a single request to a smaller
+ * server. If the window is learned again, it stays.
+ */
+export function doubtWindow(state: AgentState, model: Model): void {
+  const trials = numberIn(state, 'trials', model) ?? 0;
+  if (toldWindow(state, model) === undefined || trials >= TRIALS) return;
+  note(state, 'trials', model, trials + 1);
+  if (trials + 1 < TRIALS) return;
+  const { [model.id]: _, ...windows } = notesOf(state, 'windows');
+  changeNotes(state, { windows });
+}
+
 /** Notes about models, by model id. */
-type ModelNote = 'calibration' | 'windows';
+type ModelNote = 'calibration' | 'windows' | 'trials';
 
 function numberIn(state: AgentState, key: ModelNote, { id }: Model): number | undefined {
   const value = notesOf(state, key)[id];

@@ -3,7 +3,14 @@ import { mayBeOverflow, overflowFigures } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import { type ContextWindow, contextWindowOf } from '../run/budget.js';
 import type { SessionTracker } from './session-memory.js';
-import { calibrate, calibrationOf, isPlausible, learnWindow, toldWindow } from './stored-state.js';
+import {
+  calibrate,
+  calibrationOf,
+  doubtWindow,
+  isPlausible,
+  learnWindow,
+  toldWindow,
+} from './stored-state.js';
 
 /** An error of unknown meaning may be an overflow if the request fills at least this share of the window. */
 const DOUBTFUL_SHARE = 0.7;
@@ -84,6 +91,11 @@ export class WindowKnowledge {
     const tokens = counted * calibrationOf(scope.state, scope.model);
     const isExplained = tokens >= window || isPlausible(window / counted) || bytes >= counted * BYTES_OF_TEXT;
     if (isBare && !isExplained) learnWindow(scope.state, scope.model, tokens);
+  }
+
+  /** Counts a compaction, after some of which a learned window is tried again if the model declares a larger one. */
+  compacted({ state, model }: CallScope): void {
+    if ((this.#configured ?? model.contextWindow) !== undefined) doubtWindow(state, model);
   }
 
   /**

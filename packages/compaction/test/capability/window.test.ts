@@ -67,6 +67,26 @@ describe('after an overflow', () => {
     expect(refused).toBe(1);
   });
 
+  it.each([
+    ['a single request to a smaller server', 1, 1],
+    ['a small window', Number.POSITIVE_INFINITY, 2],
+  ])('tries a declared window again, once, after %s', async (_, small, refusals) => {
+    const scope = scopeOf([userMessage('go')], { model: modelWith(60_000) });
+    const capability = compaction({ model: null });
+    const error = (sent: number) => refusal(`prompt is too long: ${sent} tokens > 10000 maximum`);
+    let refused = 0;
+    let largest = 0;
+    for (let step = 0; step < 250; step++) {
+      scope.state.contextMutable().push(...rounds(1, () => ({ output: lines(200) })));
+      const window = refused < small && step >= 20 ? 10_000 : 60_000;
+      const sent = await send(capability, scope, { window, error });
+      refused += sent.length - 1;
+      largest = Math.max(largest, ...sent.slice(-1));
+    }
+    expect(refused).toBe(refusals);
+    if (refusals === 1) expect(largest).toBeGreaterThan(40_000);
+  });
+
   it.each([1.3, 1.6, 2.5])(
     'learns from a bare refusal that a provider counts %d times as much',
     async (factor) => {
