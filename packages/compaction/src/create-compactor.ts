@@ -14,6 +14,7 @@ import {
   type WithoutPreset,
 } from './config/compaction-config.js';
 import { Meter } from './meter.js';
+import { contextWindowOf } from './run/budget.js';
 import { checkRequest } from './run/check-request.js';
 import { runCompaction } from './run/compaction-run.js';
 import { observerFor, stagesOf } from './run/ladder.js';
@@ -54,7 +55,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
     dryRun: boolean,
   ): Promise<CompactionOutcome> => {
     checkRequest(messages, compactOptions);
-    const { signal } = compactOptions;
+    const { signal, textOnly, contextWindow } = compactOptions;
     await inPieces(countWork(config.counter ?? estimateCounter, messages), signal).catch(() => {});
     const desk = desks.find((one) => one.find(messages) !== undefined) ?? new NarrativeDesk();
     const outcome = await runCompaction({
@@ -65,7 +66,8 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       messages,
       options: compactOptions,
       summarizer: model,
-      model,
+      model: textOnly ? undefined : model,
+      window: contextWindowOf(contextWindow, config.contextWindow, model?.contextWindow),
       dryRun,
       observe,
     });

@@ -56,6 +56,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     const { signal } = runtime;
     const outcome = await compactor.compact(sources.map(toMessage), {
       reason: due.reason,
+      textOnly: true,
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });

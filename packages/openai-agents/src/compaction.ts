@@ -163,7 +163,7 @@ export async function compactHistory(
     const entries = toView(messages, log);
     outcome = await compactor.compact(
       entries.map(({ message }) => message),
-      { reason },
+      { reason, textOnly: true },
     );
     if (outcome.status !== 'applied') return undefined;
     const result = fromView(outcome.messages, entries, log);

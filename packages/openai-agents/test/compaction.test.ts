@@ -188,6 +188,22 @@ it('reports what the summaries cost', async () => {
   expect(items[0]).toEqual(user('Q 0'));
 });
 
+it('reduces by text alone where the model has a compaction that only its provider reads', async () => {
+  const sealed = async () => ({ content: [{ type: 'opaque', provider: 'acme', data: 'sealed' }] as const });
+  const model: Model = {
+    id: 'acme:large',
+    contextWindow: 6_000,
+    generate: async () => ({ content: [{ type: 'text', text: 'No.' }], finishReason: 'stop' }),
+    compact: sealed,
+  };
+  const { outcomes, session } = observed(createCompactor({ model }));
+  for (let turn = 0; turn < 20; turn++)
+    await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(200)}`)]);
+  await session.runCompaction();
+  expect(outcomes).toMatchObject([{ status: 'applied' }]);
+  expect(JSON.stringify(await session.getItems())).not.toContain('sealed');
+});
+
 it('leaves the history alone when the result has no form as items', async () => {
   const real = createCompactor();
   const { outcomes, session } = observed({

@@ -172,7 +172,7 @@ export class Reductions {
       return toMessage(source, id);
     });
     const view = [...(reduction?.messages ?? []), ...fresh];
-    const outcome = await this.#compactor.compact(view, options);
+    const outcome = await this.#compactor.compact(view, { ...options, textOnly: true });
     const same = reduction === undefined ? messages : joined(reduction, messages, start);
     if (outcome.status !== 'applied') return { messages: same, outcome };
     try {

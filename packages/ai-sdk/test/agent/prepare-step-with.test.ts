@@ -35,6 +35,32 @@ function observed() {
   return { compactor, outcomes, onCompaction: (outcome: CompactionOutcome) => void outcomes.push(outcome) };
 }
 
+it('reduces by text alone where the model has a compaction that only its provider reads', async () => {
+  const asked: unknown[] = [];
+  const summarizer: Model = {
+    id: 'acme:large',
+    contextWindow: 8_000,
+    generate: async () => ({ content: [{ type: 'text', text: 'No.' }], finishReason: 'stop' }),
+    compact: async (request) => {
+      asked.push(request);
+      return { content: [{ type: 'opaque', provider: 'acme', data: 'sealed', tokens: 20 }] };
+    },
+  };
+  const outcomes: CompactionOutcome[] = [];
+  const onCompaction = (outcome: CompactionOutcome) => void outcomes.push(outcome);
+  const prepareStep = prepareStepWith(createCompactor({ model: summarizer }), { onCompaction });
+  const messages: ModelMessage[] = [];
+  for (let turn = 0; turn < 40; turn++) {
+    messages.push({ role: 'user', content: `Question ${turn}` });
+    messages.push({ role: 'assistant', content: `Answer ${turn}: ${'a word '.repeat(200)}` });
+    await prepareStep({ messages });
+  }
+  expect(outcomes.length).toBeGreaterThan(1);
+  expect(outcomes.length).toBeLessThan(10);
+  expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
+  expect(asked).toEqual([]);
+});
+
 it('keeps an agent of the SDK within its window, with a beginning that stays byte for byte', async () => {
   calls = 0;
   const { compactor, outcomes, onCompaction } = observed();

@@ -1,5 +1,5 @@
 import { type ContentBlock, InvalidInputError, type Message } from '@x/core';
-import { digest, exactText, isObject, parseWith } from '@x/core/internal';
+import { digest, exactText, isObject, nativeIndex, parseWith } from '@x/core/internal';
 import {
   madeFrom,
   originOf,
@@ -147,7 +147,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
         continue;
       }
       const was = before.get(message.id);
-      const made = writeMessage(this.#dialect, message, was?.content);
+      const made = writeMessage(this.#dialect, this.#readable(message), was?.content);
       const rest = Object.entries(was?.source ?? {}).filter(
         ([field, value]) => !SAID.includes(field) || (value === DEVELOPER && message.role === 'system'),
       );
@@ -163,6 +163,14 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     this.#written = readings;
     // Objects that the adapter created have the form of the provider's type.
     return readings.map(({ source }) => source) as object[] as Source[];
+  }
+
+  /** Leaves out another provider's own compaction: the summary has a record for all models, too. */
+  #readable(message: Message): Message {
+    if (nativeIndex(message) === -1) return message;
+    const { key } = this.#dialect;
+    const content = message.content.filter((block) => block.type !== 'opaque' || block.provider === key);
+    return { ...message, content };
   }
 
   #remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {

@@ -18,6 +18,7 @@ const optionsSchema = z.strictObject({
   pins: z.optional(z.array(z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) }))),
   upTo: z.optional(z.string()),
   logLocation: z.optional(z.string()),
+  textOnly: z.optional(z.boolean()),
   recall: z.optional(z.string('must be a text that tells the model about the tool, such as RECALL_HINT')),
 });
 

@@ -428,6 +428,13 @@ it.each([
   expect(read).toThrow(message);
 });
 
+it('writes a summary without the compaction that only another provider reads', () => {
+  const sealed = { type: 'opaque', provider: 'acme', data: 'sealed' } as const;
+  const summary = userMessage([{ type: 'text', text: 'The record.' }, sealed], { kind: 'summary' });
+  for (const make of [openaiMessages, anthropicMessages])
+    expect(make().write([summary])).toEqual([{ role: 'user', content: 'The record.' }]);
+});
+
 it('refuses to write what the provider has no words for', () => {
   const foreign = userMessage([{ type: 'opaque', provider: 'other', data: {} }]);
   expect(() => openaiMessages().write([foreign])).toThrow(/a block of other cannot be sent to OpenAI/);

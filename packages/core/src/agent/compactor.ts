@@ -111,6 +111,8 @@ export interface CompactOptions {
   readonly logLocation?: string | undefined;
   /** Tells the model how to read a removed message by its number. Summaries and stubs include it. */
   readonly recall?: string | undefined;
+  /** `true` if the caller cannot send items that only one provider reads: a provider's own compaction is then not used. */
+  readonly textOnly?: boolean | undefined;
 }
 
 /** Compacts a conversation. It never changes the list that you pass. */
