@@ -236,7 +236,6 @@ export async function findLogged(
       if (found.size === ids.size || --patience === 0) break;
       if (patience % MESSAGES_A_TURN === 0) await othersTurn();
     }
-    if (patience > 0) return found;
   }
   for (const id of ids) {
     if (found.has(id)) continue;

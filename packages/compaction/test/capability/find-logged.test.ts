@@ -78,6 +78,15 @@ describe('findLogged', () => {
     expect(asked).toEqual({ gets: 15, passes: 1, yielded: 640 });
   });
 
+  it('finds those that the log has before the first of them, such as what stayed behind a summary', async () => {
+    const { log } = counted();
+    const messages = messagesOf(60);
+    await log.append(messages);
+    const wanted = [messages[59] as Message, ...messages.slice(20, 50)];
+    const found = await findLogged(idsOf(wanted), log);
+    expect(wanted.map(({ id }) => found.get(id))).toEqual(wanted);
+  });
+
   it('leaves out what the log lacks', async () => {
     const { log } = counted();
     const messages = messagesOf(30);
