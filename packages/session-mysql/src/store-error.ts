@@ -8,8 +8,11 @@ interface DriverError extends Error {
 
 /** Error codes of an unknown column or table. */
 const MISSING = new Set([1054, 1146]);
-/** Transient error codes: lock wait timeout, deadlock, row changed since the snapshot (MariaDB), server shutdown, connection killed. */
-const TRANSIENT = new Set([1205, 1213, 1020, 1053, 1927]);
+/**
+ * Transient error codes: too many connections, lock wait timeout, deadlock, row changed since the snapshot (MariaDB), server shutdown,
+ * connection killed.
+ */
+const TRANSIENT = new Set([1040, 1203, 1205, 1213, 1020, 1053, 1927]);
 /** Error codes of a server that is read-only because it is a replica. */
 const READ_ONLY = new Set([1290, 1792, 1836]);
 /** Error codes after which the statement certainly had no effect. */

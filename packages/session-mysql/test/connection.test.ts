@@ -180,6 +180,14 @@ it('a connection to what a failover made a replica is left, and the commit goes 
   expect(await threads()).not.toBe(before);
 });
 
+it('a server that is only a replica rejects a commit with a transient error', async () => {
+  const { pool, store } = await testStore();
+  pool.pool.on('connection', (connection) => connection.query('SET SESSION TRANSACTION READ ONLY'));
+  await pool.query('SET SESSION TRANSACTION READ ONLY');
+  const commit = commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+  await expect(commit).rejects.toMatchObject({ outcome: 'none', isTransient: true });
+});
+
 describe('another transaction in the way', () => {
   it('makes a commit wait, and then it is done', async () => {
     const { pool, table, store } = await testStore();

@@ -9,17 +9,17 @@ interface DriverError extends Error {
 }
 
 /**
- * Transient error codes: serialization failures, deadlocks, lock timeouts, a server that stops or starts or is now a replica, lost
- * connections.
+ * Transient error codes: serialization failures, deadlocks, lock timeouts, too many connections, a server that stops or starts or is now a
+ * replica, lost connections.
  */
-const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|25006|08\w{3}|ECONNRESET|EPIPE)$/;
+const TRANSIENT = /^(40001|40P01|53300|55P03|57P0[123]|25006|08\w{3}|ECONNRESET|EPIPE)$/;
 const MISSING = /^(42P01|42703)$/;
 
 /** Classifies an error of the driver. */
 export function judge({ code = '', message }: DriverError): DriverFailure {
   return {
     isTransient: TRANSIENT.test(code) || /^Connection terminated/.test(message),
-    isRefused: /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code),
+    isRefused: /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|57014|EPIPE)/.test(code),
     isMissing: MISSING.test(code),
   };
 }

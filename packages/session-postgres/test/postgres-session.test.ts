@@ -202,6 +202,28 @@ describe('PostgresSession', () => {
     expect(await backend()).not.toBe(before);
   });
 
+  it('rejects a commit with a transient error on a replica, and does not know its outcome after a timeout', async () => {
+    await fresh();
+    const storeWith = (options: string) => {
+      const pool = new Pool({ connectionString: inject('postgresUrl'), max: 1, options });
+      pools.push(pool);
+      return new PostgresSession({ pool, table });
+    };
+    const change = { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] };
+    const replica = storeWith('-c default_transaction_read_only=on');
+    const rejection = { outcome: 'none', isTransient: true };
+    await expect(commitAt(replica, key, change)).rejects.toMatchObject(rejection);
+    const other = await shared().connect();
+    await other.query('BEGIN');
+    await other.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    const commit = storeWith('-c statement_timeout=100').commit(key, {
+      ...{ operation: operationId(), expected: undefined, head: {}, keep: 0, append: [] },
+    });
+    await expect(commit).rejects.toMatchObject({ outcome: 'unknown' });
+    await other.query('ROLLBACK');
+    other.release();
+  });
+
   it('tells what was lost in the database as damage', async () => {
     const store = await fresh();
     const append = [userMessage('one'), userMessage('two')];

@@ -5,6 +5,14 @@ import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 const REFUSED =
   /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
 
+/** Error prefixes of a server that will soon accept the command, or that another one replaces. */
+const TRANSIENT = /^(\w+Error: )?(READONLY|LOADING|MASTERDOWN|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
+
+/** Tests if the same command may succeed soon: Redis could not be reached, or rejected the command only for the moment. */
+export function isTransient(error: unknown): boolean {
+  return !isRefused(error) || TRANSIENT.test(errorText(error));
+}
+
 /** Tests if Redis rejected a command before it did anything. */
 export function isRefused(error: unknown): boolean {
   return REFUSED.test(errorText(error));
@@ -19,6 +27,6 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     const reason = errorText(error);
     if (key && reason.startsWith('WRONGTYPE'))
       throw sessionDamaged(key, 'Redis', 'one of its keys has a wrong type', error);
-    throw storeUnavailable('Redis', error, isRefused(error) ? 'none' : 'unknown', key);
+    throw storeUnavailable('Redis', error, isRefused(error) ? 'none' : 'unknown', key, isTransient(error));
   }
 }

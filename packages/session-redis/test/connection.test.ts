@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';
 import { ownServers, resolve } from '../../../tooling/services/resolve.js';
-import { RedisSession } from '../src/index.js';
+import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { proxiedClient } from './support/proxied-client.js';
 import { collect, messages, testClient, testStore } from './support/test-store.js';
 
@@ -93,6 +93,19 @@ describe('a server of its own', () => {
     });
     for (const each of keys.slice(0, 10)) expect(await store.delete(each)).toBe(true);
     expect(await commitAt(store, key, change)).toBe(1);
+  });
+
+  it('that lacks replicas for the moment rejects commits and files with transient errors', async () => {
+    const { client, store } = await ownServer();
+    await client.config('SET', 'min-replicas-to-write', 1);
+    const change = { expectedVersion: 0, head, keep: 0, append: messages(1) };
+    await expect(commitAt(store, key, change)).rejects.toMatchObject({ outcome: 'none', isTransient: true });
+    const workspace = new RedisWorkspace({ client });
+    const log = '.x/sessions/s.log.jsonl';
+    await expect(workspace.append(log, 'x')).rejects.toMatchObject({ isTransient: true });
+    await client.config('SET', 'min-replicas-to-write', 0);
+    await client.config('SET', 'maxmemory', 1);
+    await expect(commitAt(store, key, change)).rejects.not.toHaveProperty('isTransient');
   });
 
   it('that stands still fails a commit whose outcome is unknown, and takes it once when it goes on', async () => {

@@ -292,6 +292,6 @@ function toStoreError(file: string, error: unknown): unknown {
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
     `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,
-    { cause: error, outcome: 'none' },
+    { cause: error, outcome: 'none', isTransient: isBusy(error) },
   );
 }

@@ -99,6 +99,7 @@ describe('SqliteSession', () => {
     await expect(store.commit(key, change)).rejects.toMatchObject({
       code: 'session_unavailable',
       outcome: 'none',
+      isTransient: true,
     });
     expect(await store.load(key)).toBeUndefined();
     const patient = new SqliteSession({ file });

@@ -47,9 +47,15 @@ export class SessionStoreError extends XError {
       | 'stream_failed'
       | 'stream_stalled',
     message: string,
-    details: { sessionKey?: string | undefined; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
+    details: {
+      sessionKey?: string | undefined;
+      cause?: unknown;
+      outcome?: 'none' | 'unknown';
+      isTransient?: boolean | undefined;
+    } = {},
   ) {
-    super(code, message, { cause: details.cause, clientMessage: STORE_TEXTS[code] });
+    const { cause, isTransient } = details;
+    super(code, message, { cause, isTransient, clientMessage: STORE_TEXTS[code] });
     this.outcome = details.outcome ?? (code === 'session_unavailable' ? 'unknown' : 'none');
     this.sessionKey = details.sessionKey;
   }

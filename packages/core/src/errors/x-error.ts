@@ -4,6 +4,8 @@ export interface XErrorOptions {
   readonly cause?: unknown;
   /** Message for clients. Default: clients see only the code of the error. */
   readonly clientMessage?: string | undefined;
+  /** Whether the same request may succeed soon. Default: no. */
+  readonly isTransient?: boolean | undefined;
 }
 
 /**
@@ -19,14 +21,17 @@ export class XError extends Error {
    * occurred: see `toClientError`.
    */
   declare readonly clientMessage?: string;
+  /** Set if the same request may succeed soon, for example after a failover. Then running calls retry their commits and writes to the log. */
+  declare readonly isTransient?: boolean;
   /** The brands of the class and its ancestors. */
   readonly [BRANDS]: readonly string[];
 
-  constructor(code: string, message: string, { cause, clientMessage }: XErrorOptions = {}) {
+  constructor(code: string, message: string, { cause, clientMessage, isTransient }: XErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = brandOf(new.target);
     this.code = code;
     if (clientMessage !== undefined) this.clientMessage = clientMessage;
+    if (isTransient) this.isTransient = isTransient;
     this[BRANDS] = brandsOf(new.target);
   }
 

@@ -37,7 +37,8 @@ export function databaseAttempts(
         const { isTransient, isRefused, isMissing } = judge(error as Error);
         if (!isRefused) outcome = 'unknown';
         if (isMissing) throw tablesMissing(error as Error, outcome);
-        if (!isTransient || number === ATTEMPTS) throw storeUnavailable('The database', error, outcome, key);
+        if (!isTransient || number === ATTEMPTS)
+          throw storeUnavailable('The database', error, outcome, key, isTransient);
         // Jitter keeps tasks that conflicted once from conflicting again.
         await systemClock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (number - 1));
       }

@@ -1,4 +1,5 @@
 import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
+import { XError } from '../errors/x-error.js';
 import { type Clock, steadyClock } from '../lib/clock.js';
 import { notify } from '../lib/notify.js';
 import { type HeldTurn, heartOf, PROCESS_TTL_MS, type ProcessHeart } from './process-heart.js';
@@ -68,7 +69,7 @@ export interface SessionTurn {
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
   /**
    * Runs a write that no fence protects, such as writing to the log. Waits until the lease is certain, and retries the write if it fails
-   * during an outage of the store, so `write` must be safe to repeat. After the signal has fired, writes once without waiting.
+   * during an outage of the store, or with an error that `isTransient`, so `write` must be safe to repeat. After the signal has fired, writes once without waiting.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
    * @throws the errors of `write` while the store responds, and those of {@link SessionTurn.certain}.
@@ -271,17 +272,23 @@ class LeasedTurn implements SessionTurn, HeldTurn {
 
   async persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
     const { heart } = this.#leased;
-    for (;;) {
+    let failedSince: number | undefined;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       await this.certain(signal).catch((error: unknown) => {
         if (this.#lost.signal.aborted || !signal.aborted) throw error;
       });
       const { lapses } = heart;
+      const askedAt = this.#clock.now();
       try {
         return await write();
       } catch (error) {
-        // If heartbeats lapsed since the write began, the write may have failed only because of an outage, so it is repeated.
-        if (signal.aborted || (heart.isCertain(this) && heart.lapses === lapses)) throw error;
+        if (XError.isInstance(error) && error.isTransient) failedSince ??= askedAt;
+        const isRetried = failedSince !== undefined && this.#clock.now() - failedSince < this.#outageMs;
+        // If heartbeats lapsed since the write began, the write may have failed only because of an outage, so it is repeated, too.
+        const isAnswered = heart.isCertain(this) && heart.lapses === lapses;
+        if (signal.aborted || (isAnswered && !isRetried)) throw error;
       }
+      await this.#clock.sleep(pause, { signal }).catch(() => {});
     }
   }
 
@@ -305,11 +312,10 @@ function isLost(error: unknown): boolean {
   return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
 }
 
-/** Tests if the store did not respond. A rejection is a response. */
+/** Tests if the store did not respond, or rejects requests only for the moment. Any other rejection is a response. */
 function isOutage(error: unknown): boolean {
-  return (
-    SessionStoreError.isInstance(error) && error.code === 'session_unavailable' && error.outcome === 'unknown'
-  );
+  const isStore = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
+  return isStore && (error.outcome === 'unknown' || error.isTransient === true);
 }
 
 function deleted(key: SessionKey): SessionStoreError {

@@ -175,19 +175,29 @@ export function keepRefused(keep: number, messages: number): InvalidInputError {
   return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
 }
 
-/** Returns the error for a backend that rejected a request, or did not respond. Without a response, a change may have been applied. */
+/**
+ * Returns the error for a backend that rejected a request, or did not respond. Without a response, a change may have been applied.
+ *
+ * @param isTransient The rejection may end soon.
+ */
 export function storeUnavailable(
   backend: string,
   cause: unknown,
   outcome: 'none' | 'unknown',
   key: SessionKey | undefined,
+  isTransient = false,
 ): SessionStoreError {
   const reason = errorText(cause).replace(/(?<!\.)\.+$/, '');
   const text =
     outcome === 'none'
       ? `${backend} rejected the request: ${reason}. Nothing was written.`
       : `${backend} could not be reached: ${reason}. A commit that failed this way may have been applied. Send the same commit again.`;
-  return new SessionStoreError('session_unavailable', text, { sessionKey: key?.toString(), cause, outcome });
+  return new SessionStoreError('session_unavailable', text, {
+    sessionKey: key?.toString(),
+    cause,
+    outcome,
+    isTransient,
+  });
 }
 
 /** Returns the error for a process that lost its lease. */

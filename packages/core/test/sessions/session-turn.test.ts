@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { InMemorySession, SessionKey, type SessionStore, SessionStoreError } from '../../src/index.js';
+import {
+  InMemorySession,
+  SessionKey,
+  type SessionStore,
+  SessionStoreError,
+  WorkspaceError,
+} from '../../src/index.js';
 import {
   deleteUnlessLeased,
   heartOf,
@@ -16,8 +22,8 @@ import { thrownBy } from '../thrown-by.js';
 
 const key = SessionKey.of('s');
 const TTL_MS = 5_000;
-const unavailable = (outcome: 'none' | 'unknown' = 'unknown') =>
-  new SessionStoreError('session_unavailable', 'The store is out of reach.', { outcome });
+const unavailable = (outcome: 'none' | 'unknown' = 'unknown', isTransient = false) =>
+  new SessionStoreError('session_unavailable', 'The store is out of reach.', { outcome, isTransient });
 const hang = () => new Promise<never>(() => {});
 const fail = async () => {
   throw unavailable();
@@ -411,6 +417,19 @@ describe('commits within a turn', () => {
     expect((await inner.load(key))?.version).toBe(1);
   });
 
+  test('are repeated while the store rejects them for the moment', async () => {
+    const { clock, one, take } = setUp();
+    const turn = await take(one);
+    one.link.fault = async () => {
+      throw unavailable('none', true);
+    };
+    const commit = turn.guard(one.store).commit(key, { ...change(), fence: turn.fence });
+    await clock.pass(3_000);
+    one.link.fault = undefined;
+    await clock.pass(1_000);
+    expect(await commit).toBe(1);
+  });
+
   test('fail after outageMs, when their signal fires, and when the store refuses', async () => {
     const { clock, one, take } = setUp();
     const turn = await take(one, { outageMs: 30_000 });
@@ -535,6 +554,27 @@ describe('what is written beside the store', () => {
     one.link.fault = undefined;
     await clock.pass(3 * TTL_MS);
     expect(await writing).toBe('done');
+    await turn.release();
+  });
+
+  test('is repeated after a transient failure, for outageMs', async () => {
+    const { clock, one, take } = setUp();
+    const turn = await take(one, { outageMs: 30_000 });
+    let isDown = true;
+    const write = async () => {
+      if (isDown)
+        throw new WorkspaceError('workspace_io', 'log', 'The server restarts.', { isTransient: true });
+      return 'done';
+    };
+    const writing = turn.persist(write, never);
+    await clock.pass(3_000);
+    isDown = false;
+    await clock.pass(1_000);
+    expect(await writing).toBe('done');
+    isDown = true;
+    const late = thrownBy(turn.persist(write, never));
+    await clock.pass(31_000);
+    expect(await late).toMatchObject({ code: 'workspace_io' });
     await turn.release();
   });
 

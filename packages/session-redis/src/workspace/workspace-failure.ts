@@ -1,6 +1,6 @@
 import { WorkspaceError, XError } from '@x/core';
 import { errorText } from '@x/core/internal';
-import { isRefused } from '../store-error.js';
+import { isRefused, isTransient } from '../store-error.js';
 
 /** Error texts for the reasons why a script rejects a path. */
 const MEANINGS = {
@@ -32,7 +32,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
       'workspace_io',
       path,
       `${JSON.stringify(path)} could not be read or written: ${text}`,
-      { cause: error },
+      { cause: error, isTransient: isTransient(error) },
     );
   }
 }
