@@ -8,9 +8,13 @@ const REFUSED =
 /** Error prefixes of a server that will soon accept the command, or that another one replaces. */
 const TRANSIENT = /^(\w+Error: )?(READONLY|LOADING|MASTERDOWN|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
 
+/** Any other reply of a server, and the errors of clients that the program has closed. */
+const FINAL = /^(\w+Error: )?[A-Z]{2,}\b|\bis closed\b/;
+
 /** Tests if the same command may succeed soon: Redis could not be reached, or rejected the command only for the moment. */
 export function isTransient(error: unknown): boolean {
-  return !isRefused(error) || TRANSIENT.test(errorText(error));
+  const text = errorText(error);
+  return TRANSIENT.test(text) || !FINAL.test(text);
 }
 
 /** Tests if Redis rejected a command before it did anything. */

@@ -1,4 +1,4 @@
-import { SessionKey, SessionStoreError } from '@x/core';
+import { readText, SessionKey, SessionStoreError } from '@x/core';
 import { operationId } from '@x/core/store';
 import { commitAt, takeLease } from '@x/test-support';
 import { Redis } from 'ioredis';
@@ -95,15 +95,18 @@ describe('a server of its own', () => {
     expect(await commitAt(store, key, change)).toBe(1);
   });
 
-  it('that lacks replicas for the moment rejects commits and files with transient errors', async () => {
+  it('that lacks replicas for the moment rejects commits with a transient error, and gets files later', async () => {
     const { client, store } = await ownServer();
     await client.config('SET', 'min-replicas-to-write', 1);
     const change = { expectedVersion: 0, head, keep: 0, append: messages(1) };
     await expect(commitAt(store, key, change)).rejects.toMatchObject({ outcome: 'none', isTransient: true });
     const workspace = new RedisWorkspace({ client });
-    const log = '.x/sessions/s.log.jsonl';
-    await expect(workspace.append(log, 'x')).rejects.toMatchObject({ isTransient: true });
+    const appended = Promise.all(
+      ['a.txt', '.x/sessions/s.log.jsonl'].map((path) => workspace.append(path, 'x')),
+    );
     await client.config('SET', 'min-replicas-to-write', 0);
+    await appended;
+    expect(await readText(workspace, 'a.txt')).toBe('x');
     await client.config('SET', 'maxmemory', 1);
     await expect(commitAt(store, key, change)).rejects.not.toHaveProperty('isTransient');
   });

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient, RedisValue } from '../redis-client.js';
+import { isTransient } from '../store-error.js';
+
+/** The functions of a client that run scripts. */
+export type ScriptClient = Pick<RedisClient, 'eval' | 'evalsha' | 'callBuffer'>;
 
 /** A Lua script, which Redis runs atomically and calls by its hash. */
 export interface Script {
@@ -18,9 +22,36 @@ const MOVE_POLL_MS = 50;
 const MOVING =
   /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections|attempted to access a non local key/;
 
+/** Milliseconds for which {@link patientClient} sends a command again in total, and the longest pause in between. */
+const OUTAGE_MS = 30_000;
+const LONGEST_PAUSE_MS = 500;
+
+/**
+ * Wraps a client for scripts that are safe to repeat: it sends them again while Redis cannot be reached, or rejects them only for the
+ * moment, as in a failover.
+ */
+export function patientClient(client: ScriptClient): ScriptClient {
+  const patiently = async <T>(task: () => Promise<T>): Promise<T> => {
+    const deadline = performance.now() + OUTAGE_MS;
+    for (let pause = MOVE_POLL_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await task();
+      } catch (error) {
+        if (!isTransient(error) || performance.now() > deadline) throw error;
+      }
+      await sleep(pause);
+    }
+  };
+  return {
+    eval: (...script) => patiently(() => client.eval(...script)),
+    evalsha: (...script) => patiently(() => client.evalsha(...script)),
+    callBuffer: (...script) => patiently(() => client.callBuffer(...script)),
+  };
+}
+
 /** Runs a script by its hash, or by its text if the server does not know it yet. All runs but the first take one round trip. */
 export function runScript(
-  client: RedisClient,
+  client: ScriptClient,
   { source, sha1 }: Script,
   keys: readonly string[],
   values: readonly RedisValue[],
@@ -34,7 +65,7 @@ export function runScript(
 
 /** Runs a script whose reply is bytes; see {@link runScript}. */
 export function runScriptForBytes(
-  client: RedisClient,
+  client: ScriptClient,
   { source, sha1 }: Script,
   keys: readonly string[],
   values: readonly RedisValue[],

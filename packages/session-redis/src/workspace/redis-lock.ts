@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from '@x/core';
 import { type HeldLock, operationId } from '@x/core/store';
-import type { RedisClient } from '../redis-client.js';
 import { keepLockScript, releaseScript, takeLockScript } from '../scripts/lease.js';
-import { runScript, type Script } from '../scripts/run-script.js';
+import { runScript, type Script, type ScriptClient } from '../scripts/run-script.js';
 import { asWorkspaceError } from './workspace-failure.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -21,7 +20,7 @@ const LONGEST_POLL_MS = 50;
  * @throws {WorkspaceError} `locked` when the lock was not acquired within `timeoutMs` (default 10 000).
  */
 export async function withRedisLock<T>(
-  client: RedisClient,
+  client: ScriptClient,
   key: string,
   name: string,
   task: (lock: HeldLock) => Promise<T>,

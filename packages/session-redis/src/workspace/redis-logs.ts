@@ -1,8 +1,8 @@
 import { operationId } from '@x/core/store';
-import type { RedisClient, RedisValue } from '../redis-client.js';
+import type { RedisValue } from '../redis-client.js';
 import { keysOfMember } from '../redis-keys.js';
 import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';
-import { runScript, runScriptForBytes } from '../scripts/run-script.js';
+import { runScript, runScriptForBytes, type ScriptClient } from '../scripts/run-script.js';
 import { isLog, memberOf } from './log-path.js';
 import type { Refusal } from './workspace-failure.js';
 
@@ -22,10 +22,10 @@ export interface LogInfo {
 
 /** Stores the logs of sessions. Each log is in the slot of its session, and expires with it. */
 export class RedisLogs {
-  readonly #client: RedisClient;
+  readonly #client: ScriptClient;
   readonly #keyPrefix: string;
 
-  constructor(client: RedisClient, keyPrefix: string) {
+  constructor(client: ScriptClient, keyPrefix: string) {
     this.#client = client;
     this.#keyPrefix = keyPrefix;
   }

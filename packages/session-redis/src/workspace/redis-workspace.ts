@@ -3,7 +3,7 @@ import { parseWith, STORAGE } from '@x/core/internal';
 import { type HeldLock, operationId, pathSegments, type WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { backendSchema } from '../options.js';
-import type { RedisClient, RedisValue } from '../redis-client.js';
+import type { RedisValue } from '../redis-client.js';
 import {
   deleteScript,
   forgetNamesScript,
@@ -12,7 +12,7 @@ import {
   statScript,
   writeScript,
 } from '../scripts/files.js';
-import { runScript, runScriptForBytes } from '../scripts/run-script.js';
+import { patientClient, runScript, runScriptForBytes, type ScriptClient } from '../scripts/run-script.js';
 import { isLog } from './log-path.js';
 import { withRedisLock } from './redis-lock.js';
 import { type Mode, RedisLogs } from './redis-logs.js';
@@ -38,15 +38,16 @@ export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
  */
 export class RedisWorkspace implements Workspace {
   readonly reach = 'cluster';
-  readonly #client: RedisClient;
+  readonly #client: ScriptClient;
   readonly #keys: WorkspaceKeys;
   readonly #logs: RedisLogs;
 
   constructor(options: RedisWorkspaceOptions) {
     const { client, keyPrefix } = parseWith(backendSchema, options, 'RedisWorkspace options');
-    this.#client = client;
+    // Every write has an id, so a repeated script writes once.
+    this.#client = patientClient(client);
     this.#keys = new WorkspaceKeys(keyPrefix);
-    this.#logs = new RedisLogs(client, keyPrefix);
+    this.#logs = new RedisLogs(this.#client, keyPrefix);
   }
 
   async read(
