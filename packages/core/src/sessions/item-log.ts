@@ -166,7 +166,13 @@ export class ItemLog {
         ? known.head
         : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
     const operation = operationId();
-    await this.#store.commit(this.#key, { operation, expected: known.token, head, keep, append });
+    const commit = () =>
+      this.#store.commit(this.#key, { operation, expected: known.token, head, keep, append });
+    // If the reply was lost, the same commit is sent again. It is applied once.
+    await commit().catch((error: unknown) => {
+      if (SessionStoreError.isInstance(error) && error.outcome === 'unknown') return commit();
+      throw error;
+    });
     this.#known = { token: operation, count: keep + append.length, head };
   }
 }

@@ -37,6 +37,24 @@ it('tells who appends what the log holds whenever it had to be read', async () =
   expect(seen).toEqual([0, undefined, 2, undefined, 3]);
 });
 
+it.each([true, false])(
+  'sends a commit again whose reply was lost (applied: %s), and adds its items once',
+  async (applied) => {
+    const store = new InMemorySession();
+    const commit = store.commit.bind(store);
+    let isLost = true;
+    store.commit = async (at, change) => {
+      const version = isLost && !applied ? 0 : await commit(at, change);
+      if (!isLost) return version;
+      isLost = false;
+      throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+    };
+    const log = new ItemLog(store, key, 'mine');
+    await log.append(() => [log.message({ at: 1 })]);
+    expect(await itemsOf(log)).toEqual([{ at: 1 }]);
+  },
+);
+
 it('keeps its state beside the items, and apart from that of others', async () => {
   const store = new InMemorySession();
   const log = new ItemLog(store, key, 'mine');
