@@ -50,7 +50,7 @@ export class ResumableStreams {
 
   /**
    * Passes a stream on and keeps it. The source is read to its end whether or not someone still reads the result: who
-   * leaves comes back by {@link ResumableStreams.resume}. A store that fails ends the keeping, not the stream.
+   * leaves comes back by {@link ResumableStreams.resume}. A store that fails does not end the stream.
    */
   async record<Chunk>(chatId: string, source: ReadableStream<Chunk>): Promise<ReadableStream<Chunk>> {
     return readableOf(await this.#log(chatId).record(chunksOf(source)));

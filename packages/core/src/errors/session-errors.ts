@@ -68,6 +68,12 @@ export function isUnreadable(error: unknown): boolean {
   return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }
 
+/** Tests if the store did not respond, or rejects requests only for the moment. Any other rejection is a response. */
+export function isOutage(error: unknown): boolean {
+  const isStore = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
+  return isStore && (error.outcome === 'unknown' || error.isTransient === true);
+}
+
 /**
  * Another writer committed to the session since it was loaded, or deleted it. Nothing was written.
  *

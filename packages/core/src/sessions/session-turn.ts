@@ -1,4 +1,9 @@
-import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
+import {
+  isOutage,
+  SessionConflictError,
+  SessionLeaseError,
+  SessionStoreError,
+} from '../errors/session-errors.js';
 import { XError } from '../errors/x-error.js';
 import { type Clock, steadyClock } from '../lib/clock.js';
 import { notify } from '../lib/notify.js';
@@ -310,12 +315,6 @@ class LeasedTurn implements SessionTurn, HeldTurn {
 
 function isLost(error: unknown): boolean {
   return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
-}
-
-/** Tests if the store did not respond, or rejects requests only for the moment. Any other rejection is a response. */
-function isOutage(error: unknown): boolean {
-  const isStore = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
-  return isStore && (error.outcome === 'unknown' || error.isTransient === true);
 }
 
 function deleted(key: SessionKey): SessionStoreError {

@@ -7,7 +7,7 @@ import {
   toClientEvent,
 } from '../agent/client-event.js';
 import { type ClientError, toClientError, type WordError } from '../errors/client-error.js';
-import { SessionStoreError } from '../errors/session-errors.js';
+import { isOutage, SessionStoreError } from '../errors/session-errors.js';
 import type { XError } from '../errors/x-error.js';
 import { letEnd, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
@@ -41,6 +41,7 @@ interface Entry {
 
 const NAME = 'x-stream';
 const COLLECTION = 'streams';
+const NOTHING = { at: 0, chunks: [] };
 /** Number of entries that the first read loads. Each further read loads four times as many, until the cursor is reached. */
 const FIRST_READ = 16;
 
@@ -80,7 +81,7 @@ export class StreamLog {
 
   /**
    * Records a stream and passes it on. The source is read to its end even if nobody reads the result. A disconnected reader resumes with
-   * {@link StreamLog.resume}. If the store fails, recording stops, but the stream continues. Agents' events are recorded as converted by
+   * {@link StreamLog.resume}. If the store fails, the stream continues, and is recorded again once the store answers. Agents' events are recorded as converted by
    * {@link toClientEvent}.
    *
    * @throws {SessionStoreError} when the store cannot start the record.
@@ -206,7 +207,7 @@ class Writer {
   #written = 0;
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
-  /** Set if the store failed or another stream replaced this one. Then nothing more is recorded. */
+  /** Set if the store rejected an item, or another stream replaced this one. Then nothing more is recorded. */
   #isOver = false;
 
   constructor(log: ItemLog, id: string, aliveMs: number) {
@@ -218,6 +219,7 @@ class Writer {
   }
 
   add(chunk: JsonValue): void {
+    if (this.#isOver) return;
     this.#waiting.push(chunk);
     if (!this.#isQueued) this.#flush();
   }
@@ -237,18 +239,24 @@ class Writer {
   }
 
   async #write(end?: Entry['end']): Promise<void> {
-    const chunks = this.#waiting.splice(0);
-    const entry = { at: this.#written, chunks, ...(end ? { end } : {}) };
-    this.#written += chunks.length;
-    if (this.#isOver) return;
+    const count = this.#waiting.length;
     try {
       await this.#log.append((loaded) => {
         // The next answer of the chat has started, perhaps in another process.
         if (loaded !== undefined && loaded.state.id !== this.#id) this.#isOver = true;
-        return this.#isOver ? [] : [this.#log.message(entry as unknown as JsonValue)];
+        if (this.#isOver) return [];
+        // After a failed write, its items may be in the log.
+        const last = loaded?.messages.at(-1);
+        const { at, chunks } = (last ? this.#log.item(last) : NOTHING) as unknown as Entry;
+        const known = Math.max(0, at + chunks.length - this.#written);
+        const entry = { at: this.#written + known, chunks: this.#waiting.slice(known, count) };
+        return [this.#log.message({ ...entry, ...(end && { end }) } as unknown as JsonValue)];
       });
-    } catch {
-      this.#isOver = true;
+      this.#waiting.splice(0, count);
+      this.#written += count;
+    } catch (error) {
+      // After an outage, the next write contains these items, too.
+      this.#isOver ||= !isOutage(error);
     }
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { InMemorySession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
+import { InMemorySession, ModelError, SessionKey, SessionStoreError, StreamLog } from '../../src/index.js';
 import { JsonSession } from '../../src/node.js';
 import { wrapStore } from '../../src/store.js';
 
@@ -40,6 +40,42 @@ describe('a log of a stream', () => {
     release();
     expect(await drain(other)).toEqual(numbered(50).slice(21));
     expect(await open().resume()).toBeUndefined();
+  });
+
+  it.each([true, false])('is whole after an outage in which commits were applied: %s', async (applied) => {
+    const sessions = new InMemorySession();
+    const place = SessionKey.of({ sessionId: `outage-${applied}` });
+    let commits = 0;
+    const store = wrapStore(sessions, (inner) => ({
+      commit: async (at, change) => {
+        const isDown = ++commits > 3 && commits < 9;
+        if (!isDown) return inner.commit(at, change);
+        if (applied) await inner.commit(at, change);
+        throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+      },
+    }));
+    async function* slow() {
+      for (const item of numbered(30)) {
+        await new Promise(setImmediate);
+        yield item;
+      }
+    }
+    let release = () => {};
+    const end = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* source() {
+      yield* slow();
+      await end;
+    }
+    const passing = await new StreamLog(store, place, { pollMs: 1 }).record(source());
+    for (let item = 0; item < 30; item++) await passing.next();
+    const reader = await new StreamLog(sessions, place, { pollMs: 1 }).resume();
+    const read = drain(reader);
+    release();
+    await drain(passing);
+    expect(await read).toEqual(numbered(30));
+    expect(commits).toBeGreaterThan(9);
   });
 
   it('keeps nothing more of a stream once another one took its place', async () => {
