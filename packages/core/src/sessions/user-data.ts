@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { isUnreadable, SessionStoreError } from '../errors/session-errors.js';
+import { isUnreadable, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
@@ -101,6 +101,7 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
  * const { sessions, files } = await eraseSession({ session: agent.session, storage: agent.storage }, agent.keyOf(context));
  * ```
  * @returns How many sessions and files were deleted.
+ * @throws {SessionLeaseError} `lease_unavailable` while a call runs in the session or in one of its subagents. Then all files are kept.
  * @throws {SessionStoreError} if the store cannot be reached, or cannot delete a session.
  * @throws {WorkspaceError} if files cannot be deleted. Both errors come at the end, after everything else was deleted.
  */
@@ -111,6 +112,7 @@ export async function eraseSession(
   const { tenantId, userId, agentId, sessionId } = key.parts;
   let sessions = 0;
   const children: SessionKey[] = [];
+  const busy = new Set<string>();
   const rest = new Failures();
   for (const { records } of (await rest.collect(() => recordSets(session))) ?? []) {
     const found: SessionKey[] = [key];
@@ -124,13 +126,24 @@ export async function eraseSession(
       // Another session is unreadable. Ignore that, because an unreadable session must not prevent erasing this one.
       if (!isUnreadable(error)) rest.add(error);
     }
-    for (const each of found) sessions += Number((await rest.collect(() => records.delete(each))) ?? 0);
+    for (const each of found) {
+      const deletion = await rest.collect(() => deleteUnlessLeased(records, each));
+      if (deletion === 'deleted') sessions++;
+      if (deletion === 'busy') busy.add(`${each}`);
+    }
     children.push(...found.slice(1));
   }
-  const files =
-    storage === undefined ? 0 : ((await rest.collect(() => eraseFiles(storage, key, children))) ?? 0);
+  // A running call writes to its log.
+  if (busy.size > 0) rest.add(inUse([...busy]));
+  const isKept = storage === undefined || busy.size > 0;
+  const files = isKept ? 0 : ((await rest.collect(() => eraseFiles(storage, key, children))) ?? 0);
   rest.report();
   return { sessions, files };
+}
+
+function inUse(keys: readonly string[]): SessionLeaseError {
+  const text = `A call is running in session ${keys.join(', ')}, so it was not deleted. Stop the call, or delete the session when the call has ended.`;
+  return new SessionLeaseError('lease_unavailable', text, { sessionKey: keys[0] ?? '' });
 }
 
 /** Deletes the files of a session and its subagents from a storage. Returns the number of files. */

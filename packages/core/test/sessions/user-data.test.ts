@@ -90,6 +90,22 @@ it.each([
   expect(await eraseSession({ session, storage }, SessionKey.of(own))).toEqual({ sessions: 0, files: 0 });
 });
 
+it('keeps a session in which a call runs, or one of a subagent, with its files', async () => {
+  const own = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
+  const child = { ...own, agentId: 'coder/helper', sessionId: 's-1/task' };
+  const log = 'users/alice/agents/coder/sessions/s-1.log.jsonl';
+  for (const running of [own, child]) {
+    const { session, storage } = await places([own, child], [log]);
+    const turn = await takeTurn(session, SessionKey.of(running));
+    const erasure = () => eraseSession({ session, storage }, SessionKey.of(own));
+    await expect(erasure()).rejects.toMatchObject({ code: 'lease_unavailable' });
+    expect(await session.load(SessionKey.of(running))).toBeDefined();
+    expect(await filesOf(storage)).toEqual([log]);
+    await turn.release();
+    expect(await erasure()).toEqual({ sessions: 1, files: 1 });
+  }
+});
+
 it.each(['memory', 'sessions', 'tasks', 'context', 'plans', 'users', 'agents'])(
   'deletes a session that is named as a folder is, "%s", and not the folder',
   async (sessionId) => {
