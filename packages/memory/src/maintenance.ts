@@ -6,6 +6,7 @@ import { dailyNotes, isMerged } from './consolidate/new-notes.js';
 import { exclusively } from './exclusively.js';
 import { readProgress, readState } from './facts/memory-state.js';
 import { flushSession } from './flush/flush-session.js';
+import { nextBatch } from './flush/log-batches.js';
 import { appendLines, readIfFound, unreadPrefix } from './memory-files.js';
 import { isCommon } from './memory-scope.js';
 import { sessionLogs } from './session-logs.js';
@@ -60,8 +61,13 @@ export async function maintainPlaces(
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix))
       await attempt(`session ${JSON.stringify(place.session)}`, async () => {
         const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
-        const isRead = async () =>
-          ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
+        const isRead = async () => {
+          const { offset } = await readProgress(workspace, place.flushState);
+          // The last line may be no message, but the ids of a call, or torn.
+          return (
+            (offset?.end ?? 0) >= size || (await nextBatch(workspace, place.log, offset, 0)) === undefined
+          );
+        };
         if (isFlushing && isIdle && !(await isRead())) {
           const { status } = await flushSession(settings, place, options);
           if (status === 'flushed') count.flushed++;

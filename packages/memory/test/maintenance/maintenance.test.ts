@@ -211,6 +211,20 @@ describe('a pass', () => {
     expect(await workspace.stat('memory/2026-01-01.md')).toBeDefined();
   });
 
+  it.each([
+    ['the ids of a call', '{"ids":["q-1"],"data":{"stopReason":"completed"}}\n'],
+    ['a torn line', '{"id":"m-2","ro'],
+  ])('deletes an old log that was read and ends with %s', async (_, end) => {
+    const workspace = await testWorkspace();
+    const log = `${prefix}sessions/old.log.jsonl`;
+    await logSession(workspace, { ...alice, sessionId: 'old' }, [userMessage('long ago')]);
+    await workspace.append(log, end);
+    await utimes(join(workspace.root, log), new Date(0), new Date(0));
+    const { scheduler } = setUp(workspace, { model: modelOf(() => 'NO_REPLY') });
+    expect(await scheduler.maintain()).toMatchObject({ flushed: 1, pruned: 1, failures: [] });
+    expect(await workspace.stat(log)).toBeUndefined();
+  });
+
   it('asks no model where flushes and merges are off, and deletes an old log unread', async () => {
     const workspace = await testWorkspace();
     await workspace.write(`${prefix}memory/2026-05-30.md`, '- fact-1\n');
