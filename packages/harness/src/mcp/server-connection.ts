@@ -1,6 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { TimeLimitError } from '@x/core';
-import { type Clock, type Deadline, errorText, isObject, systemClock, withinLimit } from '@x/core/internal';
+import {
+  type Clock,
+  type Deadline,
+  errorText,
+  headOf,
+  isObject,
+  systemClock,
+  withinLimit,
+} from '@x/core/internal';
 import {
   type McpClient,
   type McpProgress,
@@ -288,10 +296,11 @@ export class ServerConnection {
     message: string,
     cause?: unknown,
   ): McpServerError {
-    const { name, redact } = this.#options;
+    const { name, redact, settings } = this.#options;
+    const shown = headOf(redact(message), settings.maxResultChars);
     // Errors are logged with their causes, so leave out a cause that contains a secret.
     const text = chainOf(cause);
-    return new McpServerError(code, name, redact(message), redact(text) === text ? { cause } : {});
+    return new McpServerError(code, name, shown, redact(text) === text ? { cause } : {});
   }
 }
 

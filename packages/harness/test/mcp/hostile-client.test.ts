@@ -43,6 +43,14 @@ describe('a client of one’s own', () => {
     expect(closed).toEqual([]);
   });
 
+  it('whose errors are as long as a book is cut like its results', async () => {
+    const callTool = () => Promise.reject(new Error('E'.repeat(500_000)));
+    const long = { ...client([{ name: 'a', inputSchema: object }]), callTool };
+    const capability = await connect({ long: { client: long } }, { maxResultChars: 1_000 });
+    const failure = run(toolOf(capability, 'mcp__long__a'), {}).catch((error: Error) => error.message.length);
+    expect(await failure).toBe(1_000);
+  });
+
   it('whose schemas are bad loses these tools alone', async () => {
     const deep = { type: 'object', properties: { x: { description: 'x'.repeat(60_000) } } };
     const odd = { type: 'object', properties: { x: { $ref: 'https://elsewhere/schema.json' } } };
