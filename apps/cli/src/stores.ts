@@ -46,6 +46,10 @@ export interface StoreKind {
   open(address: string, settings: OpenSettings): Promise<OpenStore>;
 }
 
+/** Milliseconds that a server has to accept a connection, and to answer a request. */
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 60_000;
+
 const nothing = async () => {};
 
 /** Opens a store on a pool of connections. Closes the pool if that fails. */
@@ -104,6 +108,8 @@ export const stores = {
       ]);
       const client = new Redis(url, {
         lazyConnect: true,
+        connectTimeout: CONNECT_MS,
+        commandTimeout: 2 * CONNECT_MS,
         ...(createTables
           ? { maxRetriesPerRequest: 3 }
           : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
@@ -140,7 +146,7 @@ export const stores = {
         import('mysql2/promise'),
         import('@x/session-mysql'),
       ]);
-      const pool = createPool({ uri, connectionLimit: createTables ? 4 : 2 });
+      const pool = createPool({ uri, connectTimeout: CONNECT_MS, connectionLimit: createTables ? 4 : 2 });
       return openTables(() => new MysqlSession({ pool, table }), pool, createTables);
     },
   },
@@ -156,7 +162,12 @@ export const stores = {
         import('pg'),
         import('@x/session-postgres'),
       ]);
-      const pool = new pg.Pool({ connectionString, max: createTables ? 4 : 2 });
+      const pool = new pg.Pool({
+        connectionString,
+        connectionTimeoutMillis: CONNECT_MS,
+        query_timeout: ANSWER_MS,
+        max: createTables ? 4 : 2,
+      });
       // An error of an idle connection affects no request, but without a listener it would end the process.
       pool.on('error', () => {});
       return openTables(() => new PostgresSession({ pool, table }), pool, createTables);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -18,7 +19,7 @@ import { openSession, SessionKey, type SessionStore, storageOf, userMessage } fr
 import { takeTurn } from '@x/core/internal';
 import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
 import { SqliteSession } from '@x/session-sqlite';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { sessions } from '../src/commands/sessions/sessions.js';
 import { openStore } from '../src/open-store.js';
 import { checkedAddress, ownSessionsFile, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
@@ -252,6 +253,24 @@ it('says why Redis cannot be used', async () => {
     openStore({ workspace: '.', redis: 'redis://127.0.0.1:1' }, { readOnly: true }),
   ).rejects.toThrow('ECONNREFUSED');
 });
+
+it('waits only for a while for servers that accept a connection and never answer', async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const openings = ['redis', 'mysql', 'postgres'].map((name) =>
+    openStore({ workspace: '.', [name]: `${name}://127.0.0.1:${port}/db` }, { readOnly: true })
+      .then(({ store }) => store.load(SessionKey.of('s')))
+      .catch((error: unknown) => error),
+  );
+  for (const error of await Promise.all(openings))
+    expect(error).toMatchObject({ code: 'session_unavailable' });
+}, 120_000);
 
 async function idsOf(log: WorkspaceSessionLog): Promise<readonly string[]> {
   const ids: string[] = [];
