@@ -39,6 +39,7 @@ export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
 export class RedisWorkspace implements Workspace {
   readonly reach = 'cluster';
   readonly #client: ScriptClient;
+  readonly #impatient: ScriptClient;
   readonly #keys: WorkspaceKeys;
   readonly #logs: RedisLogs;
 
@@ -47,7 +48,9 @@ export class RedisWorkspace implements Workspace {
     // Every write has an id, so a repeated script writes once.
     this.#client = patientClient(client);
     this.#keys = new WorkspaceKeys(keyPrefix);
-    this.#logs = new RedisLogs(this.#client, keyPrefix);
+    // A turn repeats writes to its log itself, until it is interrupted.
+    this.#impatient = client;
+    this.#logs = new RedisLogs(client, keyPrefix);
   }
 
   async read(
@@ -151,16 +154,17 @@ export class RedisWorkspace implements Workspace {
     const name = segments.join('/');
     const value = asValue(data);
     const reply = await asWorkspaceError(path, async () => {
-      if (!isLog(name)) return this.#put(segments, mode, value);
-      return this.#logs.write(name, mode, value, () => this.#put(segments, 'name', ''));
+      if (!isLog(name)) return this.#put(this.#client, segments, mode, value);
+      const begin = () => this.#put(this.#impatient, segments, 'name', '');
+      return this.#logs.write(name, mode, value, begin);
     });
     if (reply !== undefined) throw refused(path, reply);
   }
 
-  async #put(segments: readonly string[], mode: Mode | 'name', value: RedisValue) {
+  async #put(client: ScriptClient, segments: readonly string[], mode: Mode | 'name', value: RedisValue) {
     const keys = [this.#keys.operation, ...this.#keys.along(segments)];
     const values = [mode, operationId(), value, ...segments];
-    const reply = await runScript(this.#client, writeScript, keys, values);
+    const reply = await runScript(client, writeScript, keys, values);
     return reply == null ? undefined : (String(reply) as Refusal);
   }
 
