@@ -145,7 +145,7 @@ export class RedisWorkspace implements Workspace {
     task: (lock: HeldLock) => Promise<T>,
     options: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<T> {
-    return withRedisLock(this.#client, this.#keys.lock(name), name, task, options.timeoutMs);
+    return withRedisLock(this.#impatient, this.#keys.lock(name), name, task, options.timeoutMs);
   }
 
   async #store(path: string, mode: Mode, data: string | Uint8Array): Promise<void> {
