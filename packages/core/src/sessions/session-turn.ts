@@ -287,7 +287,8 @@ class LeasedTurn implements SessionTurn, HeldTurn {
       try {
         return await write();
       } catch (error) {
-        if (XError.isInstance(error) && error.isTransient) failedSince ??= askedAt;
+        const isTransient = XError.isInstance(error) && error.isTransient === true;
+        failedSince = isTransient ? (failedSince ?? askedAt) : undefined;
         const isRetried = failedSince !== undefined && this.#clock.now() - failedSince < this.#outageMs;
         // If heartbeats lapsed since the write began, the write may have failed only because of an outage, so it is repeated, too.
         const isAnswered = heart.isCertain(this) && heart.lapses === lapses;

@@ -575,6 +575,11 @@ describe('what is written beside the store', () => {
     const late = thrownBy(turn.persist(write, never));
     await clock.pass(31_000);
     expect(await late).toMatchObject({ code: 'workspace_io' });
+    const full = new WorkspaceError('workspace_io', 'log', 'The disk is full.');
+    const errors = [new WorkspaceError('workspace_io', 'log', 'It restarts.', { isTransient: true }), full];
+    const refused = thrownBy(turn.persist(() => Promise.reject(errors.shift()), never));
+    await clock.pass(1_000);
+    expect(await refused).toBe(full);
     await turn.release();
   });
 
