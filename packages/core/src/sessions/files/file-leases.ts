@@ -141,7 +141,9 @@ export class FileProcesses implements SessionProcesses {
 
   /** Deletes the folders of processes that ended without deleting them. */
   async #sweep(): Promise<void> {
-    for await (const { path } of this.#workspace.list(PROCESSES)) {
+    for await (const { path, type } of this.#workspace.list(PROCESSES)) {
+      // A file is of another program, such as a file browser.
+      if (type !== 'directory') continue;
       const file = `${path}/beat.json`;
       const beat = await this.#read(file);
       const age = Date.now() - Date.parse((await this.#workspace.stat(file))?.modifiedAt ?? '');

@@ -203,8 +203,8 @@ export async function* listBelowPrefixes(
 ): AsyncIterable<string> {
   if (LEVELS.slice(level).every(([, part]) => scope[part] === undefined)) {
     const only = scope.sessionId === undefined ? '' : `/${fileSegment(scope.sessionId)}`;
-    for await (const { path } of workspace.list(`${prefix}${folder}`)) {
-      if (path.endsWith(only)) yield path;
+    for await (const { path, type } of workspace.list(`${prefix}${folder}`)) {
+      if (type === 'directory' && path.endsWith(only)) yield path;
     }
   }
   for (const [index, [parent, part]] of LEVELS.entries()) {

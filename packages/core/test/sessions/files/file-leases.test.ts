@@ -25,6 +25,20 @@ describe('leases of sessions in files', () => {
   const commit = (store: SessionStore, version: number, fence: number | undefined) =>
     commitAt(store, key, { expectedVersion: version, head: {}, keep: 0, append: numbered(1), fence });
 
+  test('are taken, and sessions listed, beside files of other programs', async () => {
+    const { directory, first } = await setUp();
+    await commit(first, 0, undefined);
+    for (const folder of ['processes', 'users', 'users/u', 'users/u/context', 'users/u/context/s']) {
+      await mkdir(join(directory, folder), { recursive: true });
+      await writeFile(join(directory, folder, '.DS_Store'), 'Bud1');
+    }
+    const turn = await takeTurn(first, key);
+    const listed: string[] = [];
+    for await (const found of first.list()) listed.push(`${found.key}`);
+    expect(listed).toEqual([`${key}`]);
+    await turn.release();
+  });
+
   test('leave nothing behind when released, and outlive commits', async () => {
     const { directory, first, second } = await setUp();
     await (await takeLease(first, key))?.release();
