@@ -70,7 +70,7 @@ export { FINISH_REASONS, soundUsage } from './model/model.js';
 export type { ApprovalDecision, PathRole, ToolReturn } from './model/tool.js';
 export { rememberSecrets } from './redaction/known-secrets.js';
 export { type Redact, redactJson, redactSecrets, secretRedactor } from './redaction/redact-secrets.js';
-export { namesSecret } from './redaction/secret-patterns.js';
+export { namesSecret } from './redaction/secret-names.js';
 export { contentTermsOf, SearchQuery } from './search/query.js';
 export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
 export { hasPlainWords, Tokenizer, wordsIn } from './search/tokenizer.js';

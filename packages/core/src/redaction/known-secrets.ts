@@ -1,5 +1,5 @@
 import { base64 } from '../lib/base64.js';
-import { namesSecret } from './secret-patterns.js';
+import { namesSecret } from './secret-names.js';
 
 /** Minimum length of a known secret. Shorter values may be ordinary words. */
 const MIN_LENGTH = 8;

@@ -1,6 +1,8 @@
 import { isObject, type JsonValue } from '../lib/json.js';
+import { withoutAssigned } from './assigned-secrets.js';
 import { knownSecrets } from './known-secrets.js';
-import { ASSIGNMENT, namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
+import { namesSecret, SECRET_NAME } from './secret-names.js';
+import { SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 
 /** Removes secrets from a text. Never throws; returns a text without secrets unchanged. */
 export type Redact = (text: string) => string;
@@ -27,7 +29,7 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
     // No later pattern matches a placeholder, because its bracket ends every match.
     return SECRET_PATTERNS.reduce(
       (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),
-      withoutFields(rest),
+      rest,
     );
   };
 }
@@ -64,63 +66,12 @@ function withoutLeaves(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutLeaves(item)]));
 }
 
-/** The quoted name of a field whose value is a list or an object, in JSON, Python or JavaScript. */
-const NESTED_FIELD = /["'](?<name>[^"'\\\n]{1,100})\\{0,7}["']\s{0,9}:\s{0,9}(?=[[{])/g;
-
-/**
- * Matches a number, or a character that begins or ends a part of a JSON value. The backslashes before a quote show how often the value was
- * quoted.
- */
-const TOKEN = /(?<!\\)(\\{0,99})(["'[\]{}\n])|-?\d[\d.eE+-]*/g;
-
-/** Redacts text that contains serialized values, like {@link redactJson}: each text and number below a field with a secret name. */
-function withoutFields(text: string): string {
-  let result = '';
-  let copied = 0;
-  let end = 0;
-  for (const { 0: field, 1: name = '', index } of text.matchAll(NESTED_FIELD)) {
-    if (index < end || !namesSecret(name)) continue;
-    const value = leavesOf(text, index + field.length);
-    for (const [from, to] of value.leaves) {
-      result += `${text.slice(copied, from)}[redacted:secret]`;
-      copied = to;
-    }
-    end = value.end;
-  }
-  return result + text.slice(copied);
-}
-
-/** Finds the texts and numbers of a list or object in JSON, Python or JavaScript, which may be truncated or quoted. */
-function leavesOf(text: string, start: number) {
-  const leaves: [from: number, to: number][] = [];
-  let depth = 0;
-  let open: { readonly from: number; readonly slashes: number; readonly quote: string } | undefined;
-  const token = new RegExp(TOKEN);
-  token.lastIndex = start;
-  for (let found = token.exec(text); found; found = token.exec(text)) {
-    const { 1: { length: slashes } = '', 2: sign, index } = found;
-    const end = token.lastIndex;
-    if (open) {
-      // In a text that was quoted once, `\"` ends a string and `\\\"` is a quote in it.
-      const more = slashes - open.slashes;
-      if (sign !== '\n' && (sign !== open.quote || more % (2 * (open.slashes + 1)) !== 0)) continue;
-      const to = index + more;
-      if (to > open.from && !/^\s{0,9}:/.test(text.slice(end, end + 10))) leaves.push([open.from, to]);
-      open = undefined;
-    } else if (sign === undefined) leaves.push([index, end]);
-    else if (sign === '"' || sign === "'") open = { from: end, slashes, quote: sign };
-    else if (sign === '[' || sign === '{') depth++;
-    else if (sign !== '\n' && --depth === 0) return { leaves, end };
-  }
-  if (open) leaves.push([open.from, text.length]);
-  return { leaves, end: text.length };
-}
-
 function searchedEverywhere({ kind, pattern }: SecretPattern): SecretPattern {
   return { kind, pattern: new RegExp(pattern.source, `${pattern.flags.replaceAll(/[gy]/g, '')}g`) };
 }
 
 function replaceAll(text: string, { kind, pattern }: SecretPattern): string {
+  if (pattern === SECRET_NAME) return withoutAssigned(text);
   const mark = `[redacted:${kind}]`;
   return text.replace(pattern, (match: string, ...rest: unknown[]) => {
     if (match === '') return '';
@@ -143,10 +94,7 @@ const WINDOW = (1 << (3 * UNIT_BITS)) - 1;
 
 /** For each window of three units, the patterns (as bits) that may match there. */
 const patternsAt = new Uint32Array(WINDOW + 1);
-/** The patterns of values behind a name, as bits. */
-let assignments = 0;
-SECRET_PATTERNS.forEach(({ hints, isAssignment }, index) => {
-  if (isAssignment) assignments |= 1 << index;
+SECRET_PATTERNS.forEach(({ hints }, index) => {
   for (const hint of hints) {
     const window = [...hint].reduce((bits, unit) => shifted(bits, unit.charCodeAt(0)), 0);
     patternsAt[window] = (patternsAt[window] ?? 0) | (1 << index);
@@ -164,8 +112,7 @@ export function hintedPatterns(text: string): number {
     window = shifted(window, text.charCodeAt(index));
     patterns |= patternsAt[window] as number;
   }
-  // Searching for a name once costs less than searching for each way to write its value.
-  return patterns & assignments && !ASSIGNMENT.test(text) ? patterns & ~assignments : patterns;
+  return patterns;
 }
 
 function shifted(window: number, code: number): number {
