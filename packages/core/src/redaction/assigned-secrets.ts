@@ -9,24 +9,26 @@ interface Value {
 const { raw } = String;
 
 /** Values that are not secrets: types, words of prose, placeholders and references. */
-const HARMLESS =
-  /\\*["'`]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|(?:process|os|env|this|self)\.|\$[({]|\$[A-Za-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])/iy;
-const QUOTED = /\\*["']/y;
-
+const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|(?:process|os|env|this|self|import\.meta)\.|:[a-z_]\w*(?![\w!@#$%^&*.-])|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
-const WORD = raw`(?![A-Za-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])|&(?!quot;|lt;|(?:amp;)?[\w.-]{1,60}=)|%(?!2[26])|<(?!\/|br)|\*(?!\*)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^]))`;
+const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;|(?:amp;)?[\w.-]{1,60}=)|%(?!2[26])|<(?!\/|br)|\*(?!\*)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^]))`;
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
-const ANY_WORD = new RegExp(`${WORD}{3,}`, 'y');
-const PASSWORD = new RegExp(`${WORD}{4,}`, 'y');
-const KEY = new RegExp(`${HAS_DIGIT}${WORD}{4,}`, 'y');
+/** Values without quotes. A match is empty in front of a quoted value, which {@link leavesOf} reads. */
+const [ANY_WORD, PASSWORD, KEY] = [`${WORD}{3,}`, `${WORD}{4,}`, `${HAS_DIGIT}${WORD}{4,}`].map(
+  (word) => new RegExp(raw`(?!${HARMLESS})(?:(?=\\*["'])|${word})`, 'iy'),
+) as [RegExp, RegExp, RegExp];
 /** A word of prose that looks like a secret. */
-const CODE = new RegExp(raw`(?=[^a-z\s"'\\,;(){}[\]]{0,100}[a-z])${HAS_DIGIT}${WORD}{6,}`, 'iy');
+const CODE = new RegExp(
+  raw`(?!${HARMLESS})(?=[^a-z\s"'\\,;(){}[\]]{0,100}[a-z])${HAS_DIGIT}${WORD}{6,}`,
+  'iy',
+);
 /** Lines that are indented like the first one, or items of a list. */
-const BLOCK = /(?<=^([ \t]*)(?:(-)[ \t]+)?)\S[^\n]*(?:\n(?:\1(?:[ \t]|\2)[^\n]*|[ \t]*(?=\n)))*/my;
-const CONTENT = /(?:[^<&\]]|&(?!lt;)|\](?!\]>))+(?=(?:<|&lt;)\/|\]\]>)/y;
+const BLOCK =
+  /(?!\[redacted:)(?<=^([ \t]*)(?:(-)[ \t]+)?)\S[^\n]*(?:\n(?:\1(?:[ \t]|\2)[^\n]*|[ \t]*(?=\n)))*/my;
+const CONTENT = new RegExp(raw`(?!${HARMLESS})(?:[^<&\]]|&(?!lt;)|\](?!\]>))+(?=(?:<|&lt;)\/|\]\]>)`, 'iy');
 
 /** Quotes or Markdown after a name. */
-const CLOSE = raw`(?:\\{0,127}["'${'`'}]{1,2}|\\|&quot;|%22|[*_]{1,2})?\]?\*{0,2}[ \t]{0,40}`;
+const CLOSE = raw`(?:\\{0,127}["'${'`'}]{1,2}|\\|&quot;|%22|\*{1,2}|__)?\]?\*{0,2}[ \t]{0,40}`;
 const PREFIX = '(?:[bfrul@$n]|[rbf]{2}|r#)';
 const QUOTE = raw`(?=${PREFIX}?\\{0,127}["'])`;
 /** In front of a value: tags of YAML or HTML, the letter of a string. */
@@ -34,89 +36,87 @@ const LEAD = raw`(?:[!&][\w!./-]{0,40}[ \t]{1,5}){0,2}(?:${PREFIX}(?=["'])|&quot
 const TYPE = raw`&?(?:'static )?[a-z][a-z.]{1,30}(?:[<[][a-z |]{0,30}[>\]]|[?*]| \| [a-z]{1,20})?`;
 const EOL = raw`[ \t]{0,9}\\?(?:\r?\n|(?:\\{1,3}r)?\\{1,3}n)`;
 
-/** A list or object, behind a quoted name. A list of texts may be behind any name. */
-const LIST = /\\{0,127}["']\s{0,9}(?:=>|[:=])\s{0,9}(?=[[{])|["']?\s{0,9}[:=]\s{0,9}(?=\[\s{0,40}["'])/y;
 /** The name of a secret as a value, and the name of the field that contains the secret. */
-const PAIR =
-  /\\*["']?(?:[,;]|:(?=[ \t]{0,9}\r?\n))?(?:\s{0,40}\{)?(?:\s{0,40}[,{]?\\*["']?(?:type|sensitive)\b[^{}<>\n]{0,40}?)?[\s,]{0,40}\\*["']?(?:value|default)(?=\\*["']?\s{0,10}[:=])/iy;
+const PAIR = raw`\\*["']?(?:[,;]|:(?=[ \t]{0,9}\r?\n))?(?:\s{0,40}\{)?(?:\s{0,40}[,{]?\\*["']?(?:type|sensitive)\b[^{}<>\n]{0,40}?)?[\s,]{0,40}\\*["']?(?:value|default)(?=\\*["']?\s{0,10}[:=])`;
 
-/** What joins the name of a secret to its value, and what the value is if it is not quoted. */
-const CONNECTORS = (
+/** What joins the name of a secret to its value, and what the value is. The first connector that matches decides. */
+const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
+  // A list or object, behind a quoted name. A list of texts may be behind any name.
   [
-    // Blocks and lists of YAML.
-    [
-      raw`["']?[ \t]?:[ \t]{0,3}(?:(?:![\w!]{0,40}[ \t]{1,3})?[>|][+\d-]{0,2}[ \t]{0,9}(?:#[^\n]{0,200})?\r?\n\s{0,200}?[ \t]{1,40}|\r?\n[ \t]{0,40}-[ \t]{1,9})(?=\S)`,
-      BLOCK,
-    ],
-    // A quoted value behind a type or another value.
-    [
-      raw`${CLOSE}(?:(?:[?!]?:[ \t]{0,3}${TYPE}|[ \t]{1,3}(?:string|str|text)|\[\d{0,6}\]|[ \t]\{[a-z; ]{1,40}\})[ \t]{0,3}:?=|\|\|=?|\?\?=?|->)\s{0,40}${QUOTE}${LEAD}`,
-    ],
-    [
-      raw`${CLOSE}(?:[:?|+]{0,2}=>?|:-?|：|<-|<<<|%3[AD])(?:\*\*|__)?(?:\s{0,40}(?:\(\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
-    ],
-    // The only word of the next line.
-    [
-      raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=[^\s\\"']{4,20000}[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
-    ],
-    // Options, commands that set variables, netrc.
-    [
-      raw`(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],[ \t]{0,9}${QUOTE}|[ \t]{1,5}(?:<<<[ \t]{0,5})?(?!-))`,
-      ANY_WORD,
-    ],
-    // Elements.
-    [
-      raw`(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,200})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,200}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<value>)?(?:<!\[CDATA\[)?`,
-      CONTENT,
-    ],
-    // Prose, tables and arguments.
-    [
-      raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→|={2,3})[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}["'${'`'}]|(?<=^[ \t]{0,9}\|[^|\n]{0,80})[ \t]{0,40}\|[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|(?<=^[\w. -]{0,60})(?:[ \t]{1,9}|:?\r?\n)(?=\S{6,20000}$))(?![\\"'])`,
-      CODE,
-    ],
-  ] satisfies [connector: string, word?: RegExp][]
-).map(([connector, word]) => [new RegExp(connector, 'imy'), word] as const);
+    raw`\\{0,127}["']\s{0,9}(?:=>|[:=])\s{0,9}(?=[[{](?!redacted:))|["']?\s{0,9}[:=]\s{0,9}(?=\[\s{0,40}["'])`,
+    /(?:)/y,
+  ],
+  // Blocks and lists of YAML.
+  [
+    raw`["']?[ \t]?:[ \t]{0,3}(?:(?:![\w!]{0,40}[ \t]{1,3})?[>|][+\d-]{0,2}[ \t]{0,9}(?:#[^\n]{0,200})?\r?\n\s{0,200}?[ \t]{1,40}|\r?\n[ \t]{0,40}-[ \t]{1,9})(?=\S)`,
+    BLOCK,
+  ],
+  // A quoted value behind a type or another value.
+  [
+    raw`${CLOSE}(?:(?:[?!]?:[ \t]{0,3}${TYPE}|[ \t]{1,3}(?:string|str|text)|\[\d{0,6}\]|[ \t]\{[a-z; ]{1,40}\})[ \t]{0,3}:?=|\|\|=?|\?\?=?|->)\s{0,40}${QUOTE}${LEAD}`,
+  ],
+  // The only word of the next line.
+  [
+    raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
+  ],
+  [
+    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*|__)?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
+  ],
+  // Options, commands that set variables, netrc.
+  [
+    raw`(?=["' \t])(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],[ \t]{0,9}${QUOTE}|[ \t]{1,5}(?:<<<[ \t]{0,5})?(?!-))`,
+    ANY_WORD,
+  ],
+  // Elements.
+  [
+    raw`(?=[\s\\"'<>&])(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,200})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,200}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<value>)?(?:<!\[CDATA\[)?`,
+    CONTENT,
+  ],
+  // Prose, tables and arguments.
+  [
+    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|(?:[ \t]{1,9}|:?\r?\n)(?=\S{6,20000}$)(?<=^[\w. -]{0,60}\s{1,9}))(?![\\"'])`,
+    CODE,
+  ],
+];
+const CONNECTOR = new RegExp(
+  `(?:${PAIR})?(?:${CONNECTORS.map(([connector]) => `(?:${connector})()`).join('|')})`,
+  'imy',
+);
 
 /** Redacts the values behind names of secrets. */
 export function withoutAssigned(text: string): string {
   let result = '';
   let copied = 0;
-  const names = new RegExp(SECRET_NAME);
-  for (let name = names.exec(text); name; name = names.exec(text)) {
-    const { password, short } = name.groups ?? {};
-    if (short !== undefined && !matchAt(SHORT_NAME, text, names.lastIndex)) continue;
-    const value = valueBehind(
-      text,
-      names.lastIndex,
-      password === undefined && short === undefined ? KEY : PASSWORD,
-    );
+  SECRET_NAME.lastIndex = 0;
+  for (let name = SECRET_NAME.exec(text); name; name = SECRET_NAME.exec(text)) {
+    const [, password, short] = name;
+    const end = SECRET_NAME.lastIndex;
+    if (short !== undefined && !matchAt(SHORT_NAME, text, end)) continue;
+    const value = valueBehind(text, end, password === undefined && short === undefined ? KEY : PASSWORD);
     if (!value) continue;
     for (const [from, to] of value.secrets) {
       result += `${text.slice(copied, from)}[redacted:secret]`;
       copied = to;
     }
-    names.lastIndex = value.end;
+    SECRET_NAME.lastIndex = value.end;
   }
   return result + text.slice(copied);
 }
 
-/** Reads the value behind a name. An unquoted value matches a pattern. */
+/** Reads the value behind a name. */
 function valueBehind(text: string, nameEnd: number, ofName: RegExp): Value | undefined {
-  if (matchAt(LIST, text, nameEnd)) return leavesOf(text, LIST.lastIndex);
-  const end = matchAt(PAIR, text, nameEnd) ? PAIR.lastIndex : nameEnd;
-  for (const [connector, word = ofName] of CONNECTORS) {
-    if (!matchAt(connector, text, end)) continue;
-    const start = connector.lastIndex;
-    if (matchAt(HARMLESS, text, start)) continue;
-    if (matchAt(QUOTED, text, start)) return leavesOf(text, start);
-    if (matchAt(word, text, start)) return { secrets: [[start, word.lastIndex]], end: word.lastIndex };
-  }
-  return undefined;
+  const connector = matchAt(CONNECTOR, text, nameEnd);
+  if (!connector) return undefined;
+  const start = CONNECTOR.lastIndex;
+  const [, pattern = ofName] = CONNECTORS[connector.indexOf('', 1) - 1] ?? [];
+  const value = matchAt(pattern, text, start);
+  if (value?.[0] === '') return leavesOf(text, start);
+  return value && { secrets: [[start, pattern.lastIndex]], end: pattern.lastIndex };
 }
 
-function matchAt(pattern: RegExp, text: string, index: number): boolean {
+function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray | undefined {
   pattern.lastIndex = index;
-  return pattern.test(text);
+  return pattern.exec(text) ?? undefined;
 }
 
 /**
@@ -130,17 +130,16 @@ function leavesOf(text: string, start: number): Value {
   const secrets: [from: number, to: number][] = [];
   let depth = 0;
   let open: { readonly from: number; readonly mark: string; readonly isLong: boolean } | undefined;
-  const token = new RegExp(TOKEN);
-  token.lastIndex = start;
-  for (let found = token.exec(text); found; found = token.exec(text)) {
+  TOKEN.lastIndex = start;
+  for (let found = TOKEN.exec(text); found; found = TOKEN.exec(text)) {
     const [mark, { length: slashes } = '', sign] = found;
-    const end = token.lastIndex;
+    const end = TOKEN.lastIndex;
     if (open) {
       if (sign === '\n' ? open.isLong : sign !== open.mark.at(-1)) continue;
       // In a text that was quoted once, `\"` ends a string and `\\\"` is a quote in it. So are two quotes.
       if (sign !== '\n' && (slashes - open.mark.length + 1) % (2 * open.mark.length) !== 0) continue;
       if (sign !== '\n' && text.startsWith(open.mark, end)) {
-        token.lastIndex += open.mark.length;
+        TOKEN.lastIndex += open.mark.length;
         continue;
       }
       const to = end - (sign === '\n' ? 1 : open.mark.length);

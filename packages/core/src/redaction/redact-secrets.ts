@@ -50,8 +50,13 @@ export function redactJson(value: JsonValue, redact: Redact = redactSecrets): Js
   }
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
+  // The name may be a value, too, and its secret the field next to it.
+  const isPair = entries.some(
+    ([key, item]) => /^(?:name|key)$/i.test(key) && typeof item === 'string' && namesSecret(item),
+  );
   const redacted = entries.map(([key, item]) => {
-    return [key, namesSecret(key) ? withoutLeaves(item) : redactJson(item, redact)] as const;
+    const isSecret = namesSecret(key) || (isPair && /^value$/i.test(key));
+    return [key, isSecret ? withoutLeaves(item) : redactJson(item, redact)] as const;
   });
   return redacted.some(([, item], index) => item !== entries[index]?.[1])
     ? Object.fromEntries(redacted)

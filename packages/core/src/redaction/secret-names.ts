@@ -20,11 +20,11 @@ const [NAMED, VARIABLE] = [
 export const NAME_HINTS = 'ssw ssp ssc pwd bpa _pa -pa _au -au ecr key tok ede';
 /** Matches the end of a name of a secret. A name in the group `short` counts only where {@link SHORT_NAME} matches behind it. */
 export const SECRET_NAME = new RegExp(
-  `(?:(?<password>${PASSWORDS})|(?<short>[_-](?:pass|auth)${OWNER})|${KEYS})(?![A-Za-z0-9])(?<!\\[redacted:[^\\]\\n]{0,60})`,
+  `(?:(?<password>${PASSWORDS})|(?<short>[_-](?:pass|auth)${OWNER})|${KEYS})(?![A-Za-z0-9])(?<!\\[redacted:[\\w.-]{0,60})`,
   'gi',
 );
 export const SHORT_NAME = new RegExp(
-  `(?<=${VARIABLES}|(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:pass|auth(?=[ \\t"'])))`,
+  `(?<=${VARIABLES})(?:(?==)|(?<=_PASS\\w{0,20}))|(?<=(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:pass|auth(?=[ \\t"'])))`,
   'y',
 );
 

@@ -71,7 +71,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   secret(
     'secret',
     'ssw ied',
-    /\b(?:password|identified by)[ \t]{1,20}(["'])(?<secret>[^\s"'[]{3,16384})\1/gi,
+    /\b(?:password|identified by)[ \t]{1,20}(["'])(?<secret>[^\s"'[$<{%:][^\s"'[]{2,16384})\1/gi,
   ),
   secret(
     'secret',
