@@ -9,7 +9,7 @@ interface Value {
 const { raw } = String;
 
 /** Values that are not secrets: types, words of prose, placeholders and references. */
-const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|(?:process|os|env|this|self|import\.meta)\.|:[a-z_]\w*(?![\w!@#$%^&*.-])|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
+const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|#[\da-f]{6}(?!\w)|(?:process|os|env|this|self|import\.meta)\.|:[a-z_]\w*(?![\w!@#$%^&*.-])|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
 const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;|(?:amp;)?[\w.-]{1,60}=)|%(?!2[26])|<(?!\/|br)|\*(?!\*)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^]))`;
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
@@ -60,7 +60,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
     raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
   ],
   [
-    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*|__)?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
+    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*|__)?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}(?=\S)`,
   ],
   // Options, commands that set variables, netrc.
   [
@@ -74,7 +74,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   ],
   // Prose, tables and arguments.
   [
-    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|(?:[ \t]{1,9}|:?\r?\n)(?=\S{6,20000}$)(?<=^[\w. -]{0,60}\s{1,9}))(?![\\"'])`,
+    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|(?:[ \t]{1,9}|:?\r?\n)(?=\S{6,20000}$)(?<=^[\w. -]{0,60}:?\s{1,9}))(?![\\"'])`,
     CODE,
   ],
 ];

@@ -2,12 +2,12 @@
 const OWNER =
   '(?:[_-]?[0-9]{1,2}(?![0-9]))?(?:[_-](?:prod(?:uction)?|dev(?:elopment)?|stag(?:e|ing)|test(?:ing)?|qa|uat|live|local|old|new|backup))?';
 /** Names of settings whose value is a password, which may look like any word. `tests_pass` counts tests. */
-const PASSWORDS = `(?:pass(?:words?|wd|phrase|code)|pwd|(?<![a-z])(?:dbpass|(?:db|database|mysql|pg|postgres|redis|smtp|mail|ftp|ssh|ldap|proxy|user|admin|root)[_-]pass))${OWNER}`;
+const PASSWORDS = `(?:pass(?:word|wd|phrase|code)|pwd|(?<![a-z])(?:dbpass|(?:db|database|mysql|pg|postgres|redis|smtp|mail|ftp|ssh|ldap|proxy|user|admin|root)[_-]pass))${OWNER}`;
 /** Names of settings whose value is another secret. In assignments without quotes, the value must contain a digit. */
 const KEYS =
   '(?:secret(?:[_ -]?(?:access[_ -]?)?key(?:[_-]base)?)?|(?:api|access|private|account|encryption|master|signing|auth|subscription)[_ -]?keys?|' +
   // A pagination token is not a secret, and pagination fails if it is redacted.
-  `(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?)${OWNER}`;
+  `(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?|passwords)${OWNER}`;
 /** Names that count only in upper case with underscores. */
 const VARIABLES = `(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)${OWNER.toUpperCase()}`;
 const HEADERS = '^(?:set-cookie|cookie|(?:proxy-)?authorization)';
@@ -17,14 +17,14 @@ const [NAMED, VARIABLE] = [
 ];
 
 /** Three characters of every {@link SECRET_NAME}. */
-export const NAME_HINTS = 'ssw ssp ssc pwd bpa _pa -pa _au -au ecr key tok ede';
+export const NAME_HINTS = 'swo swd sph sco pwd bpa _pa -pa _au -au ecr key tok ede';
 /** Matches the end of a name of a secret. A name in the group `short` counts only where {@link SHORT_NAME} matches behind it. */
 export const SECRET_NAME = new RegExp(
   `(?:(?<password>${PASSWORDS})|(?<short>[_-](?:pass|auth)${OWNER})|${KEYS})(?![A-Za-z0-9])(?<!\\[redacted:[\\w.-]{0,60})`,
   'gi',
 );
 export const SHORT_NAME = new RegExp(
-  `(?<=${VARIABLES})(?:(?==)|(?<=_PASS\\w{0,20}))|(?<=(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:pass|auth(?=[ \\t"'])))`,
+  `(?<=${VARIABLES})(?:(?==)|(?<=_PASS${OWNER.toUpperCase()}))|(?<=(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:pass|auth(?=[ \\t"'])))`,
   'y',
 );
 

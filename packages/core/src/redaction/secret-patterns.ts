@@ -13,7 +13,10 @@ export interface SecretPattern {
 
 /** A pattern that is only searched for if the text contains one of its hints. */
 interface HintedPattern extends SecretPattern {
-  /** Three characters each, in either case. Every match of the pattern contains at least one of them. */
+  /**
+   * Three characters each, in either case. Every match of the pattern contains at least one of them. Three letters from p to y also
+   * hint at digits, which is slow.
+   */
   readonly hints: readonly string[];
 }
 
@@ -40,13 +43,13 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   secret('github-token', 'hp_ ho_ hu_ hs_ hr_', /(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,1000}/g),
   secret('github-token', 'b_p', /(?<![A-Za-z0-9])github_pat_\w{20,1000}/g),
   secret('gitlab-token', 'glp', /(?<![A-Za-z0-9])glpat-[\w-]{16,1000}/g),
-  secret('slack-token', 'xox pp-', /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,1000}/g),
+  secret('slack-token', 'xox xap', /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,1000}/g),
   secret('slack-webhook', 's.s', /hooks\.slack\.com\/services\/(?<secret>[\w/]{20,200})/g),
   secret(
     'api-key',
-    'sk- k_l k_t aiz pm_ hf_ whs 29. sg. gsk xai pi- v1_ shp y-1 hvs csp pi_ ntn gd_ p.p sbp dap lx- sq0 kn_',
+    'sk- k_l k_t aiz pm_ hf_ whs 29. sg. gsk xai pi- v1_ shp y-1 hvs csp pi_ ntn gd_ p.p sbp dap lx- atp idp kn_',
     // A digit distinguishes a key from a name such as `sk-learn-pipelines-and-more`.
-    /(?<![A-Za-z0-9])(?:(?<![_-])sk-(?=[A-Za-z_-]{0,1000}\d)[\w-]{16,1000}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,1000}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100}|ya29\.[\w-]{16,1000}|SG\.[\w-]{16,64}\.[\w-]{16,64}|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,200}|pypi-[\w-]{16,1000}|dop_v1_[a-f0-9]{32,64}|shpat_[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,100}|hvs\.[\w-]{20,1000}|GOCSPX-[\w-]{20,100}|lin_api_[A-Za-z0-9]{20,100}|ntn_[A-Za-z0-9]{20,100}|figd_[\w-]{20,100}|dp\.pt\.[A-Za-z0-9]{20,100}|sbp_[a-f0-9]{40}|dapi[a-f0-9]{32}|pplx-[A-Za-z0-9]{20,100}|sq0[a-z]{3}-[\w-]{20,100}|pscale_tkn_[\w-]{20,100})/g,
+    /(?<![A-Za-z0-9])(?:(?<![_-])sk-(?=[A-Za-z_-]{0,1000}\d)[\w-]{16,1000}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,1000}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100}|ya29\.[\w-]{16,1000}|SG\.[\w-]{16,64}\.[\w-]{16,64}|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,200}|pypi-[\w-]{16,1000}|dop_v1_[a-f0-9]{32,64}|shpat_[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,100}|hvs\.[\w-]{20,1000}|GOCSPX-[\w-]{20,100}|lin_api_[A-Za-z0-9]{20,100}|ntn_[A-Za-z0-9]{20,100}|figd_[\w-]{20,100}|dp\.pt\.[A-Za-z0-9]{20,100}|sbp_[a-f0-9]{40}|dapi[a-f0-9]{32}|pplx-[A-Za-z0-9]{20,100}|sq0(?:atp|csp|idp)-[\w-]{20,100}|pscale_tkn_[\w-]{20,100})/g,
   ),
   secret(
     'authorization',
@@ -64,18 +67,18 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   secret('secret', 'uth', /"auth"\s{0,3}:\s{0,3}"(?<secret>[A-Za-z0-9+/=]{12,1000})"/g),
   secret(
     'secret',
-    'url ysq iad s-c hpa ngo gin',
+    'url sql iad s-c hpa ngo gin',
     // Programs with short options for credentials.
     /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-[a-zA-Z]{0,6}u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|(?:sshpass|mongo\w{0,10}|docker login)\b[^\n|;&]{0,300}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,16384})/g,
   ),
   secret(
     'secret',
-    'ssw ied',
-    /\b(?:password|identified by)[ \t]{1,20}(["'])(?<secret>[^\s"'[$<{%:][^\s"'[]{2,16384})\1/gi,
+    'swo ied',
+    /\b(?:password|(?:user|to)\b[^\n;]{0,100}?\bidentified by)[ \t]{1,20}(["'])(?<secret>[^\s"'[$<{%:][^\s"'[]{2,16384})\1/gi,
   ),
   secret(
     'secret',
-    'key sig tok ssw ecr ure',
+    'key sig tok swo ecr ure',
     // Query parameters of URLs.
     /[?&;](?:key|sig|signature|x-amz-signature|(?:access_|auth_)?token|api_?key|password|(?:client_)?secret)=(?!\[redacted:)(?<secret>[^&\s"'<>#]{6,16384})/gi,
   ),
