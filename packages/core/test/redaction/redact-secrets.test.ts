@@ -99,6 +99,47 @@ describe('redact', () => {
     [`dop_v1_${many('ab34', 16)}`, '[redacted:api-key]'],
     [`shpat_${many('ab34', 8)}`, '[redacted:api-key]'],
     [`AGE-SECRET-KEY-1${many('QPZR', 14)}`, '[redacted:api-key]'],
+    ...['hvs.', 'GOCSPX-', 'lin_api_', 'ntn_', 'figd_', 'dp.pt.', 'pplx-', 'sq0atp-', 'pscale_tkn_'].map(
+      (begin) => [begin + many('aB3x', 9), '[redacted:api-key]'],
+    ),
+    [`sbp_${many('ab34', 10)}`, '[redacted:api-key]'],
+    [`dapi${many('ab34', 8)}`, '[redacted:api-key]'],
+    ['const password: string = "hunter2";', 'const password: string = "[redacted:secret]";'],
+    ['password = b"hunter2"', 'password = b"[redacted:secret]"'],
+    ['password = """\nab\ncd"""', 'password = "[redacted:secret]"'],
+    ['**Password:** hunter2', '**Password:** [redacted:secret]'],
+    ['**API key**: a1b2c3', '**API key**: [redacted:secret]'],
+    ['password：hunter2', 'password：[redacted:secret]'],
+    ['password      =      hunter2', 'password      =      [redacted:secret]'],
+    ['password: !!str hunter2', 'password: !!str [redacted:secret]'],
+    ['password: |2-\n  hunter2', 'password: |2-\n  [redacted:secret]'],
+    ['password: |\n  ab\n\n   cd\n  ef\nuser: ada', 'password: |\n  [redacted:secret]\nuser: ada'],
+    ['token:\n- ab\n- cd\nuser: ada', 'token:\n- [redacted:secret]\nuser: ada'],
+    ['password:\n  value: hunter2', 'password:\n  value: [redacted:secret]'],
+    ['- name: DB_PASSWORD\n  value: hunter2', '- name: DB_PASSWORD\n  value: [redacted:secret]'],
+    ['{"name":"DB_PASSWORD","value":"hunter2"}', '{"name":"DB_PASSWORD","value":"[redacted:secret]"}'],
+    ['<add key="Password" value="hunter2"/>', '<add key="Password" value="[redacted:secret]"/>'],
+    ['<password type="x">hunter2</password>', '<password type="x">[redacted:secret]</password>'],
+    ['<password><![CDATA[hunter2]]></password>', '<password><![CDATA[[redacted:secret]]]></password>'],
+    ['ENV DB_PASSWORD hunter2', 'ENV DB_PASSWORD [redacted:secret]'],
+    ['setx OPENAI_API_KEY a1b2c3', 'setx OPENAI_API_KEY [redacted:secret]'],
+    ['#define PASSWORD "hunter2"', '#define PASSWORD "[redacted:secret]"'],
+    ['gh auth login --with-token <<< a1b2c3', 'gh auth login --with-token <<< [redacted:secret]'],
+    ['curl -sSu ada:hunter2 https://x', 'curl -sSu ada:[redacted:secret] https://x'],
+    ['docker login -u ada -p hunter2', 'docker login -u ada -p [redacted:secret]'],
+    ["CREATE USER ada IDENTIFIED BY 'hunter2'", "CREATE USER ada IDENTIFIED BY '[redacted:secret]'"],
+    ['The password is hunter2, ok', 'The password is [redacted:secret], ok'],
+    ['API_KEY_1=a1b2c3; password2=hunter', 'API_KEY_1=[redacted:secret]; password2=[redacted:secret]'],
+    ['DB_PASS_2=hunter', 'DB_PASS_2=[redacted:secret]'],
+    ['dbPass: "hunter2"', 'dbPass: "[redacted:secret]"'],
+    ['{"set-cookie":"sid=abcdef"}', '{"set-cookie":"[redacted:cookie]"}'],
+    ['password=none-of-it', 'password=[redacted:secret]'],
+    ['user=ada&password=hunter2&a=1', 'user=ada&password=[redacted:secret]&a=1'],
+    ['"{""password"":""hunter2"",""a"":1}"', '"{""password"":""[redacted:secret]"",""a"":1}"'],
+    [
+      '\\\\\\"password\\\\\\":\\\\\\"hunter2\\\\\\"',
+      '\\\\\\"password\\\\\\":\\\\\\"[redacted:secret]\\\\\\"',
+    ],
   ])('takes out the value in %s', (text, expected) => {
     expect(redact(text)).toBe(expected);
   });
@@ -118,6 +159,19 @@ describe('redact', () => {
     '-----BEGIN PUBLIC KEY-----',
     'git clone https://a-robot-of-the-company@github.com/a/b',
     'authorization: required-for-every-request',
+    'password:\n  type: string\n  minLength: 12',
+    'password:\nuser: ada',
+    'def next(self) -> Token:\n    """Returns the next token."""',
+    'The password is required. An API key is not needed. docker run -p 8080:80 x',
+    'Failed password for root from 10.0.0.1 port 51234 ssh2',
+    'the secret is to start early; "max_tokens": 4096; commit 2159b54712be6aebb636',
+    '- `password`: the password of the user; _password_: a format',
+    '["username", "password", "email1"]; t("password", "the password of user 1")',
+    '| token | string | required |\n| max tokens | 128000 |',
+    'redis://host?password=***&db=1',
+    'login --password "$PASSWORD" --token <token>; password = :password',
+    'CLIENT_AUTH = "1.3.6.1.5.5.7.3.2"; --auth=trust',
+    'password = (self.user or "").lower(); print(f"password={password!r}")',
   ])('leaves %s alone', (text) => {
     expect(redact(text)).toBe(text);
   });
@@ -134,7 +188,12 @@ describe('redact', () => {
         token: { value: '[redacted:secret]', kind: { id: '[redacted:secret]' } },
       },
     );
-    const harmless = { path: 'src/token.ts', list: ['a', null] };
+    const pair = { name: 'DB_PASSWORD', value: 'abc' };
+    expect(redactJson([pair, { Authorization: 'abc', Cookie: 'a=b' }], redact)).toEqual([
+      { name: 'DB_PASSWORD', value: '[redacted:secret]' },
+      { Authorization: '[redacted:secret]', Cookie: '[redacted:secret]' },
+    ]);
+    const harmless = { path: 'src/token.ts', list: ['a', null], name: 'token_count', value: 'abc' };
     expect(redactJson(harmless, redact)).toBe(harmless);
   });
 
@@ -250,6 +309,14 @@ describe('redact', () => {
       'password="',
       '"token":[',
       '"token":["',
+      'password:               ',
+      'password is ',
+      'password: |\n ',
+      'token value: ',
+      'curl -aaaaau ',
+      'setx token',
+      'token=`',
+      '<token>',
       'a.',
       'AKIA',
       '\n',
