@@ -11,12 +11,14 @@ const { raw } = String;
 /** Values that are not secrets: types, words of prose, placeholders and references. */
 const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|#[\da-f]{6}(?!\w)|(?:process|os|env|this|self|import\.meta)\.|:[a-z_]\w*(?![\w!@#$%^&*.-])|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
-const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;|(?:amp;)?[\w.-]{1,60}=)|%(?!2[26])|<(?!\/|br)|\*(?!\*)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^]))`;
+const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;)|%(?!2[26])|<(?!\/|br)|\*(?!\*(?:\s|$))|${'`'}(?=\w)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^!]))`;
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
 /** Values without quotes. A match is empty in front of a quoted value, which {@link leavesOf} reads. */
-const [ANY_WORD, PASSWORD, KEY] = [`${WORD}{3,}`, `${WORD}{4,}`, `${HAS_DIGIT}${WORD}{4,}`].map(
-  (word) => new RegExp(raw`(?!${HARMLESS})(?:(?=\\*["'])|${word})`, 'iy'),
-) as [RegExp, RegExp, RegExp];
+const [ANY_WORD, PASSWORD, KEY] = [
+  raw`(?:[^\s"'${'`'}]|${'`'}(?=\w)){3,}`,
+  `${WORD}{4,}`,
+  `${HAS_DIGIT}${WORD}{4,}`,
+].map((word) => new RegExp(raw`(?!${HARMLESS})(?:(?=\\*["'])|${word})`, 'iy')) as [RegExp, RegExp, RegExp];
 /** A word of prose that looks like a secret. */
 const CODE = new RegExp(
   raw`(?!${HARMLESS})(?=[^a-z\s"'\\,;(){}[\]]{0,100}[a-z])${HAS_DIGIT}${WORD}{6,}`,
@@ -25,14 +27,15 @@ const CODE = new RegExp(
 /** Lines that are indented like the first one, or items of a list. */
 const BLOCK =
   /(?!\[redacted:)(?<=^([ \t]*)(?:(-)[ \t]+)?)\S[^\n]*(?:\n(?:\1(?:[ \t]|\2)[^\n]*|[ \t]*(?=\n)))*/my;
-const CONTENT = new RegExp(raw`(?!${HARMLESS})(?:[^<&\]]|&(?!lt;)|\](?!\]>))+(?=(?:<|&lt;)\/|\]\]>)`, 'iy');
+const CONTENT = new RegExp(raw`(?!${HARMLESS})(?:[^<&\]]|&(?!lt;\/)|\](?!\]>))+(?=(?:<|&lt;)\/|\]\]>)`, 'iy');
 
-/** Quotes or Markdown after a name. */
-const CLOSE = raw`(?:\\{0,127}["'${'`'}]{1,2}|\\|&quot;|%22|\*{1,2}|__)?\]?\*{0,2}[ \t]{0,40}`;
+const COLOR = raw`\x1b\[[\d;]{0,9}m`;
+/** Quotes, Markdown or a color after a name. */
+const CLOSE = raw`(?:\\{0,127}["'${'`'}]{1,2}|\\|&quot;|%22|\*{1,2}|__|${COLOR})?\]?\*{0,2}[ \t]{0,40}`;
 const PREFIX = '(?:[bfrul@$n]|[rbf]{2}|r#)';
 const QUOTE = raw`(?=${PREFIX}?\\{0,127}["'])`;
 /** In front of a value: tags of YAML or HTML, the letter of a string. */
-const LEAD = raw`(?:[!&][\w!./-]{0,40}[ \t]{1,5}){0,2}(?:${PREFIX}(?=["'])|&quot;|%22|""(?=[^"\s,;:)}\]])|${'`'}(?=[^${'`'}\s]{1,20000}${'`'})|<\w{1,10}>(?=[^<>]{1,20000}<\/)|(?:\[\]byte\(|secretstr\(|convertto-securestring[ \t])(?=["']))?`;
+const LEAD = raw`(?:[!&][\w!./-]{0,40}[ \t]{1,5}){0,2}(?:${PREFIX}(?=["'])|&quot;|%22|""(?=[^"\s,;:)}\]])|${'`'}(?=[^${'`'}\s]{1,20000}${'`'}(?!\w))|(?:bearer|basic)[ \t]|<\w{1,10}>(?=[^<>]{1,20000}<\/)|(?:\[\]byte\(|secretstr\(|convertto-securestring[ \t])(?=["']))?`;
 const TYPE = raw`&?(?:'static )?[a-z][a-z.]{1,30}(?:[<[][a-z |]{0,30}[>\]]|[?*]| \| [a-z]{1,20})?`;
 const EOL = raw`[ \t]{0,9}\\?(?:\r?\n|(?:\\{1,3}r)?\\{1,3}n)`;
 
@@ -53,28 +56,32 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   ],
   // A quoted value behind a type or another value.
   [
-    raw`${CLOSE}(?:(?:[?!]?:[ \t]{0,3}${TYPE}|[ \t]{1,3}(?:string|str|text)|\[\d{0,6}\]|[ \t]\{[a-z; ]{1,40}\})[ \t]{0,3}:?=|\|\|=?|\?\?=?|->)\s{0,40}${QUOTE}${LEAD}`,
+    raw`${CLOSE}(?:(?:[?!]?:[ \t]{0,3}${TYPE}|[ \t]{1,3}(?:string|str|text)|\[\d{0,6}\]|[ \t]\{[a-z; ]{1,40}\})[ \t]{0,3}:?=|(?:[:=]\s{0,3}[\w.$]{1,60} )?(?:\|\||\?\?)=?|->)\s{0,40}${QUOTE}${LEAD}`,
   ],
   // The only word of the next line.
   [
     raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
   ],
   [
-    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*|__)?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}(?=\S)`,
+    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?!redacted:)(?=\w)|:?[ \t]{0,9}\r?\n(?=\S{6,20000}$)(?<=^[\w. -]{0,60}:?\s{1,40}))`,
+    CODE,
+  ],
+  [
+    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*(?!\*)|__|<\/\w{1,10}>|${COLOR})?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
   ],
   // Options, commands that set variables, netrc.
   [
-    raw`(?=["' \t])(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],[ \t]{0,9}${QUOTE}|[ \t]{1,5}(?:<<<[ \t]{0,5})?(?!-))`,
+    raw`(?=["' \t])(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],[ \t]{0,9}${QUOTE}|[ \t]{1,5}(?:\\\r?\n[ \t]{0,20}|<<<[ \t]{0,5})?(?!-))`,
     ANY_WORD,
   ],
   // Elements.
   [
-    raw`(?=[\s\\"'<>&])(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,200})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,200}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<value>)?(?:<!\[CDATA\[)?`,
+    raw`(?=[\s\\"'<>&])(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,200})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,200}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<(?:value|string)>)?(?:<!\[CDATA\[)?`,
     CONTENT,
   ],
   // Prose, tables and arguments.
   [
-    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|(?:[ \t]{1,9}|:?\r?\n)(?=\S{6,20000}$)(?<=^[\w. -]{0,60}:?\s{1,9}))(?![\\"'])`,
+    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|:[ \t]{1,3}|[ \t]for[ \t][\w.@-]{1,60}:[ \t]|[ \t]{1,40}(?=\S{6,20000}$)(?<=^[\w. -]{0,60}\s{1,40}))(?![\\"'])`,
     CODE,
   ],
 ];

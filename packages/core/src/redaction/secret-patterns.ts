@@ -64,7 +64,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     /\bauthorization["']?[:=]\s{0,3}["']?(?:[a-z]{1,20}\s{1,3})?(?=[A-Za-z._~+/=-]{0,1000}\d)(?<secret>[A-Za-z0-9._~+/=-]{6,16384})/gi,
   ),
   secret('cookie', 'kie', /\bcookie["']?:\s{0,3}\[?["']?(?<secret>[^\s"'=;]{1,64}=[^\r\n"']{4,16384})/gi),
-  secret('secret', 'uth', /"auth"\s{0,3}:\s{0,3}"(?<secret>[A-Za-z0-9+/=]{12,1000})"/g),
+  secret('secret', 'uth', /(?:"auth"\s{0,3}:\s{0,3}"|_auth=)(?<secret>[A-Za-z0-9+/=]{12,1000})(?=["\s]|$)/g),
   secret(
     'secret',
     'url sql iad s-c hpa ngo gin',
