@@ -9,7 +9,7 @@ interface Value {
 const { raw } = String;
 
 /** Values that are not secrets: types, words of prose, placeholders and references. */
-const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|#[\da-f]{6}(?!\w)|(?:process|os|env|this|self|import\.meta)\.|:[a-z_]\w*(?![\w!@#$%^&*.-])|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
+const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|#[\da-f]{6}(?!\w)|(?:process|os|env|this|self|import\.meta)\.|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
 const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;)|%(?!2[26])|<(?!\/|br)|\*(?!\*(?:\s|$))|${'`'}(?=\w)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^!]))`;
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
@@ -63,11 +63,11 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
     raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
   ],
   [
-    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?!redacted:)(?=\w)|:?[ \t]{0,9}\r?\n(?=\S{6,20000}$)(?<=^[\w. -]{0,60}:?\s{1,40}))`,
+    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?!redacted:)(?=\w)|(?:[:=]{1,2}>?|(?<=^[\w. -]{0,60}))[ \t]{0,9}\r?\n(?=[^\s\\"']\S{5,20000}$))`,
     CODE,
   ],
   [
-    raw`${CLOSE}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*(?!\*)|__|<\/\w{1,10}>|${COLOR})?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
+    raw`${CLOSE}\s{0,3}(?:[:?|+]{0,2}=(?!=)>?|:-?|：|<-|<<<|%3[AD])(?:\*\*(?!\*)|__|<\/\w{1,10}>|${COLOR})?(?:(?:(?<=[=>])\s{0,40}|[ \t]{0,40})(?:\(\r?\n\s{0,40})?${QUOTE}(?!["'][^"'\n]{1,60}["']\s{0,3}:)|[ \t]{0,40})${LEAD}`,
   ],
   // Options, commands that set variables, netrc.
   [
@@ -81,7 +81,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   ],
   // Prose, tables and arguments.
   [
-    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{1,3}(?:={2,3}[ \t]{1,3})?["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|:[ \t]{1,3}|[ \t]for[ \t][\w.@-]{1,60}:[ \t]|[ \t]{1,40}(?=\S{6,20000}$)(?<=^[\w. -]{0,60}\s{1,40}))(?![\\"'])`,
+    raw`[*_${'`'}"']{0,2}(?:[ \t]{1,3}(?:(?:is|was|to)(?: now)?:?|→)[ \t]{1,3}["'${'`'}]?|[ \t]{0,3}={2,3}[ \t]{0,3}["'${'`'}]?|[ \t]{1,3}["'${'`'}]|[ \t]{0,40}\|(?<=^[ \t]{0,9}\|[^|\n]{0,80}\|)[ \t]{0,40}["'${'`'}]?|<\/(?:t[dh]|dt)>\s{0,40}<(?:td|dd)>|(?=,)(?<=\(\s{0,9}["'][\w.-]{1,80}["']),\s{0,9}["']|[({]["'](?=[^"'\s]{6,20000}["'])|:[ \t]{1,3}|[ \t]for[ \t][\w.@-]{1,60}:[ \t]|[ \t]{1,40}(?=\S{6,20000}$)(?<=^[\w. -]{0,60}\s{1,40}))(?![\\"'])`,
     CODE,
   ],
 ];
@@ -99,7 +99,8 @@ export function withoutAssigned(text: string): string {
     const [, password, short] = name;
     const end = SECRET_NAME.lastIndex;
     if (short !== undefined && !matchAt(SHORT_NAME, text, end)) continue;
-    const value = valueBehind(text, end, password === undefined && short === undefined ? KEY : PASSWORD);
+    const word = short !== undefined ? ANY_WORD : password !== undefined ? PASSWORD : KEY;
+    const value = valueBehind(text, end, word);
     if (!value) continue;
     for (const [from, to] of value.secrets) {
       result += `${text.slice(copied, from)}[redacted:secret]`;
