@@ -15,7 +15,7 @@ const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
 /** Values without quotes. A match is empty in front of a quoted value, which {@link leavesOf} reads. */
 const [ANY_WORD, PASSWORD, KEY] = [
-  raw`(?:[^\s"'${'`'}]|${'`'}(?=\w)){3,}`,
+  raw`(?!\[)(?:[^\s"'${'`'}]|${'`'}(?=\w)){3,}`,
   `${WORD}{4,}`,
   `${HAS_DIGIT}${WORD}{4,}`,
 ].map((word) => new RegExp(raw`(?!${HARMLESS})(?:(?=\\*["'])|${word})`, 'iy')) as [RegExp, RegExp, RegExp];
@@ -40,7 +40,7 @@ const TYPE = raw`&?(?:'static )?[a-z][a-z.]{1,30}(?:[<[][a-z |]{0,30}[>\]]|[?*]|
 const EOL = raw`[ \t]{0,9}\\?(?:\r?\n|(?:\\{1,3}r)?\\{1,3}n)`;
 
 /** The name of a secret as a value, and the name of the field that contains the secret. */
-const PAIR = raw`\\*["']?(?:[,;]|:(?=[ \t]{0,9}\r?\n))?(?:\s{0,40}\{)?(?:\s{0,40}[,{]?\\*["']?(?:type|sensitive)\b[^{}<>\n]{0,40}?)?[\s,]{0,40}\\*["']?(?:value|default)(?=\\*["']?\s{0,10}[:=])`;
+const PAIR = raw`\\{0,127}["']?(?:[,;]|:(?=[ \t]{0,9}\r?\n)|\s{0,9}\{)?\s{0,40}(?:\\{0,127}["']?(?:type|sensitive)\b[^{}<>,\n]{0,60}[,\n]\s{0,40})?\\{0,127}["']?(?:value|default)(?=\\{0,127}["']?\s{0,9}[:=])`;
 
 /** What joins the name of a secret to its value, and what the value is. The first connector that matches decides. */
 const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
@@ -63,7 +63,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
     raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
   ],
   [
-    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?!redacted:)(?=\w)|(?:[:=]{1,2}>?|(?<=^[\w. -]{0,60}))[ \t]{0,9}\r?\n(?=[^\s\\"']\S{5,20000}$))`,
+    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?=[\w.-]{6,20000}[\],])|(?:[:=]{1,2}>?|(?<=^[\w. -]{0,60}))[ \t]{0,9}\r?\n(?=[^\s\\"']\S{5,20000}$))`,
     CODE,
   ],
   [

@@ -36,11 +36,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   ),
   secret('jwt', 'eyj', /(?<![\w-])eyJ[\w-]{8,4096}\.[\w-]{8,16384}\.[\w-]{8,2048}/g),
   // Up to the last @ before the path. A password with a / ends at the first @.
-  secret(
-    'credentials',
-    '://',
-    /:\/\/[^\s:/@"'<>[]{0,100}:(?<secret>[^\s/"'<>]{1,16384}|[^\s@"'<>]{1,200})@/g,
-  ),
+  secret('credentials', '://', /:\/\/[^\s:/@"'<>[]{0,100}:(?<secret>[^\s/"'<>]{1,9999}|[^\s@"'<>]{1,200})@/g),
   // A token in place of a user. It has a digit, unlike most names.
   secret('credentials', '://', /:\/\/(?<secret>(?=[A-Za-z_-]{0,200}\d)[\w-]{16,200})@/g),
   secret('aws-key', 'kia sia', /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g),
