@@ -12,7 +12,7 @@ const { raw } = String;
 const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|bytes|unknown|null|undefined|none|true|false|required|optional|missing|invalid|empty|must|should|your|include|omit|same-origin|inherit)(?![\w.+/=@!#$%^&*-])|\[redacted:|\*{3}|#[\da-f]{6}(?!\w)|(?:process|os|env|this|self|import\.meta)\.|\$[({]|\$[a-z_]\w*(?![\w!@#$%^&*])|<[^<>\n]{1,80}>|[{%]\w{0,60}[}%)]|\{\{|%[({sdvq])`;
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
 const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;)|%(?!2[26])|<(?!\/|br)|\*(?!\*(?:\s|$))|${'`'}(?=\w)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^!]))`;
-const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,100}\d)`;
+const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,64}\d)`;
 /** Values without quotes. A match is empty in front of a quoted value, which {@link leavesOf} reads. */
 const [ANY_WORD, PASSWORD, KEY] = [
   raw`(?!\[)(?:[^\s"'${'`'}]|${'`'}(?=\w)){3,}`,
@@ -63,7 +63,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
     raw`${CLOSE}[:=][ \t]{0,9}(?:[>|]?[+-]?${EOL}[ \t]{1,40}|<<[-~]?\w{1,20}${EOL}[ \t]{0,40})(?=["']?[^\s\\"']{4,20000}["']?[ \t]{0,9}(?:[\\"']|$))(?![\w.-]{1,60}["']?[:=])${LEAD}`,
   ],
   [
-    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?=[\w.-]{6,20000}[\],])|(?:[:=]{1,2}>?|(?<=^[\w. -]{0,60}))[ \t]{0,9}\r?\n(?=[^\s\\"']\S{5,20000}$))`,
+    raw`${CLOSE}(?:[:=][ \t]{0,3}\[(?=[\w.-]{6,20000}[\],])|(?:[:=]{1,2}>?[ \t]{0,9}\r?\n|\r?\n(?<=^[\w. -]{0,60}\s{1,9}))(?=[^\s\\"']\S{5,20000}$))`,
     CODE,
   ],
   [

@@ -7,7 +7,7 @@ const PASSWORDS = `(?:pass(?:word|wd|phrase|code)|pwd|(?<![a-z])(?:dbpass|(?:db|
 const KEYS =
   '(?:secret(?:[_ -]?(?:access[_ -]?)?key(?:[_-]base)?)?|(?:api|access|private|account|encryption|master|signing|auth|subscription)[_ -]?keys?|' +
   // A pagination token is not a secret, and pagination fails if it is redacted.
-  `(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?|passwords)${OWNER}`;
+  `token(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?token)|credentials?|passwords)${OWNER}`;
 /** Names that count only in upper case with underscores. */
 const VARIABLES = `(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)${OWNER.toUpperCase()}`;
 const HEADERS = '^(?:set-cookie|cookie|(?:proxy-)?authorization)';

@@ -36,7 +36,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   ),
   secret('jwt', 'eyj', /(?<![\w-])eyJ[\w-]{8,4096}\.[\w-]{8,16384}\.[\w-]{8,2048}/g),
   // Up to the last @ before the path. A password with a / ends at the first @.
-  secret('credentials', '://', /:\/\/[^\s:/@"'<>[]{0,100}:(?<secret>[^\s/"'<>]{1,9999}|[^\s@"'<>]{1,200})@/g),
+  secret('credentials', '://', /:\/\/[^\s:/@"'<>[]{0,100}:(?<secret>[^\s/"'<>]{1,9999}|[^\s@"'<>]{1,99})@/g),
   // A token in place of a user. It has a digit, unlike most names.
   secret('credentials', '://', /:\/\/(?<secret>(?=[A-Za-z_-]{0,200}\d)[\w-]{16,200})@/g),
   secret('aws-key', 'kia sia', /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g),
@@ -69,7 +69,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     'secret',
     'url sql iad s-c hpa ngo gin',
     // Programs with short options for credentials.
-    /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-[a-zA-Z]{0,6}u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|(?:sshpass|mongo\w{0,10}|docker login)\b[^\n|;&]{0,300}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,16384})/g,
+    /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-[a-tv-zA-Z]{0,6}u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|(?:sshpass|mongo\w{0,10}|docker login)\b[^\n|;&]{0,300}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,16384})/g,
   ),
   secret(
     'secret',
