@@ -13,7 +13,7 @@ const HARMLESS = raw`\\*["'${'`'}]?(?:(?:string|text|number|integer|boolean|byte
 /** A word of any length, but no expression that continues with a bracket. A comma or bracket inside of a word belongs to it. */
 const WORD = raw`(?![([{)\]}]|[a-z_$][\w$.?!]{0,200}[([{](?!redacted:))(?:[^\s"'${'`'}\\,;&%<*(){}[\]]|,(?=[^\s"'\\,;(){}[\]])(?![\w.-]{1,60}=)|&(?!quot;|lt;)|%(?!2[26])|<(?!\/|br)|\*(?!\*(?:\s|$))|${'`'}(?=\w)|\\(?![nrtu"'\\])|[([{](?!redacted:)|[)\]}](?=[\w@#$%^!]))`;
 const HAS_DIGIT = raw`(?=[^\s"'\\,;(){}[\]\d]{0,64}\d)`;
-/** Values without quotes. A match is empty in front of a quoted value, which {@link leavesOf} reads. */
+/** Values behind an option, the name of a password and the name of a key. In front of a quote, the match is empty: see {@link leavesOf}. */
 const [ANY_WORD, PASSWORD, KEY] = [
   raw`(?!\[)(?:[^\s"'${'`'}]|${'`'}(?=\w)){3,}`,
   `${WORD}{4,}`,
@@ -24,9 +24,10 @@ const CODE = new RegExp(
   raw`(?!${HARMLESS})(?=[^a-z\s"'\\,;(){}[\]]{0,100}[a-z])${HAS_DIGIT}${WORD}{6,}`,
   'iy',
 );
-/** Lines that are indented like the first one, or items of a list. */
+/** Lines of YAML that are indented like the first one, or items of a list. */
 const BLOCK =
   /(?!\[redacted:)(?<=^([ \t]*)(?:(-)[ \t]+)?)\S[^\n]*(?:\n(?:\1(?:[ \t]|\2)[^\n]*|[ \t]*(?=\n)))*/my;
+/** The text of an element, up to its end. */
 const CONTENT = new RegExp(raw`(?!${HARMLESS})(?:[^<&\]]|&(?!lt;\/)|\](?!\]>))+(?=(?:<|&lt;)\/|\]\]>)`, 'iy');
 
 const COLOR = raw`\x1b\[[\d;]{0,9}m`;
@@ -111,7 +112,7 @@ export function withoutAssigned(text: string): string {
   return result + text.slice(copied);
 }
 
-/** Reads the value behind a name. */
+/** Reads the value behind a name. An unquoted value matches the pattern of its connector or, by default, of its name. */
 function valueBehind(text: string, nameEnd: number, ofName: RegExp): Value | undefined {
   const connector = matchAt(CONNECTOR, text, nameEnd);
   if (!connector) return undefined;

@@ -22,10 +22,8 @@ export const redactSecrets: Redact = secretRedactor();
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
   const own = patterns.map(searchedEverywhere);
   return (text) => {
-    const known = withoutKnown(text);
-    const rest = own.reduce(replaceAll, known);
+    const rest = own.reduce(replaceAll, withoutKnown(text));
     const hinted = hintedPatterns(rest);
-    if (hinted === 0) return rest;
     // No later pattern matches a placeholder, because its bracket ends every match.
     return SECRET_PATTERNS.reduce(
       (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),

@@ -10,6 +10,7 @@ const KEYS =
   `token(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?token)|credentials?|passwords)${OWNER}`;
 /** Names that count only in upper case with underscores. */
 const VARIABLES = `(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)${OWNER.toUpperCase()}`;
+/** Headers that contain credentials. In a text, patterns find their values. */
 const HEADERS = '^(?:set-cookie|cookie|(?:proxy-)?authorization)';
 const [NAMED, VARIABLE] = [
   new RegExp(`(?:${PASSWORDS}|${KEYS}|${HEADERS})$`, 'i'),
@@ -18,11 +19,12 @@ const [NAMED, VARIABLE] = [
 
 /** Three characters of every {@link SECRET_NAME}. */
 export const NAME_HINTS = 'swo swd sph sco pwd bpa _pa -pa _au -au ecr key tok ede';
-/** Matches the end of a name of a secret. A name in the group `short` counts only where {@link SHORT_NAME} matches behind it. */
+/** Matches the last words of a name. A match with the group `short` names a secret only if {@link SHORT_NAME} matches behind it. */
 export const SECRET_NAME = new RegExp(
   `(?:(?<password>${PASSWORDS})|(?<short>[_-](?:pass|auth)${OWNER})|${KEYS})(?![A-Za-z0-9])(?<!\\[redacted:[\\w.-]{0,60})`,
   'gi',
 );
+/** Matches behind a variable, such as `X_PASS` or `X_AUTH=`, and behind an option, such as `--pass`. */
 export const SHORT_NAME = new RegExp(
   `(?<=${VARIABLES})(?:(?==)|(?<=_PASS${OWNER.toUpperCase()}))|(?<=(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:pass|auth(?=[ \\t"'])))`,
   'y',
