@@ -77,7 +77,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   ],
   // Elements.
   [
-    raw`(?=[\s\\"'<>&])(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,200})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,200}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<(?:value|string)>)?(?:<!\[CDATA\[)?`,
+    raw`(?=[\s\\"'<>&])(?:(?<=(?:<|&lt;)[\w.:-]{1,80})(?:\s[^<>]{0,100})?|(?<=(?:name|key)=\\*["'][\w.:-]{1,80})\\*["'][^<>]{0,100}(?<!\/)|<\/(?:key|name)>\s{0,40}<(?:string|value))(?:>|&gt;)(?:\s{0,40}<(?:value|string)>)?(?:<!\[CDATA\[)?`,
     CONTENT,
   ],
   // Prose, tables and arguments.
