@@ -1,3 +1,4 @@
+import { headOf } from '@x/core/internal';
 import { shapeOf } from './lines.js';
 
 /** A part of a text that is kept whole or not at all. */
@@ -82,7 +83,7 @@ function unitsOf(text: string): readonly Unit[] {
     for (let at = start + part.length - part.trimStart().length; at < last; ) {
       const rest = text.slice(at, last);
       const space = rest.length > LONGEST ? rest.lastIndexOf(' ', LONGEST) : rest.length;
-      const end = at + (space > 0 ? space : Math.min(LONGEST, rest.length));
+      const end = at + (space > 0 ? space : headOf(rest, LONGEST).length);
       units.push({ start: at, end, worth });
       at = end;
     }

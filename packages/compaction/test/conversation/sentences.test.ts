@@ -6,6 +6,12 @@ import { ofPrograms } from '../../src/summary/user-words.js';
 const PAGE = `# Findings\n\n## Facts\n\n## Open\n\n${'The store waits for the lease and writes nothing before it has it.\n'.repeat(40)}`;
 
 describe('what someone wrote, shortened', () => {
+  it('splits no character of a long text without spaces', () => {
+    for (const start of ['', 'x'])
+      for (const length of [80, 400])
+        expect(distilled(start + '🦊'.repeat(400), length, true).isWellFormed()).toBe(true);
+  });
+
   it('keeps sentences whole whose lines were broken', () => {
     const first =
       'The refund is never sent before the customer has confirmed\nthe order in writing, whatever the agent says.';
