@@ -45,7 +45,7 @@ export const summaryShape = {
    */
   record: z.optional(shareSchema),
   /** Maximum UTF-16 units of each tool result for the summarizer; 2 000 if the transcript would not fit one request. */
-  toolResultLength: z._default(countSchema, 8_000),
+  toolResultLength: z._default(countSchema, 16_000),
   /** How many of the newest tokens the summarizer reads. Default: all, in several requests if needed. The record covers the rest. */
   transcriptTokens: z.optional(positiveSchema),
   /**
