@@ -84,7 +84,7 @@ export class ConversationBuilder {
     const others: ContentBlock[] = [];
     for (const block of blocks) {
       if (block.type === 'tool_result') this.#result(block, info);
-      else if (!isEmpty(block)) others.push(block.type === 'tool_use' ? this.#call(block) : block);
+      else if (!isEmpty(block)) others.push(block.type === 'tool_use' ? this.#call(block, info) : block);
     }
     if (others.length === 0) return;
     if (role === 'system' || role === 'developer')
@@ -128,11 +128,14 @@ export class ConversationBuilder {
     this.#answerIsOpen = false;
   }
 
-  /** Some models reuse ids. If an answered call has the id but another input, this call and its result get an id of their own. */
-  #call(block: ToolUseBlock): ToolUseBlock {
+  /**
+   * Some models reuse ids. If an answered call of another answer, or with another input, has the id, this call and its result get an id of
+   * their own.
+   */
+  #call(block: ToolUseBlock, { answer = '' }: EntryInfo): ToolUseBlock {
     const { id, name, input } = block;
     const known = this.#calls.get(id) ?? new Map<string, string>();
-    const content = jsonText([name, input]);
+    const content = jsonText([answer, name, input]);
     const isAnswered = this.#results.has(this.#lastIds.get(id) ?? id);
     const isNew = known.size > 0 && isAnswered && !known.has(content);
     const own = known.get(content) ?? (isNew ? `${id}_${known.size + 1}` : (this.#lastIds.get(id) ?? id));

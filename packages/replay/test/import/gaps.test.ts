@@ -240,8 +240,9 @@ it('reads a call that was logged twice once', () => {
   expect(unread).toEqual({ 'duplicate call': 1 });
 });
 
-it('keeps every call of a model that repeats its ids', () => {
-  const turns = ['a', 'b', 'c'].flatMap((path) => [
+it('keeps every call of a model that repeats its ids, also a call with the same input', () => {
+  const paths = ['a', 'b', 'a', 'a'];
+  const turns = paths.flatMap((path, at) => [
     { role: 'user', content: `Read ${path}` },
     {
       role: 'assistant',
@@ -250,15 +251,13 @@ it('keeps every call of a model that repeats its ids', () => {
         { id: 'call_0', type: 'function', function: { name: 'read', arguments: `{"path":"${path}"}` } },
       ],
     },
-    { role: 'tool', tool_call_id: 'call_0', content: `text of ${path}` },
+    { role: 'tool', tool_call_id: 'call_0', content: `text ${at}` },
   ]);
   const { messages, unread } = read(turns);
   expect(unread).toEqual({});
-  expect(messages.flatMap(toolUsesOf).map(({ input }) => input)).toEqual(
-    ['a', 'b', 'c'].map((path) => ({ path })),
-  );
+  expect(messages.flatMap(toolUsesOf).map(({ input }) => input)).toEqual(paths.map((path) => ({ path })));
   expect(messages.flatMap(toolResultsOf).map(({ output }) => textOf(output))).toEqual(
-    ['a', 'b', 'c'].map((path) => `text of ${path}`),
+    paths.map((_, at) => `text ${at}`),
   );
 });
 
