@@ -21,6 +21,7 @@ import {
   planOf,
   replayOf,
   STOPPED,
+  shownId,
   textContent,
   toolCall,
   undecided,
@@ -193,6 +194,7 @@ async function askEditor(
       sessionId: session.context.sessionId ?? '',
       toolCall: {
         ...toolCall(call, session.directory),
+        toolCallId: shownId(call),
         status: 'pending',
         // Everything that the call would do; the title shows only the beginning.
         content: [

@@ -70,6 +70,13 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       return [{ sessionUpdate: 'tool_call_update', toolCallId: event.toolUseId, ...shown(event.output) }];
     case 'tool.result':
       return [result(event.result)];
+    case 'permission.decided': {
+      const { call, decision } = event;
+      // The editor never gets the result of a subagent's call.
+      if (!call.agentId || decision === 'superseded') return [];
+      const text = `Decision: ${decision}. The result goes to the subagent.`;
+      return [result({ toolUseId: shownId(call), output: [{ type: 'text', text }], isError: false })];
+    }
     case 'context.compacted':
       if (event.status !== 'applied') return [];
       return [
@@ -142,15 +149,22 @@ export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } };
 }
 
-function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate {
+/** Returns the id of a pending call for the editor. A subagent's call may have the same id as another call. */
+export function shownId({ id, approvalId, agentId }: PendingCall): string {
+  return agentId ? approvalId : id;
+}
+
+type Result = Pick<ToolResultBlock, 'toolUseId' | 'output' | 'isError'>;
+
+function result({ toolUseId, output, isError }: Result): SessionUpdate {
   const status = isError ? 'failed' : 'completed';
   return { sessionUpdate: 'tool_call_update', toolCallId: toolUseId, status, ...shown(output) };
 }
 
 /** Returns the update for a call that was neither approved nor denied. The next prompt supersedes the call. */
-export function undecided({ id: toolCallId }: PendingCall): SessionUpdate {
-  const output = [{ type: 'text' as const, text: 'Not run: nobody approved or denied this call.' }];
-  return { sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', ...shown(output) };
+export function undecided(call: PendingCall): SessionUpdate {
+  const text = 'Not run: nobody approved or denied this call.';
+  return result({ toolUseId: shownId(call), output: [{ type: 'text', text }], isError: true });
 }
 
 function shown(output: ToolResultBlock['output']) {

@@ -14,7 +14,7 @@ import {
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { defineTool, InMemorySession, type Model } from '@x/core';
-import { HarnessAgent, permissions, todoList, workspaceTools } from '@x/harness';
+import { HarnessAgent, permissions, subagents, todoList, workspaceTools } from '@x/harness';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -61,7 +61,7 @@ async function edit<Value>(
 const store = () => new InMemorySession();
 
 /** An agent of these answers at the other end of a pipe. */
-function piped(model: Model, session = store()): Stream {
+function piped(model: Model, session = store(), worker?: Model): Stream {
   const [there, back] = [new TransformStream(), new TransformStream()];
   const agent = HarnessAgent.builder()
     .model(model)
@@ -69,6 +69,7 @@ function piped(model: Model, session = store()): Stream {
     .session(session)
     .settings({ isolation: 'shared', maxIterations: 6 })
     .use(permissions(), todoList(), workspaceTools())
+    .use(subagents(worker ? [{ name: 'worker', description: 'Works', model: worker }] : []))
     .tools(
       defineTool({
         name: 'hang',
@@ -135,6 +136,20 @@ describe('an agent in an editor', () => {
     expect(existsSync(join(directory, 'note.txt'))).toBe(true);
     const of = updates.filter((update) => 'toolCallId' in update && update.toolCallId === 'c-1');
     expect(of.at(-1)).toMatchObject({ sessionUpdate: 'tool_call_update', status: 'completed' });
+  });
+
+  it('shows the call of a subagent, and closes it with the decision', async () => {
+    const spawn: ScriptEntry = {
+      toolCalls: [{ id: 'c-1', name: 'agent_spawn', input: { agent: 'worker', task: 'Write' } }],
+    };
+    const parent = new ScriptedModel([spawn, { text: 'Done.' }]);
+    const worker = new ScriptedModel([write, { text: 'Written.' }]);
+    const { updates, asked } = await edit(piped(parent, store(), worker), turn);
+    const { toolCallId } = asked[0]?.toolCall ?? {};
+    expect(toolCallId).not.toBe('c-1');
+    expect(existsSync(join(directory, 'note.txt'))).toBe(true);
+    const of = updates.filter((update) => 'toolCallId' in update && update.toolCallId === toolCallId);
+    expect(of).toMatchObject([{ sessionUpdate: 'tool_call_update', status: 'completed' }]);
   });
 
   it('asks once where the editor allows always, and changes nothing where it rejects or cancels', async () => {
