@@ -37,6 +37,7 @@ import {
   type MemoryFact,
   plainLine,
   renderNoteLine,
+  SIGN,
   saidIn,
   statementsOf,
   withoutBullets,
@@ -140,12 +141,15 @@ export class MemoryService {
     const newer = this.#factOf(options, now, source);
     return withCore(options, async ({ text: core, state }, change) => {
       const inCore = pick(bulletsOf(core), old);
-      const found = inCore.length > 0 ? inCore : await pickNoted(options, state, old);
+      const noted = await pickNoted(options, state, old);
+      // The whole text of a fact in a note is better than words of a longer fact in MEMORY.md.
+      const isWhole = [...inCore, ...noted].find(({ key }) => key === factKey(old));
+      const found = isWhole ? [isWhole] : inCore.length > 0 ? inCore : noted;
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;
       const isStored = state.facts.some((fact) => factKey(fact.text) === key);
-      const isNoted = !isStored && inCore.length === 0;
+      const isNoted = !isStored && !inCore.some((one) => one.key === key);
       const isTheirs = 'isByPerson' in bullet ? bullet.isByPerson : !isStored;
       if (isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
       const lines = { [dailyFile(options.today)]: [renderNoteLine(newer)] };
@@ -362,7 +366,7 @@ export class MemoryService {
 
   /** @throws {InvalidInputError} for an empty text. */
   #factOf({ today: saidOn }: CoreOptions, said: string, source: FactSource | undefined): StoredFact {
-    const text = plainLine(this.#settings.redact(said));
+    const text = plainLine(this.#settings.redact(said)).replace(SIGN, '');
     const key = factKey(text);
     if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must not be empty' }]);
     const from = [`${saidOn}.md ${keyHash(key)}`];

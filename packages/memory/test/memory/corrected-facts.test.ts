@@ -125,6 +125,24 @@ it('corrects the fact into which a note line was merged', async () => {
   expect((await service.facts(alice)).map(({ text }) => text)).toEqual(['Alice joined Meta']);
 });
 
+it('corrects the fact with the whole text, not a longer one that contains its words', async () => {
+  const service = await open();
+  const longer = 'The staging port is 5433 and its replica has 5434';
+  await service.save(alice, longer);
+  await service.storage.append(today(), '- The staging port is 5433 <!-- model 2026-01-31 s m -->\n');
+  const outcome = await service.correct(alice, 'The staging port is 5433', 'The staging port is 6433');
+  expect(outcome).toMatchObject({ status: 'done', facts: ['The staging port is 5433'] });
+  await service.consolidate(alice, { now: true });
+  const texts = (await service.facts(alice)).map(({ text }) => text);
+  expect(texts).toEqual([longer, 'The staging port is 6433']);
+});
+
+it('saves a fact that a model wrote as a bullet without the bullet', async () => {
+  const service = await open();
+  await service.save(alice, '- Alice prefers tea');
+  expect(await service.save(alice, 'Alice prefers tea')).toMatchObject({ status: 'known' });
+});
+
 it('finds a confirmed fact once, and forgets its unconfirmed mention too', async () => {
   const service = await open();
   const fact = 'Alice prefers tea';
