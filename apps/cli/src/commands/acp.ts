@@ -9,9 +9,11 @@ import { agentOptions } from '../identity-options.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
-/** Writes an error to standard error, which editors save in their logs. */
-function logError(error: unknown): undefined {
-  console.error(errorText(error));
+/** Writes an error to standard error, which editors save in their logs. The editor shows it too, because its user runs the agent. */
+function logError(error: unknown): string {
+  const text = errorText(error);
+  console.error(text);
+  return text;
 }
 
 /** Serves the agent of a file to editors, over standard input and output. */

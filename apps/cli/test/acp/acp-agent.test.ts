@@ -342,10 +342,11 @@ it.each([
   ]);
 });
 
-it('x acp speaks the protocol alone on standard output, works in the project, and ends with its input', async () => {
+it('x acp speaks the protocol alone on standard output, works in the project, names failures, and ends with its input', async () => {
   const endpoint = await fakeEndpoint([
     { call: 'write_file', input: { path: 'note.txt', content: 'Hi' } },
     { text: 'Done.' },
+    { status: 401 },
   ]);
   const file = join(directory, 'agent.yaml');
   const project = mkdtempSync(join(tmpdir(), 'x-acp-project-'));
@@ -360,7 +361,9 @@ it('x acp speaks the protocol alone on standard output, works in the project, an
   const { value } = await edit(stream, async (agent) => {
     await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
     const { sessionId } = await agent.request(methods.agent.session.new, { cwd: project, mcpServers: [] });
-    return prompt(agent, sessionId);
+    const done = await prompt(agent, sessionId);
+    await expect(prompt(agent, sessionId)).rejects.toThrow('failed with 401');
+    return done;
   });
   expect(value.stopReason).toBe('end_turn');
   expect(existsSync(join(project, 'note.txt'))).toBe(true);
