@@ -27,12 +27,14 @@ export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock
 /**
  * Converts an answer that was given as a tool call to the text that a model with a response format would have written.
  * The conversation is then the same in both cases, and has no call of a tool that later requests lack. Also removes the
- * reasoning that led to the call, because providers reject one without the other. Returns other responses unchanged.
+ * reasoning that led to the call, because providers reject one without the other. Returns other responses unchanged, and
+ * a call that was cut off, because parts of its input may be missing.
  */
 export function answerAsText(response: ModelResponse, toolName: string): ModelResponse {
   const calls = response.content.filter((block) => block.type === 'tool_use');
   const [call] = calls;
-  if (call === undefined || calls.length > 1 || call.name !== toolName) return response;
+  const isCut = response.finishReason === 'length';
+  if (call === undefined || calls.length > 1 || call.name !== toolName || isCut) return response;
   const content: readonly ContentBlock[] = [{ type: 'text', text: JSON.stringify(call.input) }];
   return {
     ...response,

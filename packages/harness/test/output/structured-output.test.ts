@@ -184,6 +184,16 @@ describe('an answer by a tool', () => {
     expect(second.some((message) => textOf(message).includes('Not accepted'))).toBe(true);
   });
 
+  it('is not accepted if it was cut off, because the rest of a list may be missing', async () => {
+    const Cities = z.object({ cities: z.array(z.string()) });
+    const whole = { cities: ['Bern', 'Basel'] };
+    const cut = { ...byTool({ cities: ['Bern'] }), finishReason: 'length' } as const;
+    const { agent, model } = setUp([cut, byTool(whole)]);
+    const reply = await agent.call('Cities?', context, { output: Cities });
+    expect(reply.output).toEqual(whole);
+    model.assertComplete();
+  });
+
   it('is streamed as the text that it becomes', async () => {
     const { agent } = setUp([byTool(BERN)]);
     const events = await collect(agent.stream('?', context, { output: Weather }));
