@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   type ClientEvent,
   type ContentBlock,
+  type ToolUseBlock,
   textOf,
   toClientError,
   toClientEvent,
@@ -103,19 +104,17 @@ function* eventsOf(event: ClientEvent, { pieces, inputs, discarded }: Told): Gen
     }
     case 'model.completed':
       inputs.clear();
-      if (pieces.has(event.message.id)) return;
       for (const block of event.message.content)
-        yield* whole(block, {
-          messageId: event.message.id,
-          draft: (discarded.get(event.message.id) ?? 0) + 1,
-        });
+        if (block.type === 'tool_use') yield* callOf(block, pieces);
+        else if (!pieces.has(event.message.id))
+          yield* whole(block, {
+            messageId: event.message.id,
+            draft: (discarded.get(event.message.id) ?? 0) + 1,
+          });
       return;
-    case 'tool.call': {
-      const { id: toolCallId, name: toolCallName, input } = event.call;
-      if (!pieces.has(toolCallId))
-        yield { type: 'TOOL_CALL_CHUNK', toolCallId, toolCallName, delta: JSON.stringify(input) };
+    case 'tool.call':
+      yield* callOf(event.call, pieces);
       return;
-    }
     case 'tool.result': {
       const { toolUseId, isError } = event.result;
       yield toolResult(toolUseId, textOf([event.result]), isError);
@@ -124,7 +123,10 @@ function* eventsOf(event: ClientEvent, { pieces, inputs, discarded }: Told): Gen
     case 'draft.discarded':
       pieces.delete(event.messageId);
       discarded.set(event.messageId, event.draft);
-      for (const id of inputs) yield toolResult(id, 'This call was not made.', true);
+      for (const id of inputs) {
+        pieces.delete(id);
+        yield toolResult(id, 'This call was not made.', true);
+      }
       inputs.clear();
       yield { type: 'CUSTOM', name: event.type, value: { messageId: idOf(event) } };
       return;
@@ -137,6 +139,13 @@ function* eventsOf(event: ClientEvent, { pieces, inputs, discarded }: Told): Gen
     case 'warning':
       yield { type: 'CUSTOM', name: event.type, value: event };
   }
+}
+
+/** Yields a call whose input was not streamed. A call that does not run has a result, too. */
+function* callOf({ id, name, input }: ToolUseBlock, pieces: Set<string>): Generator<AgUiEvent> {
+  if (pieces.has(id)) return;
+  pieces.add(id);
+  yield { type: 'TOOL_CALL_CHUNK', toolCallId: id, toolCallName: name, delta: JSON.stringify(input) };
 }
 
 function toolResult(toolCallId: string, content: string, isError: boolean): AgUiEvent {

@@ -133,6 +133,25 @@ it('tells an answer that is not streamed whole, behind a draft of it that was di
   ]);
 });
 
+it('tells each call before its result, also one that does not run or was discarded', async () => {
+  const agent = agentOf([
+    {
+      toolCalls: [
+        { id: 'c-1', name: 'final_answer', input: { total: 3 } },
+        { id: 'c-2', name: 'add', input: { a: 1, b: 2 } },
+      ],
+    },
+    { toolCalls: [{ id: 'c-3', name: 'final_answer', input: { total: 3 } }] },
+  ]);
+  const output = z.object({ total: z.number() });
+  const events = await page(agent.stream('1 + 2?', context(), { output }));
+  const idsOf = (type: string) =>
+    events.filter((event) => event.type === type).map(({ toolCallId }) => toolCallId);
+  // The streamed draft with the second call is discarded, because the text of the first was streamed.
+  expect(idsOf('TOOL_CALL_START').toSorted()).toEqual(['c-1', 'c-2', 'c-2']);
+  expect(idsOf('TOOL_CALL_RESULT').toSorted()).toEqual(['c-1', 'c-2', 'c-2']);
+});
+
 it('ends the agent’s call at once when its reader leaves', async () => {
   let end = () => {};
   const waiting = new Promise<IteratorResult<AgentEvent>>((resolve) => {
