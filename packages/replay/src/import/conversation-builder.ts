@@ -40,6 +40,8 @@ interface Turn {
 
 /** Tool name of a call whose name the log lacks. */
 const UNNAMED = 'unknown';
+/** Id of a call whose id is empty. Sessions reject empty ids. */
+const NO_ID = 'call';
 const NO_RESULT = '[The recording holds no result of this call.]';
 /** Timestamp of messages in logs without timestamps. */
 const EPOCH = '1970-01-01T00:00:00.000Z';
@@ -133,7 +135,8 @@ export class ConversationBuilder {
    * their own.
    */
   #call(block: ToolUseBlock, { answer = '' }: EntryInfo): ToolUseBlock {
-    const { id, name, input } = block;
+    const { id: given, name, input } = block;
+    const id = given || NO_ID;
     const known = this.#calls.get(id) ?? new Map<string, string>();
     const content = jsonText([answer, name, input]);
     const isAnswered = this.#results.has(this.#lastIds.get(id) ?? id);
@@ -147,7 +150,8 @@ export class ConversationBuilder {
   /** Stores the result of a call. The log may have the result before the call. If it has several, the first one counts. */
   #result(block: ToolResultBlock, { at }: EntryInfo): void {
     this.#answerIsOpen = false;
-    const toolUseId = this.#lastIds.get(block.toolUseId) ?? block.toolUseId;
+    const id = block.toolUseId || NO_ID;
+    const toolUseId = this.#lastIds.get(id) ?? id;
     if (this.#results.has(toolUseId)) return;
     this.#results.set(toolUseId, {
       ...block,

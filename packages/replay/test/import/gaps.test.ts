@@ -240,18 +240,16 @@ it('reads a call that was logged twice once', () => {
   expect(unread).toEqual({ 'duplicate call': 1 });
 });
 
-it('keeps every call of a model that repeats its ids, also a call with the same input', () => {
+it.each(['call_0', ''])('keeps every call if all have the id %j, also a call with the same input', (id) => {
   const paths = ['a', 'b', 'a', 'a'];
   const turns = paths.flatMap((path, at) => [
     { role: 'user', content: `Read ${path}` },
     {
       role: 'assistant',
       content: null,
-      tool_calls: [
-        { id: 'call_0', type: 'function', function: { name: 'read', arguments: `{"path":"${path}"}` } },
-      ],
+      tool_calls: [{ id, type: 'function', function: { name: 'read', arguments: `{"path":"${path}"}` } }],
     },
-    { role: 'tool', tool_call_id: 'call_0', content: `text ${at}` },
+    { role: 'tool', tool_call_id: id, content: `text ${at}` },
   ]);
   const { messages, unread } = read(turns);
   expect(unread).toEqual({});
@@ -259,6 +257,7 @@ it('keeps every call of a model that repeats its ids, also a call with the same 
   expect(messages.flatMap(toolResultsOf).map(({ output }) => textOf(output))).toEqual(
     paths.map((_, at) => `text ${at}`),
   );
+  expect(messages.flatMap(toolUsesOf).every((use) => use.id !== '')).toBe(true);
 });
 
 it("matches Gemini's calls without ids by name and order", () => {
