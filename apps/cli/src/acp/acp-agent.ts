@@ -153,6 +153,10 @@ async function turn(
 ): Promise<PromptResponse> {
   const { signal, onError } = options;
   let pending: readonly PendingCall[] = [];
+  const cancelled = async (): Promise<PromptResponse> => {
+    await sendUpdates(client, session, pending.map(undecided));
+    return { stopReason: 'cancelled' };
+  };
   try {
     for await (const event of withoutOpenCalls(stream)) {
       await sendUpdates(client, session, updatesOf(toClientEvent(event, onError), session.directory));
@@ -161,10 +165,7 @@ async function turn(
     }
     const { stopReason } = await stream.reply;
     const decisions = pending.length > 0 ? await askEditor(client, session, pending, signal) : {};
-    if (decisions === undefined || signal.aborted) {
-      await sendUpdates(client, session, pending.map(undecided));
-      return { stopReason: 'cancelled' };
-    }
+    if (decisions === undefined || signal.aborted) return await cancelled();
     if (pending.length > 0) {
       const resumed = session.agent.resumeStream(session.context, { decisions, signal });
       return await turn(client, session, resumed, options);
@@ -173,7 +174,7 @@ async function turn(
     if (stopped) return { stopReason: stopped };
     throw RequestError.internalError({ stopReason }, 'the call took longer than its limit');
   } catch (error) {
-    if (signal.aborted) return { stopReason: 'cancelled' };
+    if (signal.aborted) return await cancelled();
     throw error;
   }
 }

@@ -205,7 +205,7 @@ describe('an agent in an editor', () => {
       const late = new Promise<RequestPermissionResponse>((resolve) => {
         answer = resolve;
       });
-      const { value } = await edit(
+      const { value, updates } = await edit(
         piped(new ScriptedModel([write, { text: 'Here again.' }])),
         async (agent, _updates, asked) => {
           const sessionId = await begin(agent);
@@ -223,6 +223,8 @@ describe('an agent in an editor', () => {
         () => late,
       );
       expect(value).toBe('cancelled');
+      const last = updates.findLast((update) => 'toolCallId' in update && update.toolCallId === 'c-1');
+      expect(last).toMatchObject({ status: 'failed' });
       expect(existsSync(join(directory, 'note.txt'))).toBe(false);
     },
   );
