@@ -181,7 +181,11 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect(request).not.toContain(place.directory);
 
   // A repeated import changes nothing, and another log takes no session's name.
-  expect((await x(['sessions', 'adopt', file, '-w', 'files'])).status).toBe(0);
+  const repeated = await x(['sessions', 'adopt', file, '-w', 'files']);
+  expect([repeated.status, repeated.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^Imported before, so nothing changed: /),
+  ]);
   expect((await x(['sessions', 'show', 'theirs', '-w', 'files'])).stdout).toContain('And say what you did.');
   writeFileSync(file, jsonl([...claudeCode(), { type: 'summary', summary: 'Invoices' }]));
   const again = await x(['sessions', 'import', file, '-w', 'files']);

@@ -42,9 +42,10 @@ export const importSession = command({
     state.title = titleOf([...log, ...state.context]);
     // The operation id derives from the file, so that a repeated import is the same commit.
     const change = { operation: operationOf(`${key} ${text}`), expected: undefined, keep: 0 };
-    await withStore(values, { readOnly: false, createTables: true }, async (store) => {
+    const isKnown = await withStore(values, { readOnly: false, createTables: true }, async (store) => {
+      const known = await store.load(key, { last: 0 });
       // The log is written first, as in a call, but not if another session has this key.
-      if (log.length > 0 && (await store.load(key, { last: 0 })) === undefined)
+      if (log.length > 0 && known === undefined)
         await new WorkspaceSessionLog(openWorkspace(values), key).append(log);
       await store
         .commit(key, { ...change, head: state.head(), append: state.context })
@@ -54,11 +55,12 @@ export const importSession = command({
             `There is a session ${describeSession(key.parts)} already. To import the file under another id: --session ID.`,
           );
         });
+      return known !== undefined;
     });
     const next = shellCommand(['run'], { session: key.parts.sessionId });
     const name = describeSession(key.parts).replace('  ', ' ');
-    for (const line of [`Imported ${name}${about}.`, `Go on with: ${next}`])
-      output.write(`${oneLine(line)}\n`);
+    const done = isKnown ? `Imported before, so nothing changed: ${name}` : `Imported ${name}${about}`;
+    for (const line of [`${done}.`, `Go on with: ${next}`]) output.write(`${oneLine(line)}\n`);
   },
 });
 
