@@ -26,7 +26,7 @@ interface Quotation {
 /**
  * Removes sentences from a narrative if their quotations do not occur in any source. Ignores case, white space, quotation marks,
  * escapes, line numbers and Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is checked as
- * one quotation.
+ * one quotation. Quotation marks within code between backticks are not checked.
  */
 export function withoutFalseQuotations(
   narrative: string,
@@ -68,6 +68,9 @@ function quotationsIn(block: string): readonly Quotation[] {
   const found: Quotation[] = [];
   const unclosed = new Set<string>();
   for (let start = 0; start < block.length; start++) {
+    // A command with quoted arguments between backticks quotes nobody.
+    if (block.charAt(start) === '`' && !CLOSING.has(block.charAt(start + 1)))
+      start = Math.max(start, block.indexOf('`', start + 1));
     const closing = CLOSING.get(block.charAt(start));
     // After a Latin letter or a digit, the mark is an apostrophe, or inches.
     if (

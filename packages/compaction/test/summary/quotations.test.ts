@@ -105,6 +105,17 @@ describe('quotations of a narrative', () => {
     expect(withoutFalseQuotations(`It prints ${quoted}.`, [source]).removed).toBe(0);
   });
 
+  it('are not in code, but beside it and around it', () => {
+    const narrative = [
+      '1. Run `grep -n "def never said" query.py`, and read the places.',
+      '2. Run `grep` where he said "never said this `at all`".',
+      '3. A ` alone, and "never said this either".',
+      '4. He said `"never said this in code"`.',
+    ].join('\n');
+    const { text, removed } = withoutFalseQuotations(narrative, ['nothing']);
+    expect([text, removed]).toEqual([narrative.split('\n')[0], 3]);
+  });
+
   it('go with their sentences alone, however many are false', () => {
     const narrative = Array.from(
       { length: 50 },
