@@ -48,7 +48,8 @@ export function catchesCommand(rule: string, line: string): Fit {
   if (texts.some((text) => matches(pattern, folded(text)))) return 'yes';
   // The command name in the pattern. A pattern that starts with `*` matches only whole commands.
   const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
-  const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
+  const isNamed = (word: string) =>
+    !name.startsWith('*') && matchWildcard(baseName(name), folded(baseName(word)));
   // Another program may run its words. The name may be attached to other text: `-crm`, `y=rm`.
   const isInside = (word: string) => piecesOf(word)?.some((each) => each.split(/\s/).some(isNamed)) ?? true;
   const inner = commands.flatMap(({ words: [own = '', ...rest], effect }) =>
@@ -68,11 +69,12 @@ const matches = (pattern: string, command: string) =>
   [pattern, pattern.replace(/ \*$/, '')].some((each) => matchWildcard(each, command));
 
 /**
- * Returns a command without its directory, with and without the options after its name and their values: `git -C x push`
+ * Returns a command with and without its directory, and with and without the options after its name and their values: `git -C x push`
  * is also `git push`.
  */
 function spellings([command = '', ...rest]: readonly string[]): readonly string[] {
   const end = rest.findIndex((word, at) => !/^-/.test(word) && !/^-/.test(rest[at - 1] ?? ''));
   const begins = [...rest.keys(), rest.length].slice(0, end + 1 || undefined).slice(0, MAX_OPTIONS + 1);
-  return begins.map((begin) => [baseName(command), ...rest.slice(begin)].join(' '));
+  const names = [...new Set([baseName(command), command])];
+  return begins.flatMap((begin) => names.map((name) => [name, ...rest.slice(begin)].join(' ')));
 }

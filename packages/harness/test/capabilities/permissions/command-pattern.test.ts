@@ -254,6 +254,13 @@ describe('catchesCommand', () => {
     expect(catchesCommand('rm *', text.repeat(200_000 / text.length))).not.toBe('yes');
   });
 
+  it('looks for a program with its directory anywhere in a line', () => {
+    for (const line of ['true && ./deploy.sh y', 'echo $(./deploy.sh y)'])
+      expect(catchesCommand('./deploy.sh *', line)).toBe('yes');
+    expect(catchesCommand('./deploy.sh *', 'sudo ./deploy.sh y')).toBe('perhaps');
+    expect(catchesCommand('/usr/bin/python3 *', '.venv/bin/python3 x.py')).toBe('no');
+  });
+
   it.each([
     ['pwn *', '((pwn x))'],
     ['pwn *', '[[ x || pwn == y ]]'],
