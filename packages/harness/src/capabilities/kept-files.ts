@@ -3,7 +3,7 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { FileRule, FileUse } from '@x/core/internal';
 import { isDenied, type KeptFiles, STORAGE } from './masks.js';
-import { folded, matchPath, pathPattern, plainPath } from './permissions/path-pattern.js';
+import { coveringPattern, folded, matchPath, plainPath } from './permissions/path-pattern.js';
 
 /** Folders without sources. They are not searched for storage directories. */
 const SKIPPED = ['.git', 'node_modules'];
@@ -65,7 +65,7 @@ export async function keptBelow(cwd: string, search: Search): Promise<Required<K
  * everything in it.
  */
 function fitsOf({ rules, root }: Search, use: FileUse): (path: string, kind: Entry['kind']) => boolean {
-  const patterns = rules.filter((rule) => rule.use === use).map(({ match }) => pathPattern(folded(match)));
+  const patterns = rules.filter((rule) => rule.use === use).map(({ match }) => coveringPattern(match));
   if (patterns.length === 0) return () => false;
   const whole = patterns.filter(({ names }) => names.at(-1) === '**');
   return (path, kind) => {

@@ -212,6 +212,14 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     expect(copied).not.toMatch(/\.\//);
   });
 
+  it('a folder that a rule names is hidden as a whole', async () => {
+    const root = files({ 'secrets/deep/key': 'x', 'src/secrets.ts': 'x' });
+    const search = { folders: new Map(), signal: new AbortController().signal, root };
+    const kept = await keptBelow(root, { ...search, rules: [{ use: 'read', match: 'secrets' }] });
+    expect(kept.hidden).toContain(join(root, 'secrets'));
+    expect(kept.hidden).not.toContain(join(root, 'src/secrets.ts'));
+  });
+
   it('a file that may not be written stays as it is, and what is not understood is asked about', async () => {
     const root = files({ 'lock.json': 'old', 'infra/a.tf': 'old', 'src/a.ts': 'old' });
     const rules = { deny: ['write(lock.json)', 'write(infra/**)'] };

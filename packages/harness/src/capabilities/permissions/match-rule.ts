@@ -12,7 +12,15 @@ import { type FileRule, type FileUse, isObject, type PathRole } from '@x/core/in
 import { matchWildcard } from '../../lib/wildcard.js';
 import { MAX_FOUND, pathsOf } from './command-paths.js';
 import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
-import { couldMatch, folded, matchPath, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
+import {
+  couldMatch,
+  coveringPattern,
+  folded,
+  matchPath,
+  type PlainPath,
+  pathPattern,
+  plainPath,
+} from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
 /** A tool call prepared for matching: its parsed input, and every known name of each path. */
@@ -147,7 +155,7 @@ function rootOf(workspace: Workspace): string | undefined {
 
 /** Returns a path or pattern relative to the root of a workspace, if it starts with that root. */
 function behindRoot(path: string, root: string | undefined): string | undefined {
-  return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : undefined;
+  return root !== undefined && `${path}/`.startsWith(`${root}/`) ? path.slice(root.length + 1) : undefined;
 }
 
 /**
@@ -213,14 +221,15 @@ function caught({ name, pattern }: Condition, { call, paths, root }: JudgedCall)
   const texts = name === undefined ? undefined : textsOf(call, name);
   if (texts === undefined) return 'yes';
   if (name === 'command') return any(texts.map((text) => catchesCommand(pattern, text)));
+  const wanted = PATH.test(name ?? '') ? coveringPattern(pattern) : pathPattern(folded(pattern));
   return fitOf(
-    texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text, root)),
+    texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(wanted, text, root)),
   );
 }
 
 /** Tests if a deny or ask rule about files applies to a file with these names. */
 export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): boolean {
-  const pattern = pathPattern(folded(match));
+  const pattern = coveringPattern(match);
   return names.some((name) => matchPath(pattern, foldedPath(name)));
 }
 
@@ -237,18 +246,18 @@ function usesFile(
   }
   if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return 'no';
   const isNamed =
-    concernsFile(rule, words) || stringsIn(call.input).some((text) => isPathOf(match, text, root));
+    concernsFile(rule, words) ||
+    stringsIn(call.input).some((text) => isPathOf(coveringPattern(match), text, root));
   return isNamed ? 'yes' : isUnclear || (use === 'write' && changesAny) ? 'perhaps' : 'no';
 }
 
-function isPathOf(pattern: string, text: string, root: string | undefined): boolean {
+function isPathOf(wanted: PlainPath, text: string, root: string | undefined): boolean {
   const given = text.trim().replaceAll('\\', '/');
-  const wanted = pathPattern(folded(pattern));
   return [given, behindRoot(given, root) ?? given].some((path) => matchPath(wanted, plainPath(folded(path))));
 }
 
 function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
-  const wanted = pathPattern(folded(pattern));
+  const wanted = coveringPattern(pattern);
   const fits = role === 'walk' ? [matchPath, couldMatch] : [matchPath];
   return names.some((name) => fits.some((fit) => fit(wanted, foldedPath(name))));
 }

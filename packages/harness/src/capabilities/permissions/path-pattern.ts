@@ -56,6 +56,15 @@ export function pathPattern(pattern: string): PlainPath {
 }
 
 /**
+ * Parses a path pattern of a deny or ask rule. If the pattern matches a folder, it also matches everything in the folder,
+ * unless the pattern ends in the name `*`, which stands for one level. Ignores case.
+ */
+export function coveringPattern(pattern: string): PlainPath {
+  const { names, absolute } = pathPattern(folded(pattern));
+  return { names: names.at(-1) === '*' ? names : [...names, '**'], absolute };
+}
+
+/**
  * Normalizes a name for deny rules: some file systems ignore case and Unicode composition, so these must not bypass a
  * rule.
  */

@@ -279,15 +279,31 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
 ): readonly PermissionRule[] {
   return settings[list].map((rule, index) => {
     const path = `${list}[${index}]`;
-    if (typeof rule === 'string') return parseRule(rule, path, SUBJECT);
-    if (rule.input && Object.keys(rule.input).length === 0) {
+    const parsed = typeof rule === 'string' ? parseRule(rule, path, SUBJECT) : rule;
+    if (parsed.input && Object.keys(parsed.input).length === 0) {
       throw new InvalidInputError(SUBJECT, [
         { path: `${path}.input`, message: 'names no argument; leave it out' },
       ]);
     }
-    return rule;
+    const [, mistake] = MISTAKES.find(([form]) => form.test(parsed.match ?? '')) ?? [];
+    // In a command line, these characters are literal.
+    if (mistake === undefined || (list === 'allow' && !allowsFiles(parsed))) return parsed;
+    throw new InvalidInputError(SUBJECT, [{ path, message: `${formatRule(parsed)} ${mistake}` }]);
   });
 }
+
+/** Patterns that match nothing that their author meant, and what to write instead. */
+const MISTAKES = [
+  [/^\s|(?<!\\)\s$/, 'has a blank at an end of its pattern: remove the blank, or write "\\ "'],
+  [
+    /(?<!\\)\{[^{},]*,[^{}]*\}/,
+    'has {…,…}, which is no wildcard: write a rule for each name, or \\{ for the character {',
+  ],
+  [
+    /^~(?:\/|$)/,
+    'begins with ~, which is not the home directory here: write the whole path, or \\~ for the character ~',
+  ],
+] as const;
 
 function referencesOf(
   list: 'allow' | 'deny' | 'ask',

@@ -32,6 +32,18 @@ describe('permissions', () => {
     expect(refused({ ask: [{ tool: 'x', input: {} }] })).toThrow('ask[0].input');
     expect(refused({ mode: 'yolo' })).toThrow('mode');
     expect(refused({ alow: [] })).toThrow('alow');
+    expect(refused({ deny: ['read( secrets/** )'] })).toThrow('deny[0]: read( secrets/** ) has a blank');
+    expect(refused({ deny: [{ tool: 'write', match: 'secrets/** ' }] })).toThrow('remove the blank');
+    expect(refused({ ask: ['write(secrets/{a,b}.txt)'] })).toThrow('write a rule for each name');
+    expect(refused({ deny: ['execute({rm,dd} *)'] })).toThrow('write a rule for each name');
+    expect(refused({ deny: ['Read(~/secrets/**)'] })).toThrow('not the home directory');
+    expect(refused({ allow: ['write(~/src/**)'] })).toThrow('not the home directory');
+  });
+
+  it('takes what looks like an unsupported pattern if it is escaped, or part of an allowed command', () => {
+    const deny = ['read(\\~/x)', 'read(\\{a,b}.txt)', 'read(x\\ )', 'read(app/[id]/{x}.tsx)'];
+    const allow = ["execute(jq '{a,b}' x.json)", 'execute(~/bin/deploy)'];
+    expect(() => permissions({ deny, allow })).not.toThrow();
   });
 
   it('writes rules as it reads them', () => {

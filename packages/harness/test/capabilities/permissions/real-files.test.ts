@@ -134,6 +134,12 @@ describe('a rule about reading', () => {
     ['read'],
     ['Read'],
     ['read(ROOT/.env)', 'read(ROOT/secrets/**)'],
+    ['read(.env)', 'read(secrets)'],
+    ['read(**/.env)', 'read(./se?rets/)'],
+    ['read(ROOT/.env)', 'read(ROOT/secrets)'],
+    ['read(.)'],
+    ['read(ROOT)'],
+    ['read_file(.env)', 'read_file(secrets)', 'execute'],
     ['read_file(ROOT/.env)', 'read_file(ROOT/secrets/key)', 'execute'],
   ])('protects however it is written: %s', async (...rules) => {
     const deny = rules.map((rule) => rule.replace('ROOT', root));
@@ -143,6 +149,18 @@ describe('a rule about reading', () => {
     }));
     const { results } = await run({ mode: 'bypass', deny }, [read('.env'), read('secrets/key'), ...commands]);
     for (const result of Object.values(results)) expect(result).toContain('Denied by the rule');
+  });
+
+  it('covers what is in a folder that it names, if it denies or asks, and one level by *', async () => {
+    const calls = ['secrets/key', 'docs/soft', 'docs/page'].map(read);
+    const { results } = await run({ mode: 'bypass', deny: ['read(secrets)', 'read(*)'] }, calls);
+    expect(JSON.stringify(results)).not.toContain(CANARY);
+    expect(results['2']).toContain('page');
+    const write = { name: 'write_file', input: { path: 'secrets/deep/new', content: 'x' } };
+    const { reply } = await run({ mode: 'bypass', ask: ['write(secrets)'] }, [write]);
+    expect(reply.pendingCalls).toHaveLength(1);
+    const allowing = await run({ allow: ['write_file(secrets)', 'write(secrets)'] }, [write]);
+    expect(allowing.reply.pendingCalls).toHaveLength(1);
   });
 
   it('holds for a tool that names files by their place on the machine', async () => {
