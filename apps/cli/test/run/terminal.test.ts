@@ -400,7 +400,7 @@ describe('x run on a terminal', () => {
     press('Hi\r');
     await seen('Hello.');
     press('/nope\r');
-    await seen(/There is no command \/nope\. \/help lists\nthem\./);
+    await seen(/There is no command \/nope\. \/help lists\nall commands\./);
     press('/pni\r');
     await seen(/did\syou\smean\s\/pin\?/);
     for (const line of terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(40);

@@ -6,7 +6,7 @@ import { mapRuns } from '../conversation/lines.js';
 const LEAST_RESULTS = 3;
 const LEAST_LENGTH = 60;
 /** UTF-16 units of the line that names a repeated passage. */
-const NAMED = 60;
+const NAMED = 40;
 /** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
 const LONGEST = 100_000;
 
