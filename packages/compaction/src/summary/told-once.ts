@@ -1,12 +1,9 @@
 import { type Message, textOf, toolResultsOf } from '@x/core';
-import { headOf } from '@x/core/internal';
 import { mapRuns } from '../conversation/lines.js';
 
 /** Lines count as repeated if at least `LEAST_RESULTS` results have them, and if they are long enough together. */
 const LEAST_RESULTS = 3;
 const LEAST_LENGTH = 60;
-/** UTF-16 units of the line that names a repeated passage. */
-const NAMED = 40;
 /** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
 const LONGEST = 100_000;
 
@@ -25,10 +22,7 @@ export function toldOnce(messages: readonly Message[]): (text: string) => string
   const shown = (lines: readonly string[]): readonly string[] => {
     const passage = lines.join('\n');
     if (passage.trim().length < LEAST_LENGTH) return lines;
-    if (told.has(passage)) {
-      const first = headOf(passage.trim().split('\n', 1)[0] ?? '', NAMED);
-      return [`[… as before: ${lines.length} lines from "${first}" …]`];
-    }
+    if (told.has(passage)) return [`[… as before: ${lines.length} lines …]`];
     told.add(passage);
     const count = Math.min(...lines.map((line) => results.get(line) ?? 0));
     return [...lines, `[… ${count} results hold these ${lines.length} lines …]`];
