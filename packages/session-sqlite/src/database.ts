@@ -25,6 +25,7 @@ import {
   type OpenSqlite,
   type RunSql,
   type SqliteDatabase,
+  type SqliteStatement,
   type SqliteValue,
   type SqlResult,
   type SqlRow,
@@ -158,6 +159,8 @@ export class SessionFile {
   /** Whether sessions were deleted, so that the file may still contain copies of them. */
   hasDeleted = false;
   readonly #lockTimeoutMs: number;
+  /** The statements so far, by their texts. Preparing one takes as long as running it. */
+  readonly #prepared = new Map<string, SqliteStatement>();
   /** Settles when the last requested task is done. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -228,7 +231,8 @@ export class SessionFile {
 
   async #execute(statement: string, values: SqlValues): Promise<SqlResult> {
     const bound = bind(statement, { ...values, now: Date.now() });
-    const prepared = this.database.prepare(bound.text);
+    const prepared = this.#prepared.get(bound.text) ?? this.database.prepare(bound.text);
+    this.#prepared.set(bound.text, prepared);
     const parameters = bound.values as readonly SqliteValue[];
     if (!/^\s*(?:SELECT|WITH)|\bRETURNING\b/.test(statement))
       return { rows: [], changed: prepared.run(...parameters).changes };
