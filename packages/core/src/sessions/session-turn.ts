@@ -74,7 +74,8 @@ export interface SessionTurn {
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
   /**
    * Runs a write that no fence protects, such as writing to the log. Waits until the lease is certain, and retries the write if it fails
-   * during an outage of the store, or with an error that `isTransient`, so `write` must be safe to repeat. After the signal has fired, writes once without waiting.
+   * during an outage of the store, or with an error that `isTransient`. So `write` must be safe to repeat. After the signal has fired,
+   * writes once without waiting.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
    * @throws the errors of `write` while the store responds, and those of {@link SessionTurn.certain}.

@@ -102,7 +102,7 @@ describe('an agent that closes', () => {
       });
       const busy = async () => {
         await failing;
-        throw new ModelError('Too many requests.', { modelId: 'm', retryable: true, retryAfterMs: 30_000 });
+        throw new ModelError('Too many requests.', { modelId: 'm', retryable: true, retryAfterMs: 300_000 });
       };
       const { first, next, event } = processes([busy]);
       const { agent } = first('deaf');
@@ -110,7 +110,7 @@ describe('an agent that closes', () => {
       const call = agent.call('Pay', context, { id: 'c' });
       if (when === 'before') fail();
       await awaited;
-      const closed = agent.close();
+      const closed = agent.close({ drainMs: Number.POSITIVE_INFINITY });
       fail();
       expect((await call).stopReason).toBe('shutdown');
       await closed;
