@@ -93,7 +93,7 @@ const READ: Readonly<Record<string, Read>> = {
   ...{ thinking: thought, reasoning: thought },
   ...{ tool_use: called, toolCall: called, 'tool-call': called },
   ...{ image, image_url: image, input_image: image, 'image-data': image, 'image-url': image },
-  ...{ computer_screenshot: image },
+  computer_screenshot: image,
   ...{ audio, input_audio: audio, video: fileOf('video/*'), document: fileOf('application/pdf') },
   ...{ file, input_file: file, media: file, 'file-data': file, 'file-url': file },
 };

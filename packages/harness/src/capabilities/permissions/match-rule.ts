@@ -245,9 +245,9 @@ function usesFile(
     return fitOf(used.some(({ names }) => concernsFile(rule, names)));
   }
   if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return 'no';
+  const wanted = coveringPattern(match);
   const isNamed =
-    concernsFile(rule, words) ||
-    stringsIn(call.input).some((text) => isPathOf(coveringPattern(match), text, root));
+    concernsFile(rule, words) || stringsIn(call.input).some((text) => isPathOf(wanted, text, root));
   return isNamed ? 'yes' : isUnclear || (use === 'write' && changesAny) ? 'perhaps' : 'no';
 }
 
