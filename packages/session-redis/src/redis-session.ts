@@ -157,8 +157,7 @@ export class RedisSession implements SessionStore {
   }
 
   /**
-   * Lists the sessions within a scope, newest first. If a session that is still to be listed is committed meanwhile, it would move
-   * out of the rest of the list, so it is returned at the end.
+   * Lists the sessions within a scope, newest first. A session that gets a commit before it was listed is returned at the end.
    */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);

@@ -123,7 +123,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // Created capabilities by name. The names in the file may still be variables.
   const created = new Map<string, Capability>();
-  // No client would send a message again that a crash lost, so it is stored before the model is asked.
+  // After a crash, nobody sends the message again. So it is stored before the model is asked.
   const all = { checkpoint: 'step', ...options.defaults, ...content, ...(model !== undefined && { model }) };
   const written = inProject(all, directory, project, servers);
   const first = parseAgentConfig(written, { environment });
