@@ -12,13 +12,13 @@ import { quotableIn, withoutFalseQuotations } from './quotations.js';
 import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
 import { writeNarrative } from './write-narrative.js';
 
-/** Share of the writer's window, after reserving the narrative, that one request may fill. */
+/** Share that one request may fill of the summarizing model's window, less the tokens of the narrative. */
 const READABLE = 0.8;
 
 /** The result of asking a model for a narrative. */
 interface Attempt {
   readonly candidate?: Candidate | undefined;
-  /** A summary from the record alone, with room for the narrative that follows later. */
+  /** A summary that rules wrote, with room for the narrative that follows later. */
   readonly meanwhile?: Candidate | undefined;
   readonly note?: string | undefined;
   readonly problem?: string | undefined;
@@ -28,7 +28,7 @@ interface Attempt {
 /** The usage of model calls, already reported when they ended. */
 type Spent = Pick<Reduction, 'usage' | 'modelCalls' | 'isReported'>;
 
-/** Returns what a text has cost so far, once: the next outcome counts only what it costs later. */
+/** Returns what a narrative has cost so far, and sets its cost to zero, so that nothing is reported twice. */
 function spentOn(writing: Writing): Spent {
   const { usage, modelCalls } = writing;
   Object.assign(writing, { usage: undefined, modelCalls: 0 });
@@ -101,7 +101,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   if (!plan) return {};
   const { part, maxNarrative } = plan;
   const maxRecord = Math.min(plan.room, composer.maxRecord);
-  // A narrative that follows other instructions is written again from the start.
+  // `begin` continues a late narrative. One that was written for other instructions is not passed on.
   const late = found?.isLate ? found : undefined;
   const writing = ahead ?? begin(composer, writer, { end: part.cut, maxNarrative, found: late });
   if (!writing) return {};
@@ -154,7 +154,7 @@ export function prepareSummary(composer: Composer): boolean {
 
 /**
  * Returns the end index of a narrative that is started ahead of time. It covers all messages that the model has seen, except unanswered
- * requests, or fewer if they do not fit one request to the writer.
+ * requests. If these messages do not fit into one request to the summarizing model, it covers fewer.
  */
 function endOfSeen(
   { view, context }: Composer,

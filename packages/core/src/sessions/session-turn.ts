@@ -14,7 +14,7 @@ import type { SessionStore } from './session-store.js';
 import { leaseLost } from './store-rules.js';
 import { wrapStore } from './wrappers/wrap-store.js';
 
-/** The first and the longest pause between two attempts to take a lease or to commit. Each pause is twice as long as the one before. */
+/** The first and the longest pause between two attempts to take a lease or to commit. Their upper limit doubles each time. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** The longest delay in milliseconds that a timer accepts; longer delays fire at once. */
@@ -51,7 +51,7 @@ export interface TakeTurnOptions {
 export interface SessionTurn {
   /** The fence of the lease. Every commit needs it: `openSession(store, key, { fence })`. `undefined` if the store has no leases. */
   readonly fence: number | undefined;
-  /** Identifies the claim of this lease. `undefined` if the store has no leases. */
+  /** A unique name of this turn's claim to the lease. The store compares it when the lease is released. `undefined` if the store has no leases. */
   readonly token: string | undefined;
   /**
    * Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the lease, and with a `SessionStoreError`
@@ -78,7 +78,7 @@ export interface SessionTurn {
    * writes once without waiting.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the lease.
-   * @throws the errors of `write` while the store responds, and those of {@link SessionTurn.certain}.
+   * @throws the errors of `write` that are not transient, if the store responds, and those of {@link SessionTurn.certain}.
    */
   persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** Releases the lease. Never fails: if the store is unavailable, a later heartbeat of this process retries the release. */
@@ -246,7 +246,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   guard(store: SessionStore, signal?: AbortSignal): SessionStore {
     return wrapStore(store, {
       commit: async (key, change) => {
-        // The `lease_lost` error of a commit, if the store confirmed the lease afterwards.
+        // The `lease_lost` error of a commit. Set only if this turn still held the lease when it asked again.
         let refused: unknown;
         for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
           const askedAt = this.#clock.now();
@@ -259,7 +259,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
             if (isMissing && change.expected !== undefined) throw deleted(key);
-            // The lease was confirmed, but the retry failed too: the session was replaced.
+            // The turn holds the lease, but the retry was refused too: somebody deleted the session and created it again.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
               refused = (await this.confirm().catch(() => false)) ? error : undefined;
