@@ -72,7 +72,7 @@ const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   ],
   // Options, commands that set variables, netrc.
   [
-    raw`(?=["' \t])(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],[ \t]{0,9}${QUOTE}|[ \t]{1,5}(?:\\\r?\n[ \t]{0,20}|<<<[ \t]{0,5})?(?!-))`,
+    raw`(?=["' \t])(?<=(?<![\w-])--?[a-z][\w-]{0,60}|\b(?:setx|setenv|env|set -\w{1,3}|config(?:ure)?(?: set)?)[ \t]{1,3}[\w.:/-]{0,60}|#define[ \t]{1,3}\w{0,60}|\blogin\s{1,20}\S{1,200}\s{1,20}password)(?:["'],\s{0,40}${QUOTE}(?!["']-)|[ \t]{1,5}(?:\\\r?\n[ \t]{0,20}|<<<[ \t]{0,5})?(?!-))`,
     ANY_WORD,
   ],
   // Elements.

@@ -48,6 +48,7 @@ const forms: Record<string, readonly ((name: string, value: string) => string)[]
     (n, v) => `tool --${n} ${v} --next`,
     (n, v) => `tool --${n}=${v}`,
     (n, v) => `["tool", "--${n}", "${v}"]`,
+    (n, v) => json({ args: ['tool', `--${n}`, v] }, null, 2),
     (n, v) => `setx ${n} ${v}`,
     (n, v) => `ENV ${n} ${v}`,
     (n, v) => `https://x/?${n}=${v}&a=1`,
