@@ -221,7 +221,7 @@ function caught({ name, pattern }: Condition, { call, paths, root }: JudgedCall)
   const texts = name === undefined ? undefined : textsOf(call, name);
   if (texts === undefined) return 'yes';
   if (name === 'command') return any(texts.map((text) => catchesCommand(pattern, text)));
-  const wanted = PATH.test(name ?? '') ? coveringPattern(pattern) : pathPattern(folded(pattern));
+  const wanted = PATH_NAME.test(name ?? '') ? coveringPattern(pattern) : pathPattern(folded(pattern));
   return fitOf(
     texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(wanted, text, root)),
   );
@@ -339,7 +339,7 @@ function isCovered({ name, pattern }: Condition, { call, paths }: JudgedCall): b
   if (name === undefined || texts === undefined || texts.length === 0) return false;
   return texts.every((text) => {
     if (name === 'command') return allowsCommand([pattern], text);
-    const isPath = PATH.test(name) || (pattern.includes('/') && !pattern.includes('://'));
+    const isPath = PATH_NAME.test(name) || (pattern.includes('/') && !pattern.includes('://'));
     return isPath ? coversText(pattern, text) : matchWildcard(pattern, text);
   });
 }
@@ -353,7 +353,7 @@ function coversPath(pattern: string, { names }: JudgedPath): boolean {
  * Names of arguments that are paths in tools that declare none, such as MCP tools. A rule can also mark a path by its
  * pattern.
  */
-const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
+export const PATH_NAME = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
 
 function coversText(pattern: string, text: string): boolean {
   const path = plainPath(text);

@@ -26,6 +26,7 @@ import {
   inWorkspace,
   type JudgedCall,
   judgedCall,
+  PATH_NAME,
   USES,
 } from './match-rule.js';
 import { type PlainPath, plainPath } from './path-pattern.js';
@@ -285,7 +286,12 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
         { path: `${path}.input`, message: 'names no argument; leave it out' },
       ]);
     }
-    const [, mistake] = MISTAKES.find(([form]) => form.test(parsed.match ?? '')) ?? [];
+    const { match = '', input = {} } = parsed;
+    const patterns = [
+      match,
+      ...Object.keys(input).flatMap((name) => (PATH_NAME.test(name) ? input[name] : [])),
+    ];
+    const [, mistake] = MISTAKES.find(([form]) => patterns.some((pattern) => form.test(pattern ?? ''))) ?? [];
     // In a command line, these characters are literal.
     if (mistake === undefined || (list === 'allow' && !allowsFiles(parsed))) return parsed;
     throw new InvalidInputError(SUBJECT, [{ path, message: `${formatRule(parsed)} ${mistake}` }]);

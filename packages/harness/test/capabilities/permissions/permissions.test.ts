@@ -38,6 +38,8 @@ describe('permissions', () => {
     expect(refused({ deny: ['execute({rm,dd} *)'] })).toThrow('write a rule for each name');
     expect(refused({ deny: ['Read(~/secrets/**)'] })).toThrow('not the home directory');
     expect(refused({ allow: ['write(~/src/**)'] })).toThrow('not the home directory');
+    const inHome = { tool: 'read_file', input: { path: '~/secrets/**' } };
+    expect(refused({ deny: [inHome] })).toThrow('not the home directory');
   });
 
   it('takes what looks like an unsupported pattern if it is escaped, or part of an allowed command', () => {
