@@ -204,7 +204,8 @@ export class RunningCall {
       log,
       signal,
       limits: this.settings.limits,
-      emit: (event) => this.emit(event),
+      // A capability may change its object later, before somebody reads the event.
+      emit: (event) => this.emit({ ...event }),
       checkpoint: async (isNeeded = false) => {
         if (isNeeded || this.settings.checkpoint === 'step') await this.#checkpoint();
       },

@@ -127,6 +127,25 @@ describe('what a stream tells', () => {
     expect([steps[0], steps.at(-1)]).toEqual([0, 2]);
   });
 
+  it('keeps an event as it was when a capability emitted it, though the object changes', async () => {
+    const events = await collect(
+      builder(new ScriptedModel([{ text: 'ok' }]))
+        .use({
+          name: 'progress',
+          aroundReason(scope, next) {
+            const event = { type: 'text.delta' as const, messageId: 'm', draft: 1, text: 'a' };
+            scope.emit(event);
+            event.text = 'b';
+            scope.emit(event);
+            return next();
+          },
+        })
+        .build()
+        .stream('Go', context),
+    );
+    expect(printed(events)).toBe('abok');
+  });
+
   it('streams the input of a tool call', async () => {
     const call = { name: 'read', input: { path: 'src/a.ts' }, id: 'call-1' };
     const agent = builder(new ScriptedModel([{ toolCalls: [call] }, { text: 'Read.' }]))
