@@ -286,12 +286,9 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
         { path: `${path}.input`, message: 'names no argument; leave it out' },
       ]);
     }
-    const { match = '', input = {} } = parsed;
-    const patterns = [
-      match,
-      ...Object.keys(input).flatMap((name) => (PATH_NAME.test(name) ? input[name] : [])),
-    ];
-    const [, mistake] = MISTAKES.find(([form]) => patterns.some((pattern) => form.test(pattern ?? ''))) ?? [];
+    const paths = Object.entries(parsed.input ?? {}).map(([name, text]) => PATH_NAME.test(name) && text);
+    const texts = [parsed.match, ...paths].map((text) => text || '');
+    const [, mistake] = MISTAKES.find(([form]) => texts.some((text) => form.test(text))) ?? [];
     // In a command line, these characters are literal.
     if (mistake === undefined || (list === 'allow' && !allowsFiles(parsed))) return parsed;
     throw new InvalidInputError(SUBJECT, [{ path, message: `${formatRule(parsed)} ${mistake}` }]);
