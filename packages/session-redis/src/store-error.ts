@@ -1,12 +1,17 @@
 import { type SessionKey, XError } from '@x/core';
 import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 
-/** Error prefixes with which Redis rejects a command before it does anything. */
-const REFUSED =
-  /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
-
 /** Error prefixes of a server that will soon accept the command, or that another one replaces. */
-const TRANSIENT = /^(\w+Error: )?(READONLY|LOADING|MASTERDOWN|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
+const MOMENTARY =
+  'READONLY|LOADING|MASTERDOWN|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|MOVED|ASK|BUSY|ERR max number of clients';
+
+/** What may stand before these prefixes: the name of a client's error. Redis up to version 6 also says in which script. */
+const BEFORE = '^(\\w+Error: )?(ERR Error running script .*-(?=READONLY))?';
+
+const TRANSIENT = new RegExp(`${BEFORE}(${MOMENTARY})\\b`);
+
+/** Error prefixes with which Redis rejects a command before it does anything. */
+const REFUSED = new RegExp(`${BEFORE}(${MOMENTARY}|OOM|NOPERM|NOAUTH|WRONGPASS|MISCONF|EXECABORT)\\b`);
 
 /** Any other reply of a server, and the errors of clients that the program has closed. */
 const FINAL = /^(\w+Error: )?[A-Z]{2,}\b|\bis closed\b/;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { readText, SessionKey, SessionStoreError } from '@x/core';
 import { operationId } from '@x/core/store';
 import { commitAt, takeLease } from '@x/test-support';
@@ -6,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';
 import { ownServers, resolve } from '../../../tooling/services/resolve.js';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
+import { isRefused, isTransient } from '../src/store-error.js';
 import { proxiedClient } from './support/proxied-client.js';
 import { collect, messages, testClient, testStore } from './support/test-store.js';
 
@@ -109,6 +111,35 @@ describe('a server of its own', () => {
     expect(await readText(workspace, 'a.txt')).toBe('x');
     await client.config('SET', 'maxmemory', 1);
     await expect(commitAt(store, key, change)).rejects.not.toHaveProperty('isTransient');
+  });
+
+  it('that is busy with a script rejects commits with a transient error', async () => {
+    const { client, store, address } = await ownServer();
+    await client.config('SET', 'lua-time-limit', 1);
+    const other = new Redis(address);
+    onTestFinished(() => other.disconnect());
+    const endless = other.eval('while true do end', 0).catch(() => {});
+    const isBusy = () =>
+      client.ping().then(
+        () => false,
+        () => true,
+      );
+    while (!(await isBusy())) await setImmediate();
+    const change = { expectedVersion: 0, head, keep: 0, append: messages(1) };
+    await expect(commitAt(store, key, change)).rejects.toMatchObject({ outcome: 'none', isTransient: true });
+    await client.call('SCRIPT', 'KILL');
+    await endless;
+    expect(await commitAt(store, key, change)).toBe(1);
+  });
+
+  it.each([
+    "READONLY You can't write against a read only replica.",
+    "ReplyError: READONLY You can't write against a read only replica.",
+    "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
+    'ERR max number of clients reached',
+  ])('that answers "%s" may accept the same command soon', (text) => {
+    expect(isTransient(new Error(text))).toBe(true);
+    expect(isRefused(new Error(text))).toBe(true);
   });
 
   it('that stands still fails a commit whose outcome is unknown, and takes it once when it goes on', async () => {
