@@ -114,10 +114,12 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     const readings = sources.map((source, at) => {
       const place = before?.[at];
       const hash = hashes[at] as string;
-      const isSummary = place?.isSummary ?? at === summary;
-      return (
-        this.#knownOf(source) ?? this.#readMessage(source, hash, place?.id ?? this.#newId(hash), isSummary)
-      );
+      const known = this.#knownOf(source);
+      if (known !== undefined) return known;
+      // The same messages, because they have metadata that the provider's objects lack.
+      if (place !== undefined && place.messages.length > 0)
+        return this.#remember(source, hash, place.messages);
+      return this.#readMessage(source, hash, place?.id ?? this.#newId(hash), at === summary);
     });
     const isWhole =
       before !== undefined ||

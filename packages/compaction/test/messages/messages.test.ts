@@ -301,6 +301,24 @@ it.each(Object.entries({ openaiMessages, anthropicMessages }))(
   },
 );
 
+it.each([
+  ['openai', openaiMessages],
+  ['anthropic', anthropicMessages],
+])('reads the messages that it wrote again if %s objects are parsed again', async (_, messagesOf) => {
+  const adapter = messagesOf();
+  const compactor = createCompactor({ contextWindow: 3_000, model: null, keep: { match: ['#keep'] } });
+  const list = Array.from({ length: 20 }, (_, at): ProviderMessage[] => [
+    { role: 'user', content: `#keep Question ${at}` },
+    { role: 'assistant', content: `#keep Answer ${at}: ${'because '.repeat(40)}` },
+  ]).flat();
+  const { messages } = await compactor.compact(adapter.read(list), { reason: 'manual' });
+  const stored = JSON.parse(JSON.stringify(adapter.write(messages))) as ProviderMessage[];
+  expect(messages.filter(({ metadata }) => metadata?.['@x/compaction'])).not.toHaveLength(0);
+  // The summary and the pins have metadata that the provider's objects lack.
+  expect(adapter.read(stored)).toEqual(messages);
+  expect(adapter.write(adapter.read(stored))).toEqual(stored);
+});
+
 it('writes the arguments and the role of altered messages as they were', () => {
   const adapter = openaiMessages();
   const sources = [
