@@ -112,8 +112,10 @@ export class RefusedContent {
   #apply(level: Level): boolean {
     const context = this.#call.scope.state.contextMutable();
     const own = new Set(this.#call.messages.map(({ id }) => id));
+    // Requests before a summary were answered, even if no answer is left.
     const answered = context.findLastIndex(
-      ({ role, metadata }) => role === 'assistant' && !metadata?.[WITHHELD_MARK],
+      ({ role, kind, metadata }) =>
+        kind === 'summary' || (role === 'assistant' && !metadata?.[WITHHELD_MARK]),
     );
     // A call that continues an earlier one has no user message.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);

@@ -364,3 +364,40 @@ it('tells the model and the application, once, of a file that the model does not
   expect(textOf(requests.at(-1)?.messages[0] as Message)).toContain(line);
   expect((await agent.state(context))?.context[0]?.content).toEqual([png]);
 });
+
+it('keeps requests in front of a summary if one answer is withheld', async () => {
+  const finishReasons = ['stop', 'stop', 'content-filter', 'stop'] as const;
+  const events: AgentEvent[] = [];
+  let asked = 0;
+  const agent = HarnessAgent.builder()
+    .model({
+      id: 'strict',
+      async generate() {
+        const finishReason = finishReasons[asked++] ?? 'stop';
+        return { content: [{ type: 'text', text: 'ok' }], finishReason };
+      },
+    })
+    .use({
+      name: 'summarize',
+      aroundReason({ state }, next) {
+        const context = state.contextMutable();
+        if (context.length > 4) {
+          const requests = context.filter(({ role }) => role === 'user');
+          const summary = userMessage('They were answered.', { kind: 'summary' });
+          context.splice(0, context.length, ...requests.slice(0, -1), summary, ...requests.slice(-1));
+        }
+        return next();
+      },
+    })
+    .workspace(scratch())
+    .session(new InMemorySession())
+    .onEvent((event) => events.push(event))
+    .build();
+  await agent.call('Never rename foo.', context);
+  await agent.call('Read it.', context);
+  expect((await agent.call('Go on.', context)).stopReason).toBe('filtered');
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toEqual([]);
+  const { context: left } = await agent.state(context);
+  expect(left.map(textOf)).toContain('Never rename foo.');
+  await agent.close();
+});
