@@ -119,7 +119,9 @@ export class RefusedContent {
     );
     // A call that continues an earlier one has no user message.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
-    const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));
+    // Capabilities add notes between calls, so a note does not show that a call failed.
+    const isOthers = ({ id, kind }: Message) => kind === undefined && !own.has(id);
+    const hasFailed = speaks && context.slice(answered + 1).some(isOthers);
     let older = context.filter(({ id }) => !own.has(id)).length;
     let isChanged = false;
     for (const [index, message] of context.entries()) {
@@ -130,7 +132,7 @@ export class RefusedContent {
       const place = {
         isNew: index >= answered,
         isLastAnswer: index === answered,
-        isLeft: hasFailed && index >= answered && !isOwn,
+        isLeft: hasFailed && index >= answered && isOthers(message),
         age: isOwn ? -1 : older,
       };
       const extent = level(place);

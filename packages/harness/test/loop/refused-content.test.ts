@@ -365,7 +365,25 @@ it('tells the model and the application, once, of a file that the model does not
   expect((await agent.state(context))?.context[0]?.content).toEqual([png]);
 });
 
-it('keeps requests in front of a summary if one answer is withheld', async () => {
+it.each([
+  [
+    'requests in front of a summary',
+    (requests: Message[]) => [
+      ...requests.slice(0, -1),
+      userMessage('They were answered.', { kind: 'summary' }),
+      ...requests.slice(-1),
+    ],
+  ],
+  [
+    'notes that no call added',
+    (requests: Message[]) => [
+      ...requests.slice(0, -1),
+      assistantMessage('ok'),
+      userMessage('Never rename foo.', { kind: 'synthetic' }),
+      ...requests.slice(-1),
+    ],
+  ],
+])('keeps %s if one answer is withheld', async (_, rewrite) => {
   const finishReasons = ['stop', 'stop', 'content-filter', 'stop'] as const;
   const events: AgentEvent[] = [];
   let asked = 0;
@@ -382,9 +400,7 @@ it('keeps requests in front of a summary if one answer is withheld', async () =>
       aroundReason({ state }, next) {
         const context = state.contextMutable();
         if (context.length > 4) {
-          const requests = context.filter(({ role }) => role === 'user');
-          const summary = userMessage('They were answered.', { kind: 'summary' });
-          context.splice(0, context.length, ...requests.slice(0, -1), summary, ...requests.slice(-1));
+          context.splice(0, context.length, ...rewrite(context.filter(({ role }) => role === 'user')));
         }
         return next();
       },
