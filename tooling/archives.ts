@@ -10,7 +10,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   'packages/compaction': 440,
   'packages/memory': 255,
   'packages/harness': 560,
-  'packages/session-redis': 60,
+  'packages/session-redis': 62,
   'packages/session-mysql': 45,
   'packages/session-postgres': 30,
   'packages/session-sqlite': 30,

@@ -109,8 +109,10 @@ async function installPage({ packages, fences, commands }, directory, registry) 
     join(directory, 'package.json'),
     '{ "name": "newcomer", "private": true, "type": "module" }\n',
   );
-  // Beside what the page names, what everybody has who writes TypeScript for Node; and what npx would fetch.
-  const compiler = fences.length === 0 ? [] : [await ours('typescript'), await ours('@types/node')];
+  // Beside what the page names, what everybody has who writes TypeScript for Node; and what npx would fetch. Tools require types as new as
+  // their oldest Node.
+  const types = `@types/node@${process.versions.node.split('.')[0]}`;
+  const compiler = fences.length === 0 ? [] : [await ours('typescript'), types];
   const tool = commands.length === 0 ? [] : ['@x/cli'];
   const wanted = [...new Set([...packages, ...tool, ...compiler])];
   if (wanted.length === 0) return { code: 0, output: '' };
