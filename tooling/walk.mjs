@@ -109,8 +109,8 @@ async function installPage({ packages, fences, commands }, directory, registry) 
     join(directory, 'package.json'),
     '{ "name": "newcomer", "private": true, "type": "module" }\n',
   );
-  // Beside what the page names, what everybody has who writes TypeScript for Node; and what npx would fetch. Tools require types as new as
-  // their oldest Node.
+  // Beside what the page names, what everybody has who writes TypeScript for Node; and what npx would fetch. The types match the running
+  // Node, because Vitest refuses types of a Node that it does not support.
   const types = `@types/node@${process.versions.node.split('.')[0]}`;
   const compiler = fences.length === 0 ? [] : [await ours('typescript'), types];
   const tool = commands.length === 0 ? [] : ['@x/cli'];

@@ -42,7 +42,6 @@ interface Reading {
   readonly role: string;
   readonly hash: string;
   readonly id: string;
-  readonly isSummary: boolean;
   readonly messages: readonly Message[];
 }
 
@@ -247,8 +246,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
 const DEVELOPER = 'developer';
 
 function readingOf(source: ProviderMessage, hash: string, id: string, messages: readonly Message[]): Reading {
-  const isSummary = messages.some(({ kind }) => kind === 'summary');
-  return { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
+  return { source, state: stateOf(source), role: source.role, hash, id, messages };
 }
 
 function hashOf(source: ProviderMessage): string {

@@ -14,7 +14,7 @@ import type { SessionStore } from './session-store.js';
 import { leaseLost } from './store-rules.js';
 import { wrapStore } from './wrappers/wrap-store.js';
 
-/** The first and the longest pause between two attempts to take a lease or to commit. Their upper limit doubles each time. */
+/** The first and the longest pause between two attempts to take a lease or to commit. Pauses are random, below a limit that doubles. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** The longest delay in milliseconds that a timer accepts; longer delays fire at once. */
