@@ -8,7 +8,7 @@ import {
   type ModelResponse,
   type ReasonScope,
 } from '@x/core';
-import { parseWith, type UserScope, warn } from '@x/core/internal';
+import { isRefused, parseWith, type UserScope, warn } from '@x/core/internal';
 import * as z from 'zod';
 import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
@@ -115,7 +115,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // If the reduction did not help, throw the provider's own error, which says the most.
         if (!reduced) throw error;
-        const response = await measured(scope, next, runner.measure(scope));
+        const response = await measured(scope, next, runner.measure(scope)).catch(async (second: unknown) => {
+          // The size was not the reason. A summary could quote the rejected content, which then could not be set aside.
+          if (!isContextOverflow(error) && isRefused(second)) await runner.undo(scope);
+          throw second;
+        });
         runner.windows.learnFromRetry(scope, counted, bytes, error);
         return response;
       }

@@ -29,14 +29,11 @@ export function startOfLive(messages: readonly Message[]): number {
   return index === -1 ? messages.length : index;
 }
 
-/**
- * Returns the index of the first message that may not be replaced yet: the model's last message if results follow it, else the message
- * after it. No model has answered what follows, so a provider may still reject it, and no summary may quote it.
- */
+/** Returns the index of the model's last message if unseen results follow it, else the number of messages. */
 export function startOfUnseen(messages: readonly Message[]): number {
   const index = startOfLive(messages);
   const waits = messages.slice(index).some((message) => toolResultsOf(message).length > 0);
-  return waits ? index : Math.min(index + 1, messages.length);
+  return waits ? index : messages.length;
 }
 
 /** Tests if a message is from a user: not a summary, not injected, and not only tool results. */
