@@ -1,5 +1,5 @@
 // Packs the workspace's packages as they would be published.
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTurns } from '../checks/run-module.ts';
 import { root, run, runTool } from '../workspace.mjs';
@@ -25,6 +25,8 @@ export const packing = { npm_config_pnpmfile: join(root, 'tooling/pnpmfile.cjs')
 export async function buildAndPack(destination, progress = () => {}) {
   const filters = published.map((folder) => `--filter=./${folder}`);
   progress(`Building ${published.length} packages (about a minute when nothing is cached) …`);
+  // Turbo restores its cache into `dist` without removing the files of other builds.
+  for (const folder of published) await rm(join(root, folder, 'dist'), { recursive: true, force: true });
   const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
   if (!built.passed) throw new Error(built.output);
   await mkdir(destination, { recursive: true });
