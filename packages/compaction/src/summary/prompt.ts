@@ -48,10 +48,11 @@ their reasons, and the options that were rejected; what failed, and what fixed i
 what a tool printed and what the user said, what was asked for and what was done ("asked for X, did Y"), what was checked and what is only \
 concluded ("not checked"). If the findings have refuted a plan, do not record it as the plan: say what refuted it.
 If the assistant's words contradict what a tool printed, record what the tool printed, and say so.
-Use quotation marks only for text that a person said or a tool printed, word for word: a sentence with any other quotation is deleted. Cite \
-a message where it helps, by the number in its mark: r12.
-Details make a record useful. Use the room that is given at the end: also keep values that were looked up but not chosen or not needed yet, \
-first those that an open request may still need. If there is too little room, keep wishes, promises and open points to the last, and leave out \
+Use quotation marks only for text that a person said or a tool printed, word for word: a sentence with any other quotation is deleted. Write \
+code in backticks, with any quotation marks in it. Cite a message where it helps, by the number in its mark: r12.
+Details make a record useful. Fill the room that is given at the end, and stop earlier only if nothing else is left to record: also keep \
+what each look-up returned, what each thing that was read contains and does, and values that were not chosen or not needed yet, first \
+those that an open request may still need. If there is too little room, keep wishes, promises and open points to the last, and leave out \
 first: pleasantries, announcements, superseded facts, the steps of finished work, how something was found once it is known, the wording of \
 long texts.
 
@@ -116,8 +117,8 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   }
   if (!used.has('previous_summary') && previous) {
     const how =
-      'Update it, because its content is nowhere else. Keep everything that still holds, with the exact values and ids, change what has ' +
-      'changed, and add what is new.';
+      'Update it, because its content is nowhere else. Copy every line that still holds, with the exact values and ids, change what has ' +
+      'changed, and add what is new. Drop or shorten a line that still holds only if there is no room left.';
     rest.push(`This is the record so far. ${how}\n${previous}`);
   }
   if (input.appendix)
@@ -127,7 +128,10 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (!used.has('messages') && input.transcript !== undefined) rest.push(messages);
   const first = input.transcript === undefined ? [INTERLUDE] : [];
   const length = input.maxLength ? ` (about ${input.maxLength} characters of text like this)` : '';
-  rest.push(`Stay below ${input.maxTokens} tokens${length}.`);
+  rest.push(
+    `Stay below ${input.maxTokens} tokens${length}. A record that is much shorter than that has left out details that had room: if ` +
+      'yours would be, add them before you end.',
+  );
 
   return {
     system:
@@ -200,6 +204,9 @@ function repeatsItself(text: string): boolean {
 /** A line that heads a section, in any language: a Markdown heading, a line in bold, or a short line that ends in a colon. */
 const HEADING = /^(?:#{1,6}\s.*|\*\*[^*]+\*\*\s*[:：]?|(?:\d{1,9}[.)]\s*)?[^\s.][^.:：]{0,50}[:：])$/u;
 
+/** Matches lines that may be headings, the strictest style first. */
+const STYLES = [/^#{1,6}\s/, HEADING, /(?:)/];
+
 const DECORATION = /^[\s#*_>\d.)(-]+/;
 
 /** Finds missing or empty sections. Accepts the names in any order, decorated or numbered, or as many headings with other names. */
@@ -210,13 +217,17 @@ function problemWithSections(text: string, names: readonly string[]): string | u
     return names.find((name) => bare.startsWith(name) && !/^[\p{L}\p{N}]/u.test(bare.slice(name.length)));
   };
   const found = new Map<string, string>();
-  const named = names.every((name) => lines.some((line) => nameOf(line) === name));
+  // A list item may begin with the name of a section, so Markdown headings come first.
+  const style = STYLES.find((each) =>
+    names.every((name) => lines.some((line) => each.test(line.trim()) && nameOf(line) === name)),
+  );
   let current: string | undefined;
   for (const line of lines) {
-    const name = named ? nameOf(line) : HEADING.test(line.trim()) ? line.replace(DECORATION, '') : undefined;
+    const isHeading = (style ?? HEADING).test(line.trim());
+    const name = isHeading ? (style ? nameOf(line) : line.replace(DECORATION, '')) : undefined;
     if (name !== undefined && !found.has(name)) {
       current = name;
-      found.set(name, named ? line.replace(DECORATION, '').slice(name.length) : '');
+      found.set(name, style ? line.replace(DECORATION, '').slice(name.length) : '');
     } else if (current !== undefined) found.set(current, `${found.get(current)}\n${line}`);
   }
   if (found.size < names.length) {

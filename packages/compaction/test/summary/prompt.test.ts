@@ -56,6 +56,10 @@ describe('an answer by the default prompt', () => {
       'in Chinese',
       '## 会话目标\n修复登录。\n## 摘要\n已找到原因。\n## 产物\nsrc/login.ts\n## 下一步\n运行测试。',
     ],
+    [
+      'with a list item that begins like a heading',
+      '## SESSION INTENT\nFix it.\n\n## SUMMARY\n1. Artifacts (r3): built.\n\n## ARTIFACTS\nNone\n\n## NEXT STEPS\nNone',
+    ],
     ['with subheadings', GOOD_SUMMARY.replace('Read the code', '### Findings\nRead the code')],
   ])('is accepted %s', (_, answer) => {
     expect(verdictOn(answer)).toBe('accepted');
