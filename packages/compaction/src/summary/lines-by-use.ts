@@ -10,9 +10,11 @@ export type UseAfter = (terms: Terms, at: number) => number;
 /** Share of a cut text for its beginning, and for its end. The rest is for lines that the conversation used later. */
 const EDGE_SHARE = 0.25;
 /** Longest text, in UTF-16 units, that keeps only its head when it is cut. */
-export const SHORT_CUT = 12;
+const SHORT_CUT = 12;
 /** Estimated UTF-16 units of a gap mark. */
 const MARK = 30;
+/** Number of lines before and after a line whose uses count for the line. */
+const AROUND = 4;
 
 /** Counts in which messages of people and of the model each term occurs, and where it occurs last. */
 export function usesIn(messages: readonly Message[]): UseAfter {
@@ -42,35 +44,46 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
   const lines = text.split('\n');
   const edge = length * EDGE_SHARE;
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
-  const middle = lines.slice(start, end).map((line, index) => ({ at: start + index, line }));
-  const used = middle
-    .map(({ at, line }) => ({ at, line, worth: worthOf(line, useOf) }))
-    .filter(({ worth }) => worth > 0)
+  const uses = lines.map((line) => useOf(termsOf(line)));
+  const used = lines
+    .map((line, at) => ({ at, worth: worthOf(line, usesAround(uses, at)) }))
+    .filter(({ at, worth }) => at >= start && at < end && worth > 0)
     .toSorted((one, other) => other.worth - one.worth);
   let room = length - 2 * edge;
   const kept = new Set<number>();
-  for (const { at, line } of used) {
-    if (line.length + MARK > room) continue;
-    room -= line.length + MARK;
+  for (const { at } of used) {
+    // A line next to a kept one needs no mark of its own.
+    const isNext = kept.has(at - 1) || kept.has(at + 1);
+    const cost = (lines[at] as string).length + (isNext ? 1 : MARK);
+    if (cost > room) continue;
+    room -= cost;
     kept.add(at);
   }
   if (kept.size === 0) return cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
   const shown: string[] = [];
-  let gap = 0;
+  let gap: string[] = [];
   for (const [at, line] of lines.entries()) {
     if (at < start || at >= end || kept.has(at)) {
-      if (gap > 0) shown.push(`[… ${gap} lines left out …]`);
-      gap = 0;
-      shown.push(line);
-    } else gap++;
+      // A gap that is shorter than its mark is no gain.
+      if (gap.join('\n').length > MARK) gap = [`[… ${gap.length} lines left out …]`];
+      shown.push(...gap, line);
+      gap = [];
+    } else gap.push(line);
   }
   return shown.join('\n');
 }
 
+/** Adds up the uses around a line, so that lines are kept in readable blocks. Each step away halves what a line adds. */
+function usesAround(uses: readonly number[], at: number): number {
+  let sum = 0;
+  for (let away = -AROUND; away <= AROUND; away++) sum += (uses[at + away] ?? 0) / 2 ** Math.abs(away);
+  return sum;
+}
+
 /** The note of an earlier cut stays, because a new mark would count as one line what the note stands for. */
-function worthOf(line: string, useOf: (terms: Terms) => number): number {
+function worthOf(line: string, uses: number): number {
   const isNote = line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
-  return isNote ? Number.POSITIVE_INFINITY : useOf(termsOf(line)) / (line.length + MARK);
+  return isNote ? Number.POSITIVE_INFINITY : uses / (line.length + MARK);
 }
 
 /** Counts the lines at the beginning that have at most `most` UTF-16 units together. */
@@ -84,7 +97,7 @@ function wholeLines(lines: readonly string[], most: number): number {
 }
 
 /** The mark of the only gap in a text. */
-export function gapMark(text: string): (left: number, from: number) => string {
+function gapMark(text: string): (left: number, from: number) => string {
   return (left, from) =>
     `\n[… ${text.slice(from, from + left).split('\n').length} lines, ${left} characters left out …]\n`;
 }

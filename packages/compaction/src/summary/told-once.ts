@@ -1,9 +1,12 @@
 import { type Message, textOf, toolResultsOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { mapRuns } from '../conversation/lines.js';
 
 /** Lines count as repeated if at least `LEAST_RESULTS` results have them, and if they are long enough together. */
 const LEAST_RESULTS = 3;
-const LEAST_LENGTH = 60;
+const LEAST_LENGTH = 120;
+/** UTF-16 units of a repeated passage that its mark quotes. */
+const QUOTED = 40;
 /** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
 const LONGEST = 100_000;
 
@@ -22,10 +25,13 @@ export function toldOnce(messages: readonly Message[]): (text: string) => string
   const shown = (lines: readonly string[]): readonly string[] => {
     const passage = lines.join('\n');
     if (passage.trim().length < LEAST_LENGTH) return lines;
-    if (told.has(passage)) return [`[… as before: ${lines.length} lines …]`];
+    if (told.has(passage))
+      return [
+        `[… as before, ${lines.length} lines: ${headOf(passage.trim().replaceAll('\n', ' '), QUOTED)} …]`,
+      ];
     told.add(passage);
     const count = Math.min(...lines.map((line) => results.get(line) ?? 0));
-    return [...lines, `[… ${count} results hold these ${lines.length} lines …]`];
+    return [...lines, `[… ${count} results have the ${lines.length} lines above …]`];
   };
   const isRepeated = (line: string) => (results.get(line) ?? 0) >= LEAST_RESULTS;
   return (text) => (text.length > LONGEST ? text : mapRuns(text, isRepeated, shown));

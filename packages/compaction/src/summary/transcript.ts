@@ -6,14 +6,14 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
-import { diffLines, digest, headOf, isObject, LINE_BREAK } from '@x/core/internal';
+import { diffLines, digest, isObject, LINE_BREAK } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
-import { cutMiddle, cutToTokens, mapStrings } from '../conversation/text.js';
+import { cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { changeIn, editIn } from '../record/calls.js';
 import { resultText } from '../record/readable.js';
-import { cutByUse, gapMark, SHORT_CUT, usesIn } from './lines-by-use.js';
+import { cutByUse, usesIn } from './lines-by-use.js';
 import { toldOnce } from './told-once.js';
 
 /** A message as a summarizer reads it: its content between marks that the content cannot forge. */
@@ -55,12 +55,12 @@ export function renderTranscript(
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message, index) => {
       const cut = (text: string, length: number) =>
-        cutByUse(once(text), length, (terms) => useAfter(terms, start + index));
+        cutByUse(text, length, (terms) => useAfter(terms, start + index));
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
       const parts = message.content.flatMap((block) =>
         number !== undefined && block.type === 'text'
           ? []
-          : (renderBlock(block, nonce, resultLength, calls, cut) ?? []),
+          : (renderBlock(block, nonce, resultLength, calls, once, cut) ?? []),
       );
       if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
@@ -86,7 +86,8 @@ function renderBlock(
   nonce: string,
   resultLength: number,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  cutResult: (text: string, length: number) => string,
+  once: (text: string) => string,
+  cut: (text: string, length: number) => string,
 ): string | undefined {
   switch (block.type) {
     case 'text':
@@ -96,7 +97,7 @@ function renderBlock(
     case 'file':
       return `[${nonce} file ${block.mediaType}] ${withoutNonce(block.filename ?? block.source.type, nonce)}`;
     case 'tool_use':
-      return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength)), nonce)}`;
+      return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength), cut), nonce)}`;
     case 'tool_result': {
       const { failed, exitCode } = outcomeOf(block, calls.get(block.toolUseId));
       const whole = textOf([block]);
@@ -104,14 +105,14 @@ function renderBlock(
       const most = failed ? Math.max(resultLength, longest) : resultLength;
       // If data must be cut, it is first rendered as facts, each labeled with its owner.
       const full = whole.length > most ? resultText(block) : whole;
-      const cut = withoutNonce(cutResult(full, most), nonce);
+      const shown = withoutNonce(cut(once(full), most), nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
       // Many tools report a failure as an ordinary result, so without an exit code the outcome is not stated.
       const ended = [failed ? 'failed' : '', exitCode === undefined ? '' : `exit ${exitCode}`];
       const told = [block.toolName, ...ended, `${whole.length} characters`].filter(Boolean).join(', ');
-      return `[${nonce} result of ${told}] ${cut}${files.join('')}`;
+      return `[${nonce} result of ${told}] ${shown}${files.join('')}`;
     }
     case 'opaque':
       return `[${nonce} provider item]`;
@@ -123,11 +124,15 @@ const AROUND = 1;
 const MOST_PAIRS = 40_000;
 
 /** Renders the arguments of a call as JSON, with long texts cut. Shows only the change of an edit. */
-function argumentsOf({ input }: ToolUseBlock, length: number): string {
+function argumentsOf(
+  { input }: ToolUseBlock,
+  length: number,
+  cut: (text: string, length: number) => string,
+): string {
   const entries = isObject(input) ? Object.entries(input) : [];
   const change = changeIn(entries, length);
   const shown = change ? Object.fromEntries(entries.filter(([key]) => !change.keys.includes(key))) : input;
-  const json = JSON.stringify(mapStrings(shown, (text) => edges(text, length))) ?? '';
+  const json = JSON.stringify(mapStrings(shown, (text) => cut(text, length))) ?? '';
   if (change === undefined) return json;
   const lines = changedLines(entries);
   return lines.length <= length ? `${json}\n${lines}` : `${json} ${change.text}`;
@@ -140,12 +145,6 @@ function changedLines(entries: readonly (readonly [string, JsonValue | undefined
   return diffLines(old, now, AROUND, MOST_PAIRS)
     .map(({ mark, text }) => `${mark || ' '} ${text}`)
     .join('\n');
-}
-
-/** Keeps the head and the tail of a text. */
-function edges(text: string, length: number): string {
-  if (length <= SHORT_CUT) return headOf(text, length);
-  return cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
 }
 
 /**

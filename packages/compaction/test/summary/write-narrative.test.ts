@@ -170,6 +170,35 @@ describe('what a summarizer is asked', () => {
     expect(early.at(-1)?.text).not.toContain(rule);
   });
 
+  it('keeps the lines around a used line, and marks no gap that is shorter than its mark', () => {
+    const body = Array.from(
+      { length: 80 },
+      (_, index) => `  filler${index} = unrelated_value_of_the_module(${index})`,
+    );
+    body[39] = 'def total_of(rows):';
+    body[40] = '    return sum_by_key(rows)';
+    body[41] = '';
+    const messages = [
+      ...round({ name: 'read_file', output: body.join('\n') }),
+      ...round({ name: 'edit_file', input: { path: 'a.py', text: 'sum_by_key' } }),
+    ];
+    const result = renderTranscript(messages, 'n0', 1_200)[1]?.text ?? '';
+    expect(result).toContain('def total_of(rows):\n    return sum_by_key(rows)\n\n');
+    expect(result).not.toContain('1 lines left out');
+  });
+
+  it('holds of a long text that a call wrote the lines that were used later', () => {
+    const finding = 'M4: the permission enum is not checked';
+    const filler = (part: string) =>
+      Array.from({ length: 60 }, (_, index) => `Remark ${part}${index}: nothing of this matters here.`);
+    const report = [...filler('a'), finding, ...filler('b')].join('\n');
+    const messages = [
+      ...round({ name: 'write_file', input: { path: 'report.md', text: report } }),
+      userMessage('Mend M4, the permission enum.'),
+    ];
+    expect(renderTranscript(messages, 'n0', 1_500)[0]?.text).toContain(finding);
+  });
+
   it('is not told how a result ended whose tool does not say', () => {
     const messages = round({ name: 'lookup', output: '503 Service Unavailable' });
     const [, result] = renderTranscript(messages, 'n0', 2_000);
@@ -212,7 +241,7 @@ describe('what a summarizer is asked', () => {
 
   it('holds once, with its number, what several results repeat', () => {
     const reminder =
-      '<reminder>\nRemember to keep the todo list and never touch the frozen module.\n</reminder>';
+      '<reminder>\nRemember to keep the todo list, to run all tests again before each commit, and never touch the frozen module.\n</reminder>';
     const messages = Array.from({ length: 19 }, (_, at) =>
       round({ output: `content ${at}\n${reminder}` }),
     ).flat();
@@ -222,8 +251,8 @@ describe('what a summarizer is asked', () => {
         .join('\n');
     const text = told(19);
     expect(text.split('never touch the frozen module')).toHaveLength(2);
-    expect(text).toContain(`content 0\n${reminder}\n[… 19 results hold these 3 lines …]`);
-    expect(text.split('[… as before: 3 lines …]')).toHaveLength(19);
+    expect(text).toContain(`content 0\n${reminder}\n[… 19 results have the 3 lines above …]`);
+    expect(text.split('[… as before, 3 lines: <reminder> Remember to keep the todo')).toHaveLength(19);
     for (let at = 0; at < 19; at++) expect(text).toContain(`content ${at}\n`);
     expect(told(2).split('never touch the frozen module')).toHaveLength(3);
     // A mark never refers to lines that were cut.
