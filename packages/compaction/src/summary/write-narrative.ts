@@ -42,6 +42,11 @@ function windowOf({ composer, model }: NarrativeTask): number {
   return model.contextWindow ?? composer.budget.contextWindow;
 }
 
+/** Returns the maximum tokens of an answer. A model that fills its room exceeds it a little, and a cut-off answer is useless. */
+function longestOf({ maxTokens }: NarrativeTask): number {
+  return Math.floor(maxTokens * TOLERANCE);
+}
+
 /** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
 const SAFETY = 0.85;
 /**
@@ -120,7 +125,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
 
   const roomNow = () => {
     const { system, user } = promptFor('', true);
-    return ((windowOf(task) - maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+    return ((windowOf(task) - longestOf(task)) * SAFETY - meter.text(system + user)) * shrink;
   };
   const tokensOf = (parts: readonly TranscriptEntry[]) =>
     parts.reduce((sum, { text }) => sum + meter.text(text), 0);
@@ -238,7 +243,7 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
     maxTokens,
   });
   const read = meter.messages(live.messages);
-  const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
+  const size = meter.frame(live) + read + meter.text(prompt.user) + longestOf(task);
   if (size > windowOf(task) * LIVE_SHARE) return undefined;
   try {
     const verdict = await ask(task, { prompt, read, live });
@@ -284,10 +289,10 @@ async function ask(
   const limits = {
     sections: prompt.sections,
     shortest: Math.min(MOST_FLOOR, maxTokens / 2, read * LEAST_SHARE),
-    longest: Math.floor(maxTokens * TOLERANCE),
+    longest: longestOf(task),
     count: (text: string) => meter.text(text),
   };
-  const first = await request(prompt.user, maxTokens);
+  const first = await request(prompt.user, limits.longest);
   const verdict = checkAnswer(first, limits);
   if (verdict.ok) return verdict;
   signal?.throwIfAborted();
@@ -296,7 +301,7 @@ async function ask(
 
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
   // Reasoning uses output tokens, so the second attempt after a cut-off answer gets twice the limit.
-  const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);
+  const second = await request(complaint, limits.longest * (first.finishReason === 'length' ? 2 : 1));
   const repaired = checkAnswer(second, limits);
   if (repaired.ok || repaired.tooLong === undefined) return repaired;
   return { ok: true, text: shortened(repaired.tooLong, limits.longest, meter) };

@@ -2,6 +2,7 @@ import {
   assistantMessage,
   type CompactOptions,
   ContextOverflowError,
+  estimateCounter,
   type Message,
   type Model,
   systemMessage,
@@ -220,6 +221,19 @@ describe('a summary', () => {
     // Bounded: the last ten are no larger than twice the tenth.
     expect(Math.max(...sizes.slice(10))).toBeLessThan(2 * (sizes[9] ?? 0));
     expect(messages.filter((message) => message.kind === 'summary')).toHaveLength(1);
+  });
+
+  it('pays once for an answer that is a little longer than asked', async () => {
+    const model = modelOf((request) => {
+      const asked = Number(/Stay below (\d+) tokens/.exec(promptOf(request))?.[1]);
+      let text = GOOD_SUMMARY;
+      for (let fact = 0; estimateCounter.count(text) < asked * 1.1; fact++)
+        text += `\n- Fact ${fact} of the work.`;
+      return said(text, estimateCounter.count(text) > (request.maxOutputTokens ?? 0) ? 'length' : 'stop');
+    });
+    const outcome = await compact(history(), { model });
+    expect(model.requests).toHaveLength(1);
+    expect(summaryOf(outcome.messages)).toContain('Fact 9 of the work');
   });
 
   it('asks once more after an unusable answer, saying why, and uses the second', async () => {
