@@ -64,8 +64,8 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
   let gap: string[] = [];
   for (const [at, line] of lines.entries()) {
     if (at < start || at >= end || kept.has(at)) {
-      // A gap that is shorter than its mark is no gain.
-      if (gap.join('\n').length > MARK) gap = [`[… ${gap.length} lines left out …]`];
+      // Marks interrupt the text, so a short gap is no gain.
+      if (gap.join('\n').length > 2 * MARK) gap = [`[… ${gap.length} lines left out …]`];
       shown.push(...gap, line);
       gap = [];
     } else gap.push(line);

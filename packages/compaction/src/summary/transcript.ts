@@ -35,7 +35,8 @@ const ARGUMENT_LENGTH = 500;
  * Renders messages for a summarizer. Omits thinking, and shows edits as their changes. Cuts results to `resultLength` UTF-16 units, failed
  * ones to eight times as many, and keeps the lines that the conversation used later. Every line of markup contains `nonce`.
  *
- * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id.
+ * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id. `after`:
+ * the messages that come after these, which also show what is used.
  */
 export function renderTranscript(
   messages: readonly Message[],
@@ -44,13 +45,15 @@ export function renderTranscript(
   {
     listed = new Map(),
     numbers = new Map(),
+    after = [],
   }: {
     readonly listed?: ReadonlyMap<string, number>;
     readonly numbers?: ReadonlyMap<string, number> | undefined;
+    readonly after?: readonly Message[];
   } = {},
 ): readonly TranscriptEntry[] {
   const calls = new Map(messages.flatMap(toolUsesOf).map((use) => [use.id, use]));
-  const useAfter = usesIn(messages);
+  const useAfter = usesIn([...messages, ...after]);
   const once = toldOnce(messages);
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message, index) => {

@@ -15,7 +15,7 @@ import type { Composer } from './compose.js';
 import { TOLERANCE } from './plan.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
-import { ofPrograms, SHORTEST_REQUEST } from './user-words.js';
+import { type KeptRequest, ofPrograms, SHORTEST_REQUEST } from './user-words.js';
 
 /** A narrative to write: its messages, its model and its limits. */
 export interface NarrativeTask {
@@ -30,8 +30,10 @@ export interface NarrativeTask {
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first. The prompt lists the first and as many of the latest as fit. */
   readonly requests: readonly Message[];
-  /** How many of the requests come after `messages`. */
-  readonly laterRequests: number;
+  /** The messages that come after `messages`. */
+  readonly after: readonly Message[];
+  /** The requests that would stay whole in front of the summary now. */
+  readonly kept: readonly KeptRequest[];
   readonly signal: AbortSignal;
   /** Receives the usage of every call, including calls whose answer is not used. */
   readonly onUsage: (usage: Usage) => void;
@@ -82,7 +84,7 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   // Long because every attempt to make room changes the entries, lengths and chunks that the next attempt uses.
-  const { composer, maxTokens } = task;
+  const { composer, maxTokens, after } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
   const behind = await askBehind(task);
@@ -92,7 +94,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
   const numbers = new Map([...composer.numbers].map(([{ id }, at]) => [id, at]));
-  const render = (length: number) => renderTranscript(messages, nonce, length, { listed, numbers });
+  const render = (length: number) => renderTranscript(messages, nonce, length, { listed, numbers, after });
   let entries = render(options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
@@ -184,19 +186,27 @@ function requestsShown(
   task: NarrativeTask,
   longest = Infinity,
 ): { text: string; listed: ReadonlyMap<string, number> } {
-  const { composer, laterRequests } = task;
+  const { composer, after } = task;
   const { meter } = composer.context;
   const { transcriptTokens = Infinity, keep } = composer.settings;
   const programs = new Set(ofPrograms(composer.view.messages).map(({ id }) => id));
+  // With so much room, no request is shortened, even if further requests arrive while the model writes.
+  const haveRoom = meter.messages(task.requests) <= composer.maxRequests / 2;
+  const kept = new Set(task.kept.map(({ original }) => original.id));
+  const later = new Set(after.map(({ id }) => id));
   const listed = new Map<string, number>();
   const requests = task.requests
     .map((message, index) => {
-      const later = index >= task.requests.length - laterRequests;
+      const isLater = later.has(message.id);
       const whole = textOf(message.content);
       const isProgram = programs.has(message.id);
       const text = distilled(whole, isProgram ? SHORT_REQUEST : longest);
-      const isStaying = keep.users > 0 && !isProgram && meter.message(message) <= SHORTEST_REQUEST;
-      const marks = [isStaying && 'stays', later && 'later', isProgram && 'written by a program'].filter(
+      const isStaying =
+        keep.users > 0 &&
+        !isProgram &&
+        (isLater || kept.has(message.id)) &&
+        (haveRoom || meter.message(message) <= SHORTEST_REQUEST);
+      const marks = [isStaying && 'stays', isLater && 'later', isProgram && 'written by a program'].filter(
         Boolean,
       );
       return {

@@ -209,7 +209,8 @@ function begin(
     messages: fresh.map((message) => composer.redactedOriginal(message)),
     live: livePrefix(composer, writer, end),
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
-    laterRequests: messages.slice(end).filter(isUserRequest).length,
+    after: messages.slice(end),
+    kept: composer.partition(end).requests.filter(({ original, message }) => original === message),
   };
   return context.work.desk.begin({
     kind: 'narrative',

@@ -272,6 +272,32 @@ describe('what a summarizer is asked', () => {
     expect(prompt.split('Translate the catalog.')).toHaveLength(2);
     expect(prompt).toContain('user]\\n(request 1 of the list)');
     expect(prompt).toContain('2. (stays, later) And the index, please.');
+    expect(prompt).toContain('1. (stays) Translate the catalog.');
+  });
+
+  it('is told that a long request stays only if there is room for more requests', async () => {
+    const long = (at: number) => `Translate page ${at}. ${`Keep term ${at} of the glossary. `.repeat(300)}`;
+    const marksWith = async (count: number) => {
+      const model = modelOf(() => GOOD_SUMMARY);
+      const requests = Array.from({ length: count }, (_, at) => [
+        userMessage(long(at)),
+        assistantMessage(`Page ${at} is done.`),
+      ]);
+      await compact(model, [...requests.flat(), ...rounds(40, () => ({ output: lines(20) }))]);
+      return promptOf(model.requests[0]).split('(stays) Translate page').length - 1;
+    };
+    expect(await marksWith(1)).toBe(1);
+    expect(await marksWith(12)).toBe(0);
+  });
+
+  it('holds what a later message uses', async () => {
+    const rule = 'A quantity above 41 is rejected with E_COUPON_628.';
+    const output = [lines(200), rule, lines(200)].join('\n');
+    const after = [userMessage('Where does E_COUPON_628 come from?')];
+    const shown = (later: readonly Message[]) =>
+      renderTranscript(round({ output }), 'n0', 1_500, { after: later })[1]?.text;
+    expect(shown(after)).toContain(rule);
+    expect(shown([])).not.toContain(rule);
   });
 
   it('holds results whole where all of them fit its window, and cut where two requests would be needed', async () => {
@@ -521,7 +547,7 @@ describe('the agent’s own model', () => {
         false,
       ),
     );
-    expect(behind).toContain('1. (the rule)\n2. (stays) Move the shop');
+    expect(behind).toContain('1. (stays) (the rule)\n2. (stays) Move the shop');
     expect(behind).toContain('(stays, later) And the index.');
   });
 
