@@ -2,10 +2,10 @@ import { type Message, textOf, toolUsesOf } from '@x/core';
 import { headOf, jsonText } from '@x/core/internal';
 import { stubPatterns } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
-import { type Terms, termsOf } from '../record/terms.js';
+import { termsOf } from '../record/terms.js';
 
-/** Returns how much the conversation used a text's terms after message `at`. Rare terms weigh more. */
-export type UseAfter = (terms: Terms, at: number) => number;
+/** Returns how much the conversation used a term after message `at`. Rare terms weigh more. */
+export type UseAfter = (term: number, at: number) => number;
 
 /** Share of a cut text for its beginning, and for its end. The rest is for lines that the conversation used later. */
 const EDGE_SHARE = 0.25;
@@ -27,24 +27,23 @@ export function usesIn(messages: readonly Message[]): UseAfter {
       uses.set(term, { times: use.times + 1, last: at });
     }
   }
-  return (terms, at) =>
-    terms.reduce((sum, term) => {
-      const { times, last } = uses.get(term) ?? { times: 1, last: -1 };
-      return last > at ? sum + Math.log(1 + messages.length / times) : sum;
-    }, 0);
+  return (term, at) => {
+    const { times, last } = uses.get(term) ?? { times: 1, last: -1 };
+    return last > at ? Math.log(1 + messages.length / times) : 0;
+  };
 }
 
 /**
  * Cuts a text to about `length` UTF-16 units: its beginning, its end, and between them the lines that were used most for their length.
  * Marks each gap. If no line was used, keeps more of both ends.
  */
-export function cutByUse(text: string, length: number, useOf: (terms: Terms) => number): string {
+export function cutByUse(text: string, length: number, useOf: (term: number) => number): string {
   if (text.length <= length) return text;
   if (length <= SHORT_CUT) return headOf(text, length);
   const lines = text.split('\n');
   const edge = length * EDGE_SHARE;
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
-  const uses = lines.map((line) => useOf(termsOf(line)));
+  const uses = usesOf(lines, useOf);
   const used = lines
     .map((line, at) => ({ at, worth: worthOf(line, usesAround(uses, at)) }))
     .filter(({ at, worth }) => at >= start && at < end && worth > 0)
@@ -71,6 +70,15 @@ export function cutByUse(text: string, length: number, useOf: (terms: Terms) => 
     } else gap.push(line);
   }
   return shown.join('\n');
+}
+
+/** Returns the uses of each line. A term counts less the more lines have it, because it does not tell them apart. */
+function usesOf(lines: readonly string[], useOf: (term: number) => number): readonly number[] {
+  const terms = lines.map(termsOf);
+  const weights = new Map<number, number>();
+  for (const term of terms.flat()) weights.set(term, (weights.get(term) ?? 0) + 1);
+  for (const [term, count] of weights) weights.set(term, useOf(term) / Math.sqrt(count));
+  return terms.map((own) => own.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0));
 }
 
 /** Adds up the uses around a line, so that lines are kept in readable blocks. Each step away halves what a line adds. */

@@ -58,7 +58,7 @@ export function renderTranscript(
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message, index) => {
       const cut = (text: string, length: number) =>
-        cutByUse(text, length, (terms) => useAfter(terms, start + index));
+        cutByUse(text, length, (term) => useAfter(term, start + index));
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
       const parts = message.content.flatMap((block) =>
         number !== undefined && block.type === 'text'

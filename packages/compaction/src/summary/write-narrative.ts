@@ -190,8 +190,8 @@ function requestsShown(
   const { meter } = composer.context;
   const { transcriptTokens = Infinity, keep } = composer.settings;
   const programs = new Set(ofPrograms(composer.view.messages).map(({ id }) => id));
-  // With so much room, no request is shortened, even if further requests arrive while the model writes.
-  const haveRoom = meter.messages(task.requests) <= composer.maxRequests / 2;
+  // Requests are shortened only if they exceed the room by a quarter, so further requests may arrive while the model writes.
+  const haveRoom = meter.messages(task.requests) <= composer.maxRequests;
   const kept = new Set(task.kept.map(({ original }) => original.id));
   const later = new Set(after.map(({ id }) => id));
   const listed = new Map<string, number>();

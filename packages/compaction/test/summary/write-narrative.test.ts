@@ -290,6 +290,22 @@ describe('what a summarizer is asked', () => {
     expect(await marksWith(12)).toBe(0);
   });
 
+  it('keeps a hit of a search with its file, rather than the line that all hits repeat', () => {
+    const hits = Array.from({ length: 80 }, (_, at) => [
+      `File: src/module${at}/handler.java`,
+      `* Line ${100 + at}: caller${at}.run(format)`,
+      '* Kind of this usage: method_invocation',
+      '',
+    ]).flat();
+    const after = [userMessage('Which method_invocation of caller41 and caller62 has the wrong format?')];
+    const shown = renderTranscript(round({ output: hits.join('\n') }), 'n0', 1_500, { after })[1]?.text ?? '';
+    for (const at of [41, 62])
+      expect(shown).toContain(
+        `File: src/module${at}/handler.java\n* Line ${100 + at}: caller${at}.run(format)`,
+      );
+    expect(shown.split('Kind of this usage').length).toBeLessThan(20);
+  });
+
   it('holds what a later message uses', async () => {
     const rule = 'A quantity above 41 is rejected with E_COUPON_628.';
     const output = [lines(200), rule, lines(200)].join('\n');
