@@ -43,7 +43,7 @@ export interface OpenAgent {
   /** Stores the agent's sessions. */
   readonly store: SessionStore;
   /** Closes the agent, then the connections. */
-  close(): Promise<void>;
+  close: HarnessAgent['close'];
 }
 
 export interface OpenAgentOptions {
@@ -164,8 +164,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     sandbox: sandboxOf(created.get('shell')),
     events,
     store: opened ?? new WorkspaceSession(agent.storage),
-    async close() {
-      await agent.close();
+    async close(how) {
+      await agent.close(how);
       for (const close of closers) await close();
     },
   };

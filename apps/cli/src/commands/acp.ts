@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { errorText } from '@x/core/internal';
+import { shutdownOnSignals } from '@x/harness';
 import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
 import { keepOutOfGit, type OpenAgent, openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
@@ -36,6 +37,11 @@ export const acp = command({
       one.catch(() => opened.delete(key));
       return one;
     };
+    // Without the editor, nobody sees what a call does, so it stops at once.
+    const close = async () => {
+      await Promise.all([...opened.values()].map(async (one) => (await one).close({ drainMs: 0 })));
+    };
+    const release = shutdownOnSignals({ close }, { signals: ['SIGTERM', 'SIGINT', 'SIGHUP'], drainMs: 0 });
     // Opens the agent at the start, so that an invalid file is reported before an editor connects.
     await openIn('.', []);
     const app = acpAgent(
@@ -52,6 +58,7 @@ export const acp = command({
       ndJsonStream(Writable.toWeb(output as Writable) as WritableStream<Uint8Array>, input),
     );
     await closed;
-    for (const one of opened.values()) await one.then(({ close }) => close());
+    await close();
+    release();
   },
 });

@@ -82,9 +82,11 @@ export const run = command({
       warn: (message) => void errors.write(`${message}\n`),
     });
     await keepOutOfGit(agent);
-    const stops = [shutdownOnSignals(agent, { signals: ['SIGTERM'] })];
-    // A user who presses Ctrl-C wants to stop at once.
-    if (!onTerminal) stops.push(shutdownOnSignals(agent, { signals: ['SIGINT'], drainMs: 0 }));
+    const stops = [
+      shutdownOnSignals(agent, { signals: ['SIGTERM'] }),
+      // A user who presses Ctrl-C or closes the terminal wants to stop at once.
+      shutdownOnSignals(agent, { signals: onTerminal ? ['SIGHUP'] : ['SIGHUP', 'SIGINT'], drainMs: 0 }),
+    ];
     // The reply goes to standard output. Progress goes there too if it is a terminal.
     const isShown = process.stdout.isTTY === true;
     const progress = isShown ? output : errors;

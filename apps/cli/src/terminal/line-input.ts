@@ -1,5 +1,6 @@
 import { createInterface, type Interface, type Key } from 'node:readline';
 import { Writable } from 'node:stream';
+import type { ReadStream } from 'node:tty';
 import { oneLine, printable } from '@x/harness/view';
 import { columnsOf, endOf, rowsOf } from './columns.js';
 import { type Footer, type Output, Screen } from './screen.js';
@@ -14,6 +15,18 @@ interface Listener {
   complete(line: string): Promise<[string[], string]>;
   /** Returns the rows between output and input, and the line below the input. */
   around(): { readonly above: readonly string[]; readonly status: string };
+}
+
+/** Lets readline end on a terminal that was closed, whose mode can no longer be reset. */
+function ignoreClosed(input: NodeJS.ReadableStream): void {
+  const terminal = input as ReadStream;
+  const setRawMode: ReadStream['setRawMode'] | undefined = terminal.setRawMode;
+  terminal.setRawMode = (isRaw) => {
+    try {
+      setRawMode?.call(terminal, isRaw);
+    } catch {}
+    return terminal;
+  };
 }
 
 interface Question {
@@ -85,6 +98,7 @@ export class LineInput {
       this.#wake?.();
     });
     if (!isTerminal) return;
+    ignoreClosed(input);
     // Node inserts characters that arrive together at the cursor only while this is true; otherwise it appends them to the line.
     input.prependListener('keypress', () => {
       const { line, cursor } = this.#lines;

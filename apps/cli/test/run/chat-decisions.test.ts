@@ -29,7 +29,7 @@ const TIMEOUT = { timeout: 120_000 };
 const asking = { toolCalls: [{ name: 'write_file', input: { path: 'a.txt', content: '1' } }] };
 
 /** A chat whose screen can be waited for. */
-function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
+function open(model: Model, session: SessionStore, { isTTY = false, input = new PassThrough() } = {}) {
   const events = eventLog();
   const agent = HarnessAgent.builder()
     .model(model)
@@ -38,7 +38,7 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
     .use(compaction({ keep: { messages: 1 } }), permissions(), planMode())
     .use(workspaceTools(), events)
     .build();
-  const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
+  const output = Object.assign(new PassThrough(), { isTTY });
   const terminal = new FakeTerminal();
   output.on('data', (chunk) => terminal.write(String(chunk)));
   const context = RuntimeContext.of({ sessionId: 's-1' });
@@ -463,4 +463,15 @@ it('folds a long paste into one row, and sends all of it', async () => {
   await seen('Read.');
   expect(textOf(model.requests[0]?.messages.at(-1) as Message)).toBe(`${lines.join('\n')}\n`);
   await leave();
+});
+
+it('ends when the terminal was closed, whose mode can no longer be reset', async () => {
+  const setRawMode = vi.fn((isRaw: boolean) => {
+    if (!isRaw) throw new Error('setRawMode EIO');
+  });
+  const input = Object.assign(new PassThrough(), { setRawMode });
+  const { seen, leave } = open(new ScriptedModel([]), new InMemorySession(), { isTTY: true, input });
+  await seen('new session s-1');
+  await leave();
+  expect(setRawMode.mock.calls).toEqual([[true], [false]]);
 });
