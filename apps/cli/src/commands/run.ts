@@ -112,8 +112,7 @@ export const run = command({
         const printer = new EventPrinter({ reply: output, progress, style, whole: !isShown });
         const isNew = (await agent.state(context)) === undefined;
         if (isNew || values.session !== sessionId) printer.note(`${isNew ? 'new ' : ''}session ${sessionId}`);
-        const ends = (waits: boolean) =>
-          `${goOn(sessionId)} ${waits ? '--approve all   (or --deny all)' : '--resume'}`;
+        const ends = (options: string) => `${goOn(sessionId)} ${options}`;
         const decide = decisionsFor(values);
         return await answerOnce({ agent, context, printer, prompt, decide, goOn: ends });
       }
@@ -133,9 +132,10 @@ const SANDBOX_KEYS =
 /** @throws {ArgumentError} for contradictory options, and for a file that does not exist. */
 function checkOptions(
   file: string,
-  { session, continue: latest = false }: { readonly session?: string; readonly continue?: boolean },
+  values: { readonly session?: string; readonly continue?: boolean; readonly prompt?: string },
   isResumed: boolean,
 ): void {
+  const { session, continue: latest = false, prompt } = values;
   if (latest && session !== undefined) {
     throw new ArgumentError('Use either --continue for the latest session, or --session for one by its id.');
   }
@@ -143,6 +143,8 @@ function checkOptions(
   if (isResumed && !latest && session === undefined) {
     throw new UsageError('Select the session to continue: --session ID, or --continue for the latest.');
   }
+  if (isResumed && prompt !== undefined)
+    throw new ArgumentError('Use --prompt without --resume, --approve and --deny: send it after that call.');
   if (existsSync(file)) return;
   const remedy = /\.\w+$/.test(file)
     ? `${X} init writes a first ${DEFAULT_AGENT_FILE}.`

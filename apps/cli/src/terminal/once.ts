@@ -1,4 +1,4 @@
-import type { AgentEvent, RuntimeContext } from '@x/core';
+import type { AgentEvent, RuntimeContext, StopReason } from '@x/core';
 import { type Decisions, type HarnessAgent, pendingCalls } from '@x/harness';
 import type { EventPrinter } from './event-printer.js';
 
@@ -8,14 +8,24 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to continue where the session stopped. */
   readonly prompt: string;
-  /** Returns a hint how to continue the session; `waits` is true if calls are pending. */
-  goOn(waits: boolean): string;
+  /** Returns the command that continues the session with these options. */
+  goOn(options: string): string;
   /** Returns decisions on pending calls, by approval id. */
   decide(waiting: readonly string[]): Decisions;
 }
 
 /** Exit code of a call that did not complete: a decision is pending, a limit was reached, or it was stopped. */
 const STOPPED = 3;
+
+const RESUME = '--resume';
+
+/** Options that continue a session, by how its call stopped. After an answer, only a message does. */
+const CONTINUE: { readonly [Reason in StopReason]?: string } = {
+  permission_required: '--approve all   (or --deny all)',
+  truncated: '--prompt "Go on"',
+  refused: '--prompt TEXT',
+  filtered: '--prompt TEXT',
+};
 
 /** Answers once. Resolves with the program's exit code: 0 if the call completed, 3 if it stopped before, with a hint how to continue. */
 export async function answerOnce(options: OnceOptions): Promise<number> {
@@ -38,10 +48,10 @@ export async function answerOnce(options: OnceOptions): Promise<number> {
       last = event;
     }
   } catch (error) {
-    if (printer.failed(error, goOn(false))) return 1;
+    if (printer.failed(error, goOn(RESUME))) return 1;
     throw error;
   }
   if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
-  printer.note(`Go on with: ${goOn(last.stopReason === 'permission_required')}`);
+  printer.note(`Go on with: ${goOn(CONTINUE[last.stopReason] ?? RESUME)}`);
   return STOPPED;
 }

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 /** What the fake model answers: text, text before the connection breaks, a tool call with text before it, or an error. */
 export type Answer =
   | { readonly status: number }
-  /** With `until`, the last word comes when that is settled. */
-  | { readonly text: string; readonly until?: Promise<void> }
+  /** With `until`, the last word comes when that is settled. `finish`: the reason why the answer ends. */
+  | { readonly text: string; readonly until?: Promise<void>; readonly finish?: string }
   | { readonly cut: string }
   | { readonly call: string; readonly input: object; readonly says?: string };
 
@@ -79,7 +79,11 @@ function chunksOf(answer: Exclude<Answer, { readonly status: number }>, count: n
   };
   if ('text' in answer) {
     const words = answer.text.split(/(?<= )/);
-    return [...words.map((content) => choice({ role: 'assistant', content })), choice({}, 'stop'), usage];
+    return [
+      ...words.map((content) => choice({ role: 'assistant', content })),
+      choice({}, answer.finish ?? 'stop'),
+      usage,
+    ];
   }
   if ('cut' in answer) return [choice({ role: 'assistant', content: answer.cut })];
   const call = {

@@ -266,6 +266,15 @@ describe('x run in a pipe', () => {
     expect(readFileSync(join(directory, 'files/a.txt'), 'utf8')).toBe('hello');
   });
 
+  it('says how to continue an answer that was cut off', async () => {
+    const answers = [{ text: 'One, two', finish: 'length' }, { text: 'three.' }];
+    const { status, stderr } = await run(answers, ['--session', 's', '--prompt', 'Count']);
+    expect(status).toBe(3);
+    expect(stderr).toMatch(/Go on with: x run .* --session s --prompt "Go on"\n/);
+    const { stdout } = await run(answers, ['--session', 's', '--prompt', 'Go on']);
+    expect(stdout).toBe('three.\n');
+  });
+
   const acting = AGENT.replace('[compaction]', '[workspace_tools]');
   const writing: Answer = { call: 'write_file', input: { path: 'a.txt', content: 'hello' } };
 
@@ -393,6 +402,8 @@ describe('x run in a pipe', () => {
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
     [['--prompt', 'x', '--approve', 'all'], AGENT, /Select the session/],
     [['--prompt', 'x', '-c', '-s', 's'], AGENT, /Use either --continue/],
+    [['--prompt', 'x', '-s', 's', '--approve', 'all'], AGENT, /Use --prompt without/],
+    [['--prompt', 'x', '-c', '--resume'], AGENT, /Use --prompt without/],
   ])('refuses %j with %j', async (args, config, message) => {
     const { status, stderr } = await run([{ text: 'never' }], args, '', config);
     expect(stderr).toMatch(message);
