@@ -50,13 +50,19 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
-/** Returns the id of a message by its running number (`r12` in records and in `recall`). System and synthetic messages have none. */
+/**
+ * Returns the id of a message by its running number (`r12` in records and in `recall`), and that of the message before it. System and
+ * synthetic messages have no number. What is before a tool result is before its call too.
+ */
 async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'>, at: number) {
-  let number = 0;
+  let [number, last, before]: [number, string?, string?] = [0];
   for await (const { id, role, kind } of agent.log(context).read()) {
-    if (role !== 'system' && kind === undefined && ++number === at) return id;
+    if (role === 'system' || kind !== undefined) continue;
+    if (role !== 'tool') before = last;
+    if (++number === at) return { id, before };
+    last = id;
   }
-  return undefined;
+  return {};
 }
 
 const NOTHING_YET = 'This session has no messages yet.';
@@ -68,9 +74,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       'compacts the context now; `from rN` keeps message N and all after it; instructions say what else to keep',
     async run({ agent, context, events }, argument) {
       const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
-      const upTo = number && (await messageAt({ agent, context }, Number(number) - 1));
+      const upTo = number && (await messageAt({ agent, context }, Number(number))).before;
       if (upTo === undefined && number !== undefined)
         return { say: `There is no message before r${number}.` };
+      const { context: seen = [] } = (await agent.state(context)) ?? {};
+      if (upTo && !seen.some(({ id }) => id === upTo))
+        return { say: `Everything before r${number} was compacted already.` };
       const outcome = await agent.compact(context, {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
@@ -100,7 +109,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'keeps message N, or a text, word for word; without either, lists the pins',
     async run({ agent, context }, argument) {
       const [, number] = /^r(\d+)$/.exec(argument) ?? [];
-      const messageId = number && (await messageAt({ agent, context }, Number(number)));
+      const messageId = number && (await messageAt({ agent, context }, Number(number))).id;
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
-import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
+import { type Capability, InMemorySession, RuntimeContext, toolUsesOf } from '@x/core';
 import { eventLog, HarnessAgent, permissions, planMode, subagents, todoList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -138,6 +138,22 @@ describe('a chat', () => {
       /Tokens in the window:\n {2}Conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}All +[\d.]+k? /,
     );
     expect(shown).toContain('There is no plan.');
+  });
+
+  it('compacts up to a message, or to the call of a result, and only what is not compacted yet', async () => {
+    const { model, shown } = await converse(
+      [
+        { text: 'Long. '.repeat(500) },
+        { toolCalls: [{ name: 'todo_write', input: { todos: [{ content: 'Look', status: 'pending' }] } }] },
+        { text: 'Noted.' },
+        { text: 'Done.' },
+      ],
+      // r1 and r2 are the first turn, r4 is the call, and r5 is its result.
+      ['Tell me', 'Plan', '/compact from r5', '/compact from r3', 'Go on'],
+    );
+    expect(shown).toContain('Compacted: ');
+    expect(shown).toContain('Everything before r3 was compacted already.');
+    expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
   });
 
   it('goes on after a failed call, and knows its commands', async () => {

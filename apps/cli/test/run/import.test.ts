@@ -190,7 +190,9 @@ it('goes on with the session of another agent: compacted, with our tools', async
   writeFileSync(file, jsonl([...claudeCode(), { type: 'summary', summary: 'Invoices' }]));
   const again = await x(['sessions', 'import', file, '-w', 'files']);
   expect(again.stderr).toContain('There is a session theirs');
-  expect((await x(['sessions', 'import', file, '-w', 'files', '--session', 'other'])).status).toBe(0);
+  const other = ['--session', 'other', '--user', 'bob', '--tenant', 'acme'];
+  const owned = await x(['sessions', 'import', file, '-w', 'files', ...other]);
+  expect(owned.stdout).toContain('Go on with: x run --session other --user bob --tenant acme\n');
 });
 
 it('prints a name and a row of a log so that a terminal shows them and a shell does nothing', async () => {

@@ -57,7 +57,8 @@ export const importSession = command({
         });
       return known !== undefined;
     });
-    const next = shellCommand(['run'], { session: key.parts.sessionId });
+    const { sessionId: session, userId: user, tenantId: tenant } = key.parts;
+    const next = shellCommand(['run'], { session, user, tenant });
     const name = describeSession(key.parts).replace('  ', ' ');
     const done = isKnown ? `Imported before, so nothing changed: ${name}` : `Imported ${name}${about}`;
     for (const line of [`${done}.`, `Go on with: ${next}`]) output.write(`${oneLine(line)}\n`);
