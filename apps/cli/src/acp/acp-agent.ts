@@ -13,7 +13,14 @@ import {
 } from '@agentclientprotocol/sdk';
 import { type PendingCall, RuntimeContext, toClientError, toClientEvent, userMessage } from '@x/core';
 import { unlessAborted, type WordError, withoutOpenCalls } from '@x/core/internal';
-import { type CallStream, type Decisions, formatRule, type HarnessAgent, previewCall } from '@x/harness';
+import {
+  type CallStream,
+  type Decisions,
+  formatRule,
+  type HarnessAgent,
+  pendingCalls,
+  previewCall,
+} from '@x/harness';
 import { oneLine } from '@x/harness/view';
 import {
   blocksOf,
@@ -133,9 +140,12 @@ export function acpAgent(
         const message = userMessage(blocksOf(params.prompt, session.directory));
         const cancel = new AbortController();
         const { signal } = cancel;
-        const stream = session.agent.stream(message, session.context, { signal });
         session.turns.add(cancel);
         try {
+          // The message supersedes pending calls, such as those of a loaded session. The editor still shows them as pending.
+          const pending = pendingCalls(await session.agent.state(session.context));
+          await sendUpdates(client, session, pending.map(undecided));
+          const stream = session.agent.stream(message, session.context, { signal });
           return await turn(client, session, stream, { signal, onError });
         } finally {
           session.turns.delete(cancel);

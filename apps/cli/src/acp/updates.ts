@@ -87,6 +87,10 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       ];
     case 'warning':
       return [chunk('agent_thought_chunk', `[${event.message}]\n`)];
+    case 'model.retrying': {
+      const seconds = Math.ceil(event.delayMs / 1_000);
+      return [chunk('agent_thought_chunk', `[${event.error}]\n[Trying again in ${seconds} s.]\n`)];
+    }
     default:
       return [];
   }

@@ -13,7 +13,7 @@ import {
   type SessionUpdate,
   type Stream,
 } from '@agentclientprotocol/sdk';
-import { defineTool, InMemorySession, type Model } from '@x/core';
+import { defineTool, InMemorySession, type Model, ModelError } from '@x/core';
 import { HarnessAgent, permissions, subagents, todoList, workspaceTools } from '@x/harness';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -275,6 +275,42 @@ describe('an agent in an editor', () => {
     expect(textIn(updates, 'agent_message_chunk')).toBe('Done.');
     const of = updates.flatMap((update) => ('toolCallId' in update ? [update.status] : []));
     expect(of).toEqual(['pending', 'completed']);
+  });
+
+  it('closes the card of a call that a prompt supersedes after a load', async () => {
+    const session = store();
+    let sessionId = '';
+    const broken: Answer = () => {
+      throw new Error('the dialog broke');
+    };
+    const first = edit(
+      piped(new ScriptedModel([write]), session),
+      async (agent) => {
+        sessionId = await begin(agent);
+        return prompt(agent, sessionId, 'Write it down');
+      },
+      broken,
+    );
+    await expect(first).rejects.toThrow();
+    const { updates, asked } = await edit(
+      piped(new ScriptedModel([{ text: 'Fine.' }]), session),
+      async (agent) => {
+        await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+        await agent.request(methods.agent.session.load, { cwd: directory, mcpServers: [], sessionId });
+        await prompt(agent, sessionId, 'Never mind');
+      },
+    );
+    const of = updates.flatMap((update) => ('toolCallId' in update ? [update.status] : []));
+    expect(of).toEqual(['pending', 'failed']);
+    expect(asked).toEqual([]);
+  });
+
+  it('says why an answer takes longer while a server is overloaded', async () => {
+    const busy = { error: new ModelError('Overloaded', { retryable: true, retryAfterMs: 1 }) };
+    const model = new ScriptedModel([busy, { text: 'Here.' }]);
+    const { updates } = await edit(piped(model), turn);
+    expect(textIn(updates, 'agent_thought_chunk')).toContain('[Trying again in 1 s.]');
+    expect(textIn(updates, 'agent_message_chunk')).toBe('Here.');
   });
 
   it('loads the images and sounds of a session', async () => {
