@@ -1,15 +1,18 @@
 import { AgentState } from '../agent/agent-state.js';
-import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
-import { systemClock } from '../lib/clock.js';
+import { isOutage, SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
+import { steadyClock, systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
-import type { LoadOptions, SessionStore } from './session-store.js';
-import { operationId } from './store-rules.js';
+import type { LoadOptions, SessionChange, SessionStore } from './session-store.js';
+import { operationId, sessionDeleted } from './store-rules.js';
 
 /** Maximum number of attempts of one change when other writers commit at the same time. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
+/** Default milliseconds for which a commit is sent again, and the longest pause in between. */
+const OUTAGE_MS = 30_000;
+const LONGEST_OUTAGE_PAUSE_MS = 500;
 
 /** The content of a log at one moment. */
 export interface ItemHistory {
@@ -35,6 +38,11 @@ interface Known {
   readonly head: JsonObject;
 }
 
+interface Loaded {
+  readonly known: Known;
+  readonly history: ItemHistory;
+}
+
 /**
  * A list of another framework's items, stored in one session (or one record of a collection) of any store, one message per item. Changes
  * use compare-and-set: if another writer was first, the change is computed again from the new log, so no item is lost.
@@ -51,15 +59,23 @@ export class ItemLog {
   readonly #store: SessionStore;
   readonly #key: SessionKey;
   readonly #name: string;
+  readonly #outageMs: number;
   #known: Known | undefined;
+  /** `true` if the log was in the store at the last read or commit. */
+  #isStored = false;
   /** Settles when the latest requested change is done. */
   #changing: Promise<unknown> = Promise.resolve();
 
-  /** @param name The framework's name. It marks the items, and separates the framework's state from others. */
-  constructor(store: SessionStore, key: SessionKey, name: string) {
+  /**
+   * @param name The framework's name. It marks the items, and separates the framework's state from others.
+   * @param outageMs Milliseconds for which a commit is sent again while the store does not answer, or rejects it only for the moment. It
+   * is sent again at least once. Default 30 000.
+   */
+  constructor(store: SessionStore, key: SessionKey, name: string, outageMs = OUTAGE_MS) {
     this.#store = store;
     this.#key = key;
     this.#name = name;
+    this.#outageMs = outageMs;
   }
 
   /** Creates the message that contains an item. The role is only used by listings and inspectors. */
@@ -106,7 +122,7 @@ export class ItemLog {
     make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,
   ): Promise<void> {
     return this.#inTurn(async () => {
-      const loaded = this.#known === undefined ? await this.#load() : undefined;
+      const loaded = this.#known === undefined ? await this.#loadForChange() : undefined;
       const known = loaded?.known ?? (this.#known as Known);
       const append = await make(loaded?.history);
       if (append.length > 0) await this.#commit(known, { keep: known.count, append });
@@ -118,7 +134,7 @@ export class ItemLog {
     plan: (history: ItemHistory) => Change | undefined | Promise<Change | undefined>,
   ): Promise<Change | undefined> {
     return this.#inTurn(async () => {
-      const { known, history } = await this.#load();
+      const { known, history } = await this.#loadForChange();
       const change = await plan(history);
       if (change !== undefined) await this.#commit(known, change);
       return change;
@@ -145,8 +161,17 @@ export class ItemLog {
     }
   }
 
-  async #load(options?: LoadOptions): Promise<{ readonly known: Known; readonly history: ItemHistory }> {
+  /** Reads the log for a change. Rejects if it was deleted since the last read or change. Otherwise the change would restore a part of it. */
+  async #loadForChange(): Promise<Loaded> {
+    const wasStored = this.#isStored;
+    const loaded = await this.#load();
+    if (wasStored && !this.#isStored) throw sessionDeleted(this.#key);
+    return loaded;
+  }
+
+  async #load(options?: LoadOptions): Promise<Loaded> {
     const stored = await this.#store.load(this.#key, options);
+    this.#isStored = stored !== undefined;
     // Store a valid agent state as the head, so that programs that list, open or inspect sessions can read this one, too.
     const { sessionId, userId, tenantId } = this.#key.parts;
     const head = stored?.head ?? AgentState.create({ sessionId, userId, tenantId }).head();
@@ -154,7 +179,7 @@ export class ItemLog {
     const extensions = isObject(head.extensions) ? head.extensions : {};
     const state = extensions[this.#name];
     const known = { token: stored?.token, count: messages.length, head };
-    if (options?.last === undefined) this.#known = known;
+    if (options?.last === undefined || !this.#isStored) this.#known = known;
     const history = { messages, state: isObject(state) ? state : {}, updatedAt: stored?.updatedAt };
     return { known, history };
   }
@@ -166,13 +191,22 @@ export class ItemLog {
         ? known.head
         : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
     const operation = operationId();
-    const commit = () =>
-      this.#store.commit(this.#key, { operation, expected: known.token, head, keep, append });
-    // If the reply was lost, the same commit is sent again. It is applied once.
-    await commit().catch((error: unknown) => {
-      if (SessionStoreError.isInstance(error) && error.outcome === 'unknown') return commit();
-      throw error;
-    });
+    await this.#send({ operation, expected: known.token, head, keep, append });
     this.#known = { token: operation, count: keep + append.length, head };
+    this.#isStored = true;
+  }
+
+  /** Sends a commit, and sends it again during an outage of the store. It is applied once. */
+  async #send(change: SessionChange): Promise<void> {
+    const since = steadyClock.now();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return void (await this.#store.commit(this.#key, change));
+      } catch (error) {
+        const isLate = attempt > 1 && steadyClock.now() - since >= this.#outageMs;
+        if (!isOutage(error) || isLate) throw error;
+      }
+      await systemClock.sleep(Math.min(2 ** attempt, LONGEST_OUTAGE_PAUSE_MS));
+    }
   }
 }

@@ -11,7 +11,7 @@ import { type HeldTurn, heartOf, PROCESS_TTL_MS, type ProcessHeart } from './pro
 import type { SessionKey } from './session-key.js';
 import type { LeaseClaim, SessionLeases } from './session-leases.js';
 import type { SessionStore } from './session-store.js';
-import { leaseLost } from './store-rules.js';
+import { leaseLost, sessionDeleted } from './store-rules.js';
 import { wrapStore } from './wrappers/wrap-store.js';
 
 /** The first and the longest pause between two attempts to take a lease or to commit. Pauses are random, below a limit that doubles. */
@@ -258,7 +258,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
             return version;
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
-            if (isMissing && change.expected !== undefined) throw deleted(key);
+            if (isMissing && change.expected !== undefined) throw sessionDeleted(key);
             // The turn holds the lease, but the retry was refused too: somebody deleted the session and created it again.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
@@ -308,7 +308,8 @@ class LeasedTurn implements SessionTurn, HeldTurn {
     const { leases, key, store } = this.#leased;
     const holder = await leases.find(key).catch(() => undefined);
     const isDeleted = async () => (await store.load(key, { last: 0 })) === undefined;
-    if (holder === undefined && this.#isStored && (await isDeleted().catch(() => false))) return deleted(key);
+    if (holder === undefined && this.#isStored && (await isDeleted().catch(() => false)))
+      return sessionDeleted(key);
     const [host] = holder?.host.split('+') ?? [];
     const who = holder === undefined ? 'another one' : `another one (process ${holder.pid} on ${host})`;
     return leaseLost(key, `the process lost its turn to ${who}`);
@@ -317,14 +318,6 @@ class LeasedTurn implements SessionTurn, HeldTurn {
 
 function isLost(error: unknown): boolean {
   return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
-}
-
-function deleted(key: SessionKey): SessionStoreError {
-  return new SessionStoreError(
-    'session_deleted',
-    `Session ${key} was deleted or has expired while a call was running. Nothing more was written. Start a new session.`,
-    { sessionKey: key.toString() },
-  );
 }
 
 function unanswered(key: SessionKey, ms: number): SessionStoreError {

@@ -213,6 +213,15 @@ export function leaseLost(
   );
 }
 
+/** Returns the error for a writer whose session was deleted, or has expired, since it was last read or written. */
+export function sessionDeleted(key: SessionKey): SessionStoreError {
+  return new SessionStoreError(
+    'session_deleted',
+    `Session ${key} was deleted or has expired while a call was running. Nothing more was written. Start a new session.`,
+    { sessionKey: key.toString() },
+  );
+}
+
 /**
  * Reads the number of messages to load from the options of `SessionStore.load`; `undefined` means all.
  *

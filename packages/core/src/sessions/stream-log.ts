@@ -87,7 +87,8 @@ export class StreamLog {
    * @throws {SessionStoreError} when the store cannot start the record.
    */
   async record<Item>(source: AsyncIterable<Item>): Promise<AsyncGenerator<Item, void>> {
-    const log = new ItemLog(this.#streams, this.#key, NAME);
+    // Items that a failed commit could not write wait for the next one, so a commit is sent again only once.
+    const log = new ItemLog(this.#streams, this.#key, NAME, 0);
     const id = crypto.randomUUID();
     await log.change(() => ({ keep: 0, append: [], state: { id } }));
     const writer = new Writer(log, id, this.#stallMs / 3);

@@ -55,6 +55,43 @@ it.each([true, false])(
   },
 );
 
+it('sends a commit again until the store accepts it', async () => {
+  const store = new InMemorySession();
+  const commit = store.commit.bind(store);
+  let attempts = 0;
+  store.commit = async (at, change) => {
+    if (++attempts > 5) return commit(at, change);
+    const details = { outcome: 'none', isTransient: true } as const;
+    throw new SessionStoreError('session_unavailable', 'NOREPLICAS', details);
+  };
+  const log = new ItemLog(store, key, 'mine');
+  await log.append(() => [log.message({ at: 1 })]);
+  expect([attempts, await itemsOf(log)]).toEqual([6, [{ at: 1 }]]);
+  const impatient = new ItemLog(store, key, 'mine', 0);
+  attempts = 0;
+  await expect(impatient.append(() => [log.message({})])).rejects.toThrow('NOREPLICAS');
+  expect(attempts).toBe(2);
+});
+
+it('does not restore a log that was deleted since it was read', async () => {
+  const store = new InMemorySession();
+  const log = new ItemLog(store, key, 'mine');
+  const add = () => log.append(() => [log.message({ at: 1 })]);
+  const changes = [add, () => log.change(() => ({ keep: 0, append: [log.message({ at: 1 })] }))];
+  for (const change of changes) {
+    await add();
+    await store.delete(key);
+    await expect(change()).rejects.toMatchObject({ code: 'session_deleted' });
+    expect(await store.load(key)).toBeUndefined();
+    // Later changes, and changes after the next read, begin a new log.
+    await change();
+    await store.delete(key);
+    await log.read({ last: 1 });
+    await change();
+    expect(await itemsOf(log)).toEqual([{ at: 1 }]);
+  }
+});
+
 it('keeps its state beside the items, and apart from that of others', async () => {
   const store = new InMemorySession();
   const log = new ItemLog(store, key, 'mine');
