@@ -92,7 +92,7 @@ class StoredReductions {
   #log(conversation: readonly SdkMessage[], ids: readonly string[]): ItemLog | undefined {
     const beginning = ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
     if (beginning === undefined) return undefined;
-    return new ItemLog(this.#reductions, chatKey(this.#where, beginning), NAME);
+    return new ItemLog(this.#reductions, chatKey(this.#where, beginning), NAME, 0);
   }
 }
 
