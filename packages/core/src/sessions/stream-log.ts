@@ -137,8 +137,8 @@ export class StreamLog {
    *
    * @param cursor The number of items that the reader already has.
    * @returns `undefined` when nothing is being recorded.
-   * @throws {SessionStoreError} while reading: `stream_stalled` when the writer sends no heartbeat; `stream_failed` when the source
-   * failed. The `cause` has the code and message of the source's error.
+   * @throws {SessionStoreError} while reading: `stream_stalled` when the writer sends no heartbeat, or the store does not answer for that
+   * long; `stream_failed` when the source failed. The `cause` has the code and message of the source's error.
    */
   async resume<Item>(cursor = 0): Promise<AsyncGenerator<Item, void> | undefined> {
     const log = new ItemLog(this.#streams, this.#key, NAME);
@@ -151,7 +151,8 @@ export class StreamLog {
     let { updatedAt } = first;
     // If the writer died long ago, do not wait for it.
     let seenAt = Math.min(Date.now(), Date.parse(updatedAt));
-    for (let now: Recorded | undefined = first; now?.id === first.id; now = await read(log, next)) {
+    let now: Recorded | undefined = first;
+    while (now?.id === first.id) {
       if (now.updatedAt !== updatedAt) seenAt = Date.now();
       updatedAt = now.updatedAt;
       for (const chunk of now.chunksFrom(next)) {
@@ -165,6 +166,8 @@ export class StreamLog {
         throw this.#broken('stream_stalled', `its writer sent no heartbeat for ${this.#stallMs} ms`);
       }
       await systemClock.sleep(this.#pollMs);
+      // During an outage of the store, nothing new is read.
+      now = await read(log, next).catch((error) => (isOutage(error) ? now : Promise.reject(error)));
     }
     // Another stream replaced this one, so this one has ended.
   }

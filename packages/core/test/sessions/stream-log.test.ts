@@ -42,6 +42,39 @@ describe('a log of a stream', () => {
     expect(await open().resume()).toBeUndefined();
   });
 
+  it('reads on after an outage, unless it lasts too long', async () => {
+    const sessions = new InMemorySession();
+    const place = SessionKey.of({ sessionId: 'read-in-an-outage' });
+    let failing = 0;
+    const store = wrapStore(sessions, (inner) => ({
+      load: async (at, options) => {
+        if (failing-- <= 0) return inner.load(at, options);
+        throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+      },
+    }));
+    let release = () => {};
+    const end = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* source() {
+      yield* numbered(3);
+      await end;
+      yield* numbered(3);
+    }
+    const passing = await new StreamLog(sessions, place).record(source());
+    for (let item = 0; item < 3; item++) await passing.next();
+    const reader = await new StreamLog(store, place, { pollMs: 1 }).resume();
+    const late = await new StreamLog(store, place, { pollMs: 1, stallMs: 1 }).resume();
+    failing = 10;
+    const read = drain(reader);
+    while (failing > 0) await new Promise(setImmediate);
+    release();
+    await drain(passing);
+    expect(await read).toEqual([...numbered(3), ...numbered(3)]);
+    failing = Number.POSITIVE_INFINITY;
+    await expect(drain(late)).rejects.toMatchObject({ code: 'stream_stalled' });
+  });
+
   it.each([true, false])('is whole after an outage in which commits were applied: %s', async (applied) => {
     const sessions = new InMemorySession();
     const place = SessionKey.of({ sessionId: `outage-${applied}` });
