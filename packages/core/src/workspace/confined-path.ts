@@ -62,13 +62,15 @@ async function openDeepest(root: string, path: string, segments: readonly string
       [place, found] = [next, depth];
     }
   }
+  const isAbsent = ABSENT.includes(errorCode(absence) ?? '');
+  if (place === undefined && !isAbsent) throw absence;
   if (place === undefined) return { ...(await openAbove(root, path, segments)), absence };
   try {
     // Reject a dangling link, because creating a file through it could create the file anywhere.
     const next = lstat(place.at(segments[found] ?? ''));
     if ((await undefinedOn([...ABSENT, 'EACCES', 'ENAMETOOLONG'], next))?.isSymbolicLink())
       throw leadsOut(path);
-    if (!ABSENT.includes(errorCode(absence) ?? '')) throw absence;
+    if (!isAbsent) throw absence;
     return { place, missing: segments.slice(found), absence };
   } catch (error) {
     place.close();

@@ -14,12 +14,16 @@ const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text
   EDQUOT: ['workspace_io', 'cannot be written: the disk quota is used up; free some space'],
 };
 
+/** Codes of errors that end when this or another process closes files. */
+const TRANSIENT = ['EMFILE', 'ENFILE'];
+
 /** Converts an error of the operating system to a `WorkspaceError`. Other errors are returned unchanged. */
 export function toWorkspaceError(path: string, error: unknown): unknown {
   const code = errorCode(error);
   if (WorkspaceError.isInstance(error) || code === undefined) return error;
   const [meaning, text] = MEANINGS[code] ?? ['workspace_io', `could not be read or written (${code})`];
-  return new WorkspaceError(meaning, path, `${JSON.stringify(path)} ${text}.`, { cause: error });
+  const isTransient = TRANSIENT.includes(code);
+  return new WorkspaceError(meaning, path, `${JSON.stringify(path)} ${text}.`, { cause: error, isTransient });
 }
 
 /** Returns the system error code of an I/O error, such as `ENOENT`; `undefined` for other errors. */
