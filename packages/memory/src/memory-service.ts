@@ -1,4 +1,4 @@
-import { InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
+import { InvalidInputError, type SessionKey, storageOf, type Workspace, WorkspaceError } from '@x/core';
 import { errorText, headOf, parseWith, UNCONFIRMED } from '@x/core/internal';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
@@ -327,10 +327,16 @@ export class MemoryService {
       throw new InvalidInputError('scope', [
         { path: 'userId', message: 'or tenantId must be set. An empty scope would erase all users' },
       ]);
-    let files = 0;
-    await exclusively(storage, memoryLock(prefix), async () => {
+    const remove = async () => {
+      let files = 0;
       for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
       await storage.delete(prefix.slice(0, -1));
+      return files;
+    };
+    // A lock needs space. If the storage is full, delete without the lock.
+    const files = await exclusively(storage, memoryLock(prefix), remove).catch((error: unknown) => {
+      if (WorkspaceError.isInstance(error) && error.code === 'workspace_io') return remove();
+      throw error;
     });
     return { files, indexed: await this.#index.forget(prefix) };
   }

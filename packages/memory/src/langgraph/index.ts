@@ -92,8 +92,9 @@ export class WorkspaceStore extends BaseStore {
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
     refuseOthers(value, 'value');
+    // Without the lock, which needs space: a full storage can be emptied.
+    if (value === null) return void (await this.#workspace.delete(path));
     await exclusively(this.#workspace, `store ${path}`, async () => {
-      if (value === null) return void (await this.#workspace.delete(path));
       const before = await this.#readStored(path);
       const updatedAt = new Date().toISOString();
       const fields = index === undefined ? this.#fields : index;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { InMemoryStore, type Operation } from '@langchain/langgraph-checkpoint';
+import { storageOf, WorkspaceError } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
@@ -113,6 +114,23 @@ it('keeps users apart, goes with the user who is erased, and refuses what JSON c
     await expect(bob.put(['facts'], 'k', value)).rejects.toThrow(/value\.\w+: must be a JSON value/);
   }
   await expect(bob.put([], 'k', {})).rejects.toThrow('Namespace');
+});
+
+it('deletes items, and all data of a user, where there is no space for a lock', async () => {
+  const workspace = new LocalWorkspace(await temporaryDirectory());
+  const scope = { userId: 'alice' };
+  const full = storageOf(new LocalWorkspace(workspace.root));
+  full.lock = async (name) => {
+    throw new WorkspaceError('workspace_io', name, 'The disk is full.');
+  };
+  const store = await openStore({ workspace, scope });
+  for (const key of ['a', 'b']) await store.put(['facts'], key, { text: 'canary' });
+  await (await openStore({ workspace: full, scope })).delete(['facts'], 'a');
+  expect(await store.get(['facts'], 'a')).toBeNull();
+  const memory = new MemoryService({ workspace: full, maintenance: false });
+  onTestFinished(() => memory.close());
+  expect(await memory.erase(scope)).toMatchObject({ files: 1 });
+  expect(await store.get(['facts'], 'b')).toBeNull();
 });
 
 it('writes items at once: one does not wait for the lock of another', async () => {
