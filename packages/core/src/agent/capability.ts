@@ -168,7 +168,10 @@ export interface Capability {
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
   /** Removes a pin. Returns whether it existed. */
   unpin?(scope: ReasonScope, id: string): Promise<boolean>;
-  /** Deletes the user's data that the capability keeps outside the agent's storage, and cancels its pending writes. */
+  /**
+   * Deletes the user's data that the capability keeps outside the agent's storage, and cancels its pending writes. Not called while a call
+   * of the user is running.
+   */
   erase?(user: UserScope): Promise<void>;
   /**
    * Releases the resources of the capability.

@@ -10,7 +10,7 @@ import { isWithin, TREES } from '../workspace/agent-files.js';
 import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { type RecordPlace, recordSets } from './collections.js';
-import { COLLECTIONS, sessionPrefix } from './files/session-files.js';
+import { COLLECTIONS, ifFound, sessionPrefix } from './files/session-files.js';
 import { deleteUnlessLeased } from './held-sessions.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { SessionStore } from './session-store.js';
@@ -244,7 +244,7 @@ export async function* exportUser(
     for (const folder of open) {
       for (const [, path, type] of (await unread.collect(() => entriesOf(storage, folder))) ?? []) {
         if (type === 'directory') open.push(path);
-        const data = type === 'file' ? await unread.collect(() => storage.read(path)) : undefined;
+        const data = type === 'file' ? await unread.collect(() => ifFound(storage.read(path))) : undefined;
         if (data !== undefined) yield { type: 'file', path, base64: base64(data) };
       }
     }

@@ -223,6 +223,17 @@ it('exports and erases the files of a user where the storage lies elsewhere', as
   expect(await filesOf(storageOf(workspace))).toEqual(['files/users/bob/notes.md']);
 });
 
+it('exports the other files if a file is deleted during the export', async () => {
+  const paths = ['a', 'b', 'c'].map((name) => `users/alice/${name}.md`);
+  const { session, storage } = await places([], paths);
+  const exported: string[] = [];
+  for await (const record of exportUser({ session, storage }, { userId: 'alice' })) {
+    if (record.type === 'file') exported.push(record.path);
+    for (const path of paths.filter((path) => !exported.includes(path)).slice(1)) await storage.delete(path);
+  }
+  expect(exported).toHaveLength(2);
+});
+
 it('exports all that can be read of a user, and says what cannot', async () => {
   const { session, storage } = await places([], ['users/alice/a.md', 'users/alice/z/z.md']);
   await writeFile(join(storage.root, 'users/alice/b\\c.md'), 'private');

@@ -443,11 +443,14 @@ export class HarnessAgent {
   async eraseUser(user: UserScope): Promise<ErasedUser> {
     await this.#turns.settle(user);
     const { hookMs } = this.#parts.settings.limits;
+    let erased: ErasedUser | undefined;
     try {
-      return await eraseUser(this.#parts, user);
+      erased = await eraseUser(this.#parts, user);
+      return erased;
     } finally {
-      // Runs even if a deletion failed.
-      await forEach(this.#parts.capabilities, (one) =>
+      // Runs even if a deletion failed. A call that is running in another process needs the data of its capabilities, too.
+      const isBusy = erased !== undefined && erased.busy.length > 0;
+      await forEach(isBusy ? [] : this.#parts.capabilities, (one) =>
         withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
       );
     }

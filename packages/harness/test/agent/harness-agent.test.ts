@@ -514,6 +514,38 @@ describe('close', () => {
     await agent.close();
   });
 
+  it('erases nothing of capabilities while a call of the user runs in another process', async () => {
+    const session = new InMemorySession();
+    const workspace = scratch();
+    let erased = 0;
+    const erase: Capability = {
+      name: 'erase',
+      async erase() {
+        erased++;
+      },
+    };
+    const agentWith = (model: ScriptedModel) =>
+      HarnessAgent.builder().name('agent').model(model).workspace(workspace).session(session).use(erase);
+    // A second agent knows of the first one's call only by the lease, as another process does.
+    const other = agentWith(new ScriptedModel([])).build();
+    const meet = defineTool({
+      name: 'meet',
+      description: '',
+      input: z.object({}),
+      execute: async () => {
+        expect(await other.eraseUser({ userId: 'u' })).toMatchObject({ files: 0, busy: [{}] });
+        return `${erased}`;
+      },
+    });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'meet', input: {} }] }, { text: 'Done.' }]);
+    const agent = agentWith(model).tools(meet).build();
+    const reply = await agent.call('Hi', RuntimeContext.of({ userId: 'u', sessionId: 's' }));
+    expect([reply.text, erased]).toEqual(['Done.', 0]);
+    expect(await other.eraseUser({ userId: 'u' })).toMatchObject({ sessions: 1, busy: [] });
+    expect(erased).toBe(1);
+    await Promise.all([agent.close(), other.close()]);
+  });
+
   it('stops running calls so that they can be resumed, waits for background work, refuses new calls', async () => {
     const done: string[] = [];
     const store = new InMemorySession();
