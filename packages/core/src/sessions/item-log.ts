@@ -4,13 +4,13 @@ import { steadyClock, systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
-import type { LoadOptions, SessionChange, SessionStore } from './session-store.js';
+import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId, sessionDeleted } from './store-rules.js';
 
 /** Maximum number of attempts of one change when other writers commit at the same time. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
-/** Default milliseconds for which a commit is sent again, and the longest pause in between. */
+/** Default milliseconds for which a request of a change is repeated, and the longest pause in between. */
 const OUTAGE_MS = 30_000;
 const LONGEST_OUTAGE_PAUSE_MS = 500;
 
@@ -68,8 +68,8 @@ export class ItemLog {
 
   /**
    * @param name The framework's name. It marks the items, and separates the framework's state from others.
-   * @param outageMs Milliseconds for which a commit is sent again while the store does not answer, or rejects it only for the moment. It
-   * is sent again at least once. Default 30 000.
+   * @param outageMs Milliseconds for which the requests of a change are repeated while the store does not answer, or rejects them only for
+   * the moment. Each is repeated at least once. Default 30 000.
    */
   constructor(store: SessionStore, key: SessionKey, name: string, outageMs = OUTAGE_MS) {
     this.#store = store;
@@ -164,7 +164,7 @@ export class ItemLog {
   /** Reads the log for a change. Rejects if it was deleted since the last read or change. Otherwise the change would restore a part of it. */
   async #loadForChange(): Promise<Loaded> {
     const wasStored = this.#isStored;
-    const loaded = await this.#load();
+    const loaded = await this.#patiently(() => this.#load());
     if (wasStored && !this.#isStored) throw sessionDeleted(this.#key);
     return loaded;
   }
@@ -191,17 +191,19 @@ export class ItemLog {
         ? known.head
         : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
     const operation = operationId();
-    await this.#send({ operation, expected: known.token, head, keep, append });
+    // If a reply was lost, the same commit is applied once.
+    const change = { operation, expected: known.token, head, keep, append };
+    await this.#patiently(() => this.#store.commit(this.#key, change));
     this.#known = { token: operation, count: keep + append.length, head };
     this.#isStored = true;
   }
 
-  /** Sends a commit, and sends it again during an outage of the store. It is applied once. */
-  async #send(change: SessionChange): Promise<void> {
+  /** Runs a request, and repeats it during an outage of the store. */
+  async #patiently<Result>(request: () => Promise<Result>): Promise<Result> {
     const since = steadyClock.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return void (await this.#store.commit(this.#key, change));
+        return await request();
       } catch (error) {
         const isLate = attempt > 1 && steadyClock.now() - since >= this.#outageMs;
         if (!isOutage(error) || isLate) throw error;

@@ -55,23 +55,29 @@ it.each([true, false])(
   },
 );
 
-it('sends a commit again until the store accepts it', async () => {
-  const store = new InMemorySession();
-  const commit = store.commit.bind(store);
-  let attempts = 0;
-  store.commit = async (at, change) => {
-    if (++attempts > 5) return commit(at, change);
-    const details = { outcome: 'none', isTransient: true } as const;
-    throw new SessionStoreError('session_unavailable', 'NOREPLICAS', details);
-  };
-  const log = new ItemLog(store, key, 'mine');
-  await log.append(() => [log.message({ at: 1 })]);
-  expect([attempts, await itemsOf(log)]).toEqual([6, [{ at: 1 }]]);
-  const impatient = new ItemLog(store, key, 'mine', 0);
-  attempts = 0;
-  await expect(impatient.append(() => [log.message({})])).rejects.toThrow('NOREPLICAS');
-  expect(attempts).toBe(2);
-});
+it.each(['commit', 'load'] as const)(
+  'repeats each %s of a change until the store accepts it',
+  async (name) => {
+    const store = new InMemorySession();
+    const inner: (...values: never[]) => Promise<unknown> = store[name].bind(store);
+    let attempts = 0;
+    Object.assign(store, {
+      [name]: async (...values: never[]) => {
+        if (++attempts > 5) return inner(...values);
+        const details = { outcome: 'none', isTransient: true } as const;
+        throw new SessionStoreError('session_unavailable', 'NOREPLICAS', details);
+      },
+    });
+    const log = new ItemLog(store, key, 'mine');
+    await log.append(() => [log.message({ at: 1 })]);
+    expect(attempts).toBe(6);
+    expect(await itemsOf(log)).toEqual([{ at: 1 }]);
+    const impatient = new ItemLog(store, key, 'mine', 0);
+    attempts = 0;
+    await expect(impatient.append(() => [log.message({})])).rejects.toThrow('NOREPLICAS');
+    expect(attempts).toBe(2);
+  },
+);
 
 it('does not restore a log that was deleted since it was read', async () => {
   const store = new InMemorySession();
