@@ -12,6 +12,7 @@ import {
   toolResultsOf,
   XError,
 } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
 import { oneLine, shortNumber } from '@x/harness/view';
 import { ageOf } from '../age.js';
@@ -45,7 +46,7 @@ export interface ChatOptions extends Omit<ChatScope, 'usage' | 'signal'> {
 }
 
 /** Returns an error as the result of a command. */
-const sayError = (error: unknown) => ({ say: XError.isInstance(error) ? error.message : String(error) });
+const sayError = (error: unknown) => ({ say: errorText(error) });
 
 /** Returns the modes of a session, except the default mode. */
 function modesOf(state: AgentState | undefined, configured = 'default'): readonly string[] {

@@ -149,10 +149,11 @@ describe('a chat', () => {
         { text: 'Done.' },
       ],
       // r1 and r2 are the first turn, r4 is the call, and r5 is its result.
-      ['Tell me', 'Plan', '/compact from r5', '/compact from r3', 'Go on'],
+      ['Tell me', 'Plan', '/compact from r5', '/compact from r3', '/context 9', 'Go on'],
     );
     expect(shown).toContain('Compacted: ');
     expect(shown).toContain('Everything before r3 was compacted already.');
+    expect(shown).toContain('> The session has 3 requests: there is no request 9.\n');
     expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
   });
 
