@@ -42,6 +42,8 @@ interface Entry {
 const NAME = 'x-stream';
 const COLLECTION = 'streams';
 const NOTHING = { at: 0, chunks: [] };
+/** Milliseconds between two writes after a failed one, which collect more and more items. */
+const RETRY_MS = 100;
 /** Number of entries that the first read loads. Each further read loads four times as many, until the cursor is reached. */
 const FIRST_READ = 16;
 
@@ -259,8 +261,10 @@ class Writer {
       this.#waiting.splice(0, count);
       this.#written += count;
     } catch (error) {
-      // After an outage, the next write contains these items, too.
-      this.#isOver ||= !isOutage(error);
+      // The store may be unavailable, or full, only for the moment. The next write contains these items, too.
+      const isTried = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
+      this.#isOver ||= !isTried;
+      if (isTried && !end) await systemClock.sleep(RETRY_MS);
     }
   }
 }

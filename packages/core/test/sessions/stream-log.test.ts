@@ -75,16 +75,18 @@ describe('a log of a stream', () => {
     await expect(drain(late)).rejects.toMatchObject({ code: 'stream_stalled' });
   });
 
-  it.each([true, false])('is whole after an outage in which commits were applied: %s', async (applied) => {
+  it.each(['applied', 'unsent', 'full'])('is whole after a time in which commits fail: %s', async (state) => {
+    const [applied, isFull] = [state === 'applied', state === 'full'];
     const sessions = new InMemorySession();
-    const place = SessionKey.of({ sessionId: `outage-${applied}` });
+    const place = SessionKey.of({ sessionId: `outage-${state}` });
     let commits = 0;
     const store = wrapStore(sessions, (inner) => ({
       commit: async (at, change) => {
-        const isDown = ++commits > 3 && commits < 9;
+        const isDown = ++commits > 3 && commits < (isFull ? 6 : 9);
         if (!isDown) return inner.commit(at, change);
         if (applied) await inner.commit(at, change);
-        throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+        const outcome = isFull ? 'none' : 'unknown';
+        throw new SessionStoreError('session_unavailable', 'No reply, or no space.', { outcome });
       },
     }));
     async function* slow() {
@@ -108,7 +110,7 @@ describe('a log of a stream', () => {
     release();
     await drain(passing);
     expect(await read).toEqual(numbered(30));
-    expect(commits).toBeGreaterThan(8);
+    expect(commits).toBeGreaterThan(isFull ? 5 : 8);
   });
 
   it('keeps nothing more of a stream once another one took its place', async () => {
