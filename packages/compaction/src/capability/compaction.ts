@@ -20,7 +20,7 @@ import { CompactionRunner } from './compaction-runner.js';
 import { addPin, removePin } from './keep-pins.js';
 import { nativeIsUnused } from './native-notice.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
-import { changeNotes, notesIn } from './stored-state.js';
+import { calibrationOf, changeNotes, notesIn } from './stored-state.js';
 
 /**
  * Keeps an agent's conversation inside its budget. It reduces before a model call if a trigger is reached, after a provider's overflow
@@ -124,6 +124,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return response;
       }
     },
+    tokenRatio: ({ state, model }) => calibrationOf(state, model),
     authorize: (call, { state }) => refuseCopiedStubs(call, state.context, runner.truncations(state)),
     compact: (scope, options) => runner.run(scope, 'manual', options),
     undo: (scope) => runner.undo(scope),

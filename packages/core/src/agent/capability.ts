@@ -141,6 +141,8 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
+  /** Returns the provider's tokens per token of our counter, if its reports have shown them. Events then report provider tokens. */
+  tokenRatio?(scope: CallScope): number | undefined;
   /** Computes the cost of a model call, if the price of the model is known. */
   priceOf?(modelId: string, usage: Usage): number | undefined;
   /**

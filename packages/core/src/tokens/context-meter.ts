@@ -2,7 +2,7 @@ import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
-/** Tokens of a request by source. */
+/** Tokens of a request by source, as the provider counts them if its reports have shown how. */
 export interface ContextUsage {
   readonly system: number;
   readonly tools: number;
@@ -23,6 +23,8 @@ export interface MeasuredRequest {
   readonly context: readonly Message[];
   readonly reminders?: readonly Message[] | undefined;
   readonly contextWindow?: number | undefined;
+  /** Provider tokens per token of the counter. Default 1. */
+  readonly ratio?: number | undefined;
 }
 
 /**
@@ -50,6 +52,7 @@ export class ContextMeter {
     context,
     reminders = [],
     contextWindow,
+    ratio = 1,
   }: MeasuredRequest): ContextUsage {
     if (system !== this.#system.text) {
       this.#system = { text: system, tokens: countSystem(this.#counter, system) };
@@ -60,14 +63,15 @@ export class ContextMeter {
     }
     const counted = countMessages(this.#counter, reminders);
     const total = this.conversation(context) + counted + this.#system.tokens + this.#tools.tokens;
+    const scaled = (tokens: number) => Math.round(tokens * ratio);
     return {
-      system: this.#system.tokens,
-      tools: this.#tools.tokens,
-      summary: this.#totals.summary,
-      conversation: this.#totals.conversation,
-      toolResults: this.#totals.toolResults,
-      reminders: counted,
-      total,
+      system: scaled(this.#system.tokens),
+      tools: scaled(this.#tools.tokens),
+      summary: scaled(this.#totals.summary),
+      conversation: scaled(this.#totals.conversation),
+      toolResults: scaled(this.#totals.toolResults),
+      reminders: scaled(counted),
+      total: scaled(total),
       contextWindow,
     };
   }

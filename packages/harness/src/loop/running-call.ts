@@ -487,6 +487,9 @@ export class RunningCall {
       context: this.scope.state.context,
       reminders: reason.reminders,
       contextWindow: this.scope.model.contextWindow,
+      ratio: this.capabilities
+        .map((each) => each.tokenRatio?.(this.scope))
+        .find((ratio) => ratio !== undefined),
     });
   }
 }
