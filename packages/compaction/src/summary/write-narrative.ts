@@ -26,13 +26,13 @@ export interface NarrativeTask {
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
-  /** If the writer is the agent's own model: the prefix of its requests, up to the end of the narrative. */
+  /** If the writer is the agent's own model: the beginning of its requests, up to the end of `messages`. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first. The prompt lists the first and as many of the latest as fit. */
   readonly requests: readonly Message[];
   /** The messages that come after `messages`. */
   readonly after: readonly Message[];
-  /** The requests that would stay whole in front of the summary now. */
+  /** The requests that stay whole in front of the summary if the messages up to the end of `messages` are compacted now. */
   readonly kept: readonly KeptRequest[];
   readonly signal: AbortSignal;
   /** Receives the usage of every call, including calls whose answer is not used. */
@@ -44,7 +44,10 @@ function windowOf({ composer, model }: NarrativeTask): number {
   return model.contextWindow ?? composer.budget.contextWindow;
 }
 
-/** Returns the maximum tokens of an answer. A model that fills its room exceeds it a little, and a cut-off answer is useless. */
+/**
+ * Returns the maximum tokens of an answer. It is above `maxTokens`, because models exceed the limit in a prompt a little, and a cut-off
+ * answer is useless.
+ */
 function longestOf({ maxTokens }: NarrativeTask): number {
   return Math.floor(maxTokens * TOLERANCE);
 }
@@ -52,8 +55,8 @@ function longestOf({ maxTokens }: NarrativeTask): number {
 /** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
 const SAFETY = 0.85;
 /**
- * Share of the window that the live conversation, the question and the answer may fill. It is higher than `SAFETY`, because the
- * conversation was counted for the previous request.
+ * Share of the window that the live conversation, the question and the answer may fill. It is higher than `SAFETY`, because the provider
+ * has reported the tokens of the conversation.
  */
 const LIVE_SHARE = 0.95;
 /** Number of times that chunks are halved once cutting tool results no longer helps. */
@@ -64,17 +67,17 @@ const SMALLEST_CHUNK = 100;
 const SHORT_RESULT = 2_000;
 /** Share of the window for the list of the user's requests. */
 const REQUESTS_SHARE = 0.15;
-/** Maximum UTF-16 units, in the list of requests, of a request that a program wrote or that the model has just read. */
+/** Maximum UTF-16 units, in the list of requests, of a request that a program wrote, or that is also in the live conversation. */
 const SHORT_REQUEST = 600;
 /** Minimum length of an answer, as a share of the tokens that it summarizes, but never more than `MOST_FLOOR` tokens. */
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
-/** The retry policy of an agent's own calls. */
+/** The retry policy, the same as for an agent's own calls. */
 export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
- * Asks a model to write the narrative of a summary. The agent's own model is asked at the end of its conversation, so that only the
- * question is not in its prompt cache. Any other model reads a transcript in as many chunks as its window needs. Each chunk updates the
+ * Asks a model to write the narrative of a summary. If the live conversation fits, the agent's own model is asked at its end, so that only
+ * the question is not in its prompt cache. Otherwise a model reads a transcript in as many chunks as its window needs. Each chunk updates the
  * narrative.
  * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, an answer that is
  * too long is first requested again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
@@ -87,8 +90,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const { composer, maxTokens, after } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
-  const behind = await askBehind(task);
-  if (behind) return behind;
+  const verdict = await askInConversation(task);
+  if (verdict) return verdict;
   const messages = messagesRead(task);
   const nonce = nonceFor(messages);
   const { text: requests, listed } = requestsShown(task);
@@ -160,7 +163,10 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
     }
   }
-  return { ok: false, problem: 'the summarizer overflowed even without tool results' };
+  return {
+    ok: false,
+    problem: 'the request to the summarizer overflowed even with the shortest tool results',
+  };
 }
 
 /** Returns the messages that the model reads: the newest ones, at least one. */
@@ -179,8 +185,8 @@ function sizeOf(entries: readonly TranscriptEntry[]): number {
 }
 
 /**
- * Lists the first request and as many of the latest as fit. A request that does not fit is cut. `listed` maps the ids of uncut requests to
- * their numbers.
+ * Lists the first and the latest request, cut if necessary, and as many requests before the latest as fit whole. `listed` maps the ids of
+ * uncut requests to their numbers.
  */
 function requestsShown(
   task: NarrativeTask,
@@ -190,7 +196,8 @@ function requestsShown(
   const { meter } = composer.context;
   const { transcriptTokens = Infinity, keep } = composer.settings;
   const programs = new Set(ofPrograms(composer.view.messages).map(({ id }) => id));
-  // Requests are shortened only if they exceed the room by a quarter, so further requests may arrive while the model writes.
+  // Requests in front of a summary are shortened only if they exceed `maxRequests` by a quarter. So further requests can arrive while the
+  // model writes, without making this mark untrue.
   const haveRoom = meter.messages(task.requests) <= composer.maxRequests;
   const kept = new Set(task.kept.map(({ original }) => original.id));
   const later = new Set(after.map(({ id }) => id));
@@ -239,14 +246,14 @@ function requestsShown(
 }
 
 /** Asks the agent's model at the end of its live conversation. Returns `undefined` if there is none, or if it does not fit. */
-async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
+async function askInConversation(task: NarrativeTask): Promise<Verdict | undefined> {
   const { live, maxTokens, composer } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
   const prompt = buildPrompt(options, {
     nonce: nonceFor(task.requests),
-    // The conversation above holds them whole.
+    // The live conversation contains all requests whole.
     requests: requestsShown(task, SHORT_REQUEST).text,
     instructions,
     appendix,
@@ -259,8 +266,9 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
     const verdict = await ask(task, { prompt, read, live });
     return verdict.ok ? { ...verdict, text: redact(verdict.text) } : verdict;
   } catch (error) {
-    const isSealed = live.messages.some(({ content }) => content.some(({ type }) => type === 'opaque'));
-    if (isContextOverflow(error) || (isSealed && mayRefuseItems(error))) return undefined;
+    // A provider may reject its own earlier items. A transcript does not contain them.
+    const hasItems = live.messages.some(({ content }) => content.some(({ type }) => type === 'opaque'));
+    if (isContextOverflow(error) || (hasItems && mayRefuseItems(error))) return undefined;
     throw error;
   }
 }
@@ -309,7 +317,7 @@ async function ask(
   const shorter = verdict.tooLong === undefined ? undefined : less?.();
   if (shorter !== undefined) return ask(task, shorter, less);
 
-  const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
+  const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with nothing but the record.`;
   // Reasoning uses output tokens, so the second attempt after a cut-off answer gets twice the limit.
   const second = await request(complaint, limits.longest * (first.finishReason === 'length' ? 2 : 1));
   const repaired = checkAnswer(second, limits);
