@@ -61,19 +61,17 @@ export class ContextMeter {
       const tokens = tools.reduce((total, tool) => total + countTool(this.#counter, tool), 0);
       this.#tools = { list: tools, tokens };
     }
-    const counted = countMessages(this.#counter, reminders);
-    const total = this.conversation(context) + counted + this.#system.tokens + this.#tools.tokens;
+    this.conversation(context);
     const scaled = (tokens: number) => Math.round(tokens * ratio);
-    return {
+    const parts = {
       system: scaled(this.#system.tokens),
       tools: scaled(this.#tools.tokens),
       summary: scaled(this.#totals.summary),
       conversation: scaled(this.#totals.conversation),
       toolResults: scaled(this.#totals.toolResults),
-      reminders: scaled(counted),
-      total: scaled(total),
-      contextWindow,
+      reminders: scaled(countMessages(this.#counter, reminders)),
     };
+    return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0), contextWindow };
   }
 
   /** Returns the messages that will probably be counted next, so that a caller can count a long list ahead in pieces. */

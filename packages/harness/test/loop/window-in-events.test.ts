@@ -40,7 +40,10 @@ describe('the size of the window in events', () => {
       .onEvent((event) => void events.push(event))
       .build();
     for (let turn = 0; turn < 5; turn++) await agent.call('And what else?', context);
-    const total = events.findLast((event) => event.type === 'model.started')?.context.total ?? 0;
+    const usage = events.findLast((event) => event.type === 'model.started')?.context;
+    const { total = 0, contextWindow, ...parts } = usage ?? {};
+    expect(contextWindow).toBe(100_000);
+    expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBe(total);
     expect(total).toBeGreaterThan(reported * 0.95);
     expect(total).toBeLessThan(reported * 1.05);
     await agent.close();
