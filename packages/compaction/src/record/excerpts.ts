@@ -24,22 +24,22 @@ export interface Excerpt extends Omit<Quote, 'at'> {
   readonly callId?: string | undefined;
 }
 
-/** The excerpts of one message, from which a record is chosen. */
+/** All excerpts of one message. A record consists of a choice of excerpts. */
 export interface Excerpts {
-  /** The message, redacted. */
+  /** The message, redacted if a redactor was given. */
   readonly message: Message;
   readonly parts: readonly Excerpt[];
   /** The distinct terms (hashed words) of the whole message. */
   readonly terms: Terms;
-  /** Names (paths, identifiers, ids) in the message's texts and results. */
+  /** Names in the message's texts and results: paths, names in code, ids. */
   readonly names: readonly string[];
   /** Names that the message passes to tools. */
   readonly passed: readonly string[];
 }
 
-/** Maximum UTF-16 units of a request. */
+/** Maximum UTF-16 units of a user's request. */
 const REQUEST = 400;
-/** Maximum UTF-16 units of one excerpt. */
+/** Maximum UTF-16 units of an excerpt that is neither a request nor a tagged block. */
 const LONGEST = 300;
 /** Maximum UTF-16 units of short lines that are joined into one excerpt. */
 const JOINED = 160;
@@ -50,8 +50,12 @@ const SHORT_RESULT = 400;
 /** Maximum UTF-16 units of an ordinary argument. A longer one counts as content that the call wrote. */
 const LONG_ARGUMENT = 110;
 
-/** Weights relative to an excerpt of a long result. They were tuned on recorded conversations; small changes matter little. */
-const WORTH = { said: 3, ending: 1.3, closing: 1.3, code: 1, shortResult: 3, found: 1, odd: 3, wrote: 1 };
+/**
+ * Weights of excerpts by their source, relative to an excerpt of a long result (`found`), and factors: `edge` for the first statement and
+ * for the last one before calls, `alone` for statements of a message without calls, `odd` for an unusual line. They were tuned on recorded
+ * conversations; small changes matter little.
+ */
+const WORTH = { said: 3, code: 1, shortResult: 3, found: 1, wrote: 1, edge: 1.3, alone: 1.3, odd: 3 };
 
 interface Known {
   readonly redact: Redact | undefined;
@@ -110,7 +114,7 @@ function extract(message: Message): Excerpts {
     const statements = sentencesOf(said);
     add('said', statements, ({ isCode }, index) => {
       const edge = index === 0 || (calls && index === statements.length - 1);
-      return (isCode ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1)) * (calls ? 1 : WORTH.closing);
+      return (isCode ? WORTH.code : WORTH.said * (edge ? WORTH.edge : 1)) * (calls ? 1 : WORTH.alone);
     });
   } else if (isUserRequest(message)) {
     const files = message.content.flatMap((block) => (block.type === 'file' ? `(${nameOf(block)})` : []));
@@ -150,8 +154,8 @@ function extract(message: Message): Excerpts {
 
 /** Returns the weight of a piece of a result. It is higher in a short result, and if the piece has a line unlike all others. */
 function worthInResult(text: string): (piece: Piece) => number {
-  const isShort = Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT));
-  const worth = Math.max(WORTH.found, WORTH.shortResult * isShort);
+  const shortness = Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT));
+  const worth = Math.max(WORTH.found, WORTH.shortResult * shortness);
   const odd = oddLines(text).map((line) => line.text.trim());
   return (piece) => worth * (odd.some((line) => piece.text.includes(line)) ? WORTH.odd : 1);
 }
@@ -174,7 +178,7 @@ interface Piece {
   /** `true` if the piece continues the paragraph of the previous piece. */
   readonly leans: boolean;
   readonly isCode?: boolean;
-  /** `true` if text directly before the piece was omitted. */
+  /** `true` if the piece does not continue the piece before it, because text was omitted or the piece is a tagged block. */
   readonly isBehindGap?: boolean;
 }
 
@@ -206,10 +210,10 @@ function sentencesOf(text: string): readonly Piece[] {
     for (const [index, part] of sentences.entries()) {
       const last = pieces.at(-1);
       isLed = LEADS.test(before) || (isLed && ITEM.test(part));
-      const isOneKind = last?.isCode === isCode && !LEADS.test(part);
+      const continues = last?.isCode === isCode && !LEADS.test(part);
       const areShort = before.length <= SHORT_LINE && part.length <= SHORT_LINE;
-      const joined = index > 0 || TITLE.test(before) ? LONGEST : areShort ? JOINED : 0;
-      const most = isLed ? 2 * LONGEST : isOneKind ? joined : 0;
+      const longest = index > 0 || TITLE.test(before) ? LONGEST : areShort ? JOINED : 0;
+      const most = isLed ? 2 * LONGEST : continues ? longest : 0;
       if (last && last.text.length + part.length <= most)
         last.text += (index > 0 ? ' ' : '\n') + (isCode ? part : part.trim());
       else pieces.push({ text: part.trim(), leans: index > 0, isCode });
@@ -227,8 +231,8 @@ function sentencesOf(text: string): readonly Piece[] {
 }
 
 /**
- * Splits a tool's output or input into lines. Turns data into lines of `key value` facts, splits long lines at list items and after
- * sentences, and replaces repeated lines by one line with their count.
+ * Splits a tool's output or input into lines. Turns JSON into lines of `key value` pairs, splits long lines between the objects of a list and
+ * after sentences, and replaces repeated lines by one line with their count.
  */
 export function linesOf(text: string): readonly string[] {
   return piecesOf(readable(text)).map((piece) => piece.text);
@@ -301,8 +305,8 @@ const WORD = /[\p{L}\p{N}]/u;
 const hasWord = (text: string): boolean => WORD.test(text);
 
 /**
- * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Ignores keys. Lines of the old text of
- * an edit are returned separately.
+ * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Keys are not part of these texts; they only
+ * tell the old text of an edit, whose lines are returned separately.
  */
 function textsIn({ input }: ToolUseBlock) {
   const written: string[] = [];

@@ -7,17 +7,17 @@ import type { SessionKey } from './session-key.js';
 import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId, sessionDeleted } from './store-rules.js';
 
-/** Maximum number of attempts of one change when other writers commit at the same time. */
+/** Maximum number of attempts of one change when other writers commit at the same time, and the longest pause between two attempts. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
-/** Default milliseconds for which a request of a change is repeated, and the longest pause in between. */
+/** Default milliseconds for which a failed request to the store is repeated in an outage, and the longest pause between two requests. */
 const OUTAGE_MS = 30_000;
 const LONGEST_OUTAGE_PAUSE_MS = 500;
 
 /** The content of a log at one moment. */
 export interface ItemHistory {
   readonly messages: readonly Message[];
-  /** Other data that the owner stores with its items. */
+  /** Other data that the framework stores with its items. */
   readonly state: JsonObject;
   /** Time of the last change, ISO 8601, UTC; `undefined` if nothing was ever written. */
   readonly updatedAt?: string | undefined;
@@ -31,7 +31,7 @@ export interface ItemChange {
   readonly state?: JsonObject;
 }
 
-/** Token, length and head after the last read or write. They suffice to append to the log without reading it again. */
+/** Version token, number of messages and head (everything but the messages) after the last read or write. An append needs no more. */
 interface Known {
   readonly token: string | undefined;
   readonly count: number;
@@ -44,8 +44,8 @@ interface Loaded {
 }
 
 /**
- * A list of another framework's items, stored in one session (or one record of a collection) of any store, one message per item. Changes
- * use compare-and-set: if another writer was first, the change is computed again from the new log, so no item is lost.
+ * A list of items that another agent framework keeps, such as the OpenAI Agents SDK. It is stored in one session, or in one record of a
+ * store's collection, one message per item. Changes use compare-and-set: if another writer was first, the change is computed again from the new log, so no item is lost.
  *
  * @example
  * ```ts
@@ -68,8 +68,8 @@ export class ItemLog {
 
   /**
    * @param name The framework's name. It marks the items, and separates the framework's state from others.
-   * @param outageMs Milliseconds for which the requests of a change are repeated while the store does not answer, or rejects them only for
-   * the moment. Each is repeated at least once. Default 30 000.
+   * @param outageMs Milliseconds for which a failed request of a change is repeated while the store does not answer, or rejects requests only
+   * for the moment. A failed request is repeated at least once. Default 30 000.
    */
   constructor(store: SessionStore, key: SessionKey, name: string, outageMs = OUTAGE_MS) {
     this.#store = store;
@@ -102,12 +102,12 @@ export class ItemLog {
     throw new SessionStoreError(
       'session_corrupt',
       `Session ${sessionKey} contains message ${message.id}, which is not an item of ${this.#name}: another agent uses this ` +
-        'key. Nothing was changed. Give each agent its own key.',
+        'key. Give each agent its own key.',
       { sessionKey },
     );
   }
 
-  /** Reads the log, or its last `last` messages, after all changes requested before. */
+  /** Waits for all changes that were requested before. Then reads the log, or only its newest `options.last` messages. */
   async read(options?: LoadOptions): Promise<ItemHistory> {
     await this.#changing;
     return (await this.#load(options)).history;
@@ -116,7 +116,7 @@ export class ItemLog {
   /**
    * Appends messages. Reads the log only at first, and after a failed commit, such as a conflict with another writer.
    *
-   * @param make Creates the messages. `loaded` is the log, if it had to be read since the last call.
+   * @param make Creates the messages. `loaded` is the log, if `append` had to read it.
    */
   append(
     make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,
@@ -161,7 +161,7 @@ export class ItemLog {
     }
   }
 
-  /** Reads the log for a change. Rejects if it was deleted since the last read or change. Otherwise the change would restore a part of it. */
+  /** Reads the log for a change. Rejects if the log was deleted since the last access, because the change would restore a part of it. */
   async #loadForChange(): Promise<Loaded> {
     const wasStored = this.#isStored;
     const loaded = await this.#patiently(() => this.#load());
@@ -172,7 +172,7 @@ export class ItemLog {
   async #load(options?: LoadOptions): Promise<Loaded> {
     const stored = await this.#store.load(this.#key, options);
     this.#isStored = stored !== undefined;
-    // Store a valid agent state as the head, so that programs that list, open or inspect sessions can read this one, too.
+    // A new log gets a valid agent state as its head, so that programs that list, open or inspect sessions can read this one, too.
     const { sessionId, userId, tenantId } = this.#key.parts;
     const head = stored?.head ?? AgentState.create({ sessionId, userId, tenantId }).head();
     const messages = stored?.messages ?? [];
@@ -191,7 +191,7 @@ export class ItemLog {
         ? known.head
         : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
     const operation = operationId();
-    // If a reply was lost, the same commit is applied once.
+    // If the reply is lost, the commit is repeated. The store applies an operation with the same id only once.
     const change = { operation, expected: known.token, head, keep, append };
     await this.#patiently(() => this.#store.commit(this.#key, change));
     this.#known = { token: operation, count: keep + append.length, head };

@@ -83,7 +83,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   try {
     // An approved tool call runs at most once: a second process with the same decision fails at this save, before the tool runs.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
-    // `eraseUser` in another process finds only stored sessions, not leases. So a new session is stored at once.
+    // `eraseUser` in another process finds only stored sessions, not leases. So a new session with a lease (`fence`) is stored at once.
     else
       await call.scope.checkpoint(
         call.options.turn.fence !== undefined && call.options.session.version === 0,
@@ -171,12 +171,12 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
  * Adds new messages to the conversation. Skips messages that the conversation already has, because a sender that got no confirmation sends
  * its messages again.
  */
-async function steer(call: RunningCall, messages: readonly Message[], said: () => void): Promise<void> {
+async function steer(call: RunningCall, messages: readonly Message[], confirm: () => void): Promise<void> {
   const added = await unsaidOf(call, messages);
   call.add(added);
   call.ids = openReceipt(call.scope.state, call.ids, userIds(added));
-  said();
-  // The messages may end with calls, for example to read the files that the user mentions.
+  confirm();
+  // The messages may end with tool calls, for example to read the files that the user mentions.
   await finishStep(call, messages);
 }
 
@@ -191,7 +191,7 @@ const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'ref
   refusal: 'refused',
 };
 
-/** Maximum number of consecutive answers with cut-off tool calls after which the model is asked again. */
+/** After so many consecutive answers with cut-off tool calls, the model is asked again; after one more, the call ends. */
 const MAX_CUT_IN_ROW = 3;
 
 const NOT_RUN = {
@@ -247,7 +247,10 @@ function warnUncalled(call: RunningCall): void {
   call.emit({ type: 'warning', source: 'toolChoice', message });
 }
 
-/** Runs the open tool calls of an earlier step, after a human's decisions. Returns a reason to stop if more decisions are needed. */
+/**
+ * Runs the open tool calls at the end of the conversation that a human has approved, or that need no approval. Returns a reason to stop if
+ * decisions are missing.
+ */
 async function finishStep(call: RunningCall, input: readonly Message[]): Promise<StopReason | undefined> {
   const { state } = call.scope;
   if (openCalls(state.context).length === 0) return undefined;
@@ -277,8 +280,8 @@ function settleEarlierCall(call: RunningCall): void {
 }
 
 /**
- * Ends a failed call. Returns the stop reason if the call was interrupted, exceeded a limit or was stopped. After any other error, stores the
- * conversation and rethrows the error.
+ * Ends a failed call. Returns the stop reason if the user interrupted the call, a limit was exceeded, or a hook ended the call. If this
+ * process lost the session, stores nothing and throws. After any other error, stores the conversation and rethrows the error.
  */
 async function settleFailure(call: RunningCall, error: unknown, addInput: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
@@ -346,9 +349,9 @@ function isTimeLimit(error: unknown): boolean {
 /**
  * Rejects a call without new messages if nothing in the session can be continued.
  *
- * @param repeated The id of the call, if its messages are already in the session.
- * @throws {HarnessError} `nothing_to_resume` if the session is new, has nothing to send, or ended normally; `call_forgotten` if its
- * messages are in the session but no call sent them.
+ * @param repeated The id of the call, which is the id of its message, if that message is already in the session.
+ * @throws {HarnessError} `nothing_to_resume` if the session is new or has nothing to send, or if its last call ended normally;
+ * `call_forgotten` if the message of the call is in the session, but the session has no receipt of a call with it.
  */
 export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);
@@ -364,8 +367,8 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
   if (repeated !== undefined && !isEmpty) {
     throw new HarnessError(
       'call_forgotten',
-      `Message "${repeated}" is in session "${state.sessionId}", but no call sent it, so there is ` +
-        'no reply to repeat. Nothing was run; read the session with agent.state(), or send it again with another id.',
+      `Message "${repeated}" is in session "${state.sessionId}", but no call that began with it is known, so there is ` +
+        'no reply to repeat. Nothing was run; read the session with agent.state(), or send the message with another id.',
     );
   }
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);
