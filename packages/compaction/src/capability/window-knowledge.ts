@@ -108,8 +108,8 @@ export class WindowKnowledge {
     if (tracker.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
     tracker.isDoubted = true;
     const message =
-      `${model.id} rejected a request that fills ${Math.round(used * 100)} % of its window: ${errorLine(error)}. ` +
-      'This may mean that the request is too large, so the conversation is reduced and the request is sent once more.';
+      `${model.id} rejected a request that fills ${Math.round(used * 100)} % of its window. The request may be too large, so ` +
+      `the conversation is reduced, and the request is sent once more. The error: ${errorLine(error)}`;
     emit({ type: 'warning', source: 'compaction', message });
     return true;
   }
