@@ -250,5 +250,16 @@ function readingOf(source: ProviderMessage, hash: string, id: string, messages: 
 }
 
 function hashOf(source: ProviderMessage): string {
-  return digest(exactText(source)).slice(0, 24);
+  return digest(exactText(unmarked(source))).slice(0, 24);
+}
+
+/** Leaves out marks for the prompt cache, because applications move them to the newest message at each call. */
+function unmarked(part: unknown): unknown {
+  if (!isObject(part)) return part;
+  const { content } = part;
+  return {
+    ...part,
+    cache_control: undefined,
+    ...(Array.isArray(content) ? { content: content.map(unmarked) } : {}),
+  };
 }

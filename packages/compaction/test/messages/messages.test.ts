@@ -319,6 +319,35 @@ it.each([
   expect(adapter.write(adapter.read(stored))).toEqual(stored);
 });
 
+it.each([
+  ['openai', openaiMessages],
+  ['anthropic', anthropicMessages],
+])('knows parsed %s messages whose mark for the prompt cache moved', async (_, messagesOf) => {
+  const adapter = messagesOf();
+  const compactor = createCompactor({ contextWindow: 3_000, model: null });
+  const said = (role: string, text: string) => ({ role, content: [{ type: 'text', text }] });
+  const marked = (list: readonly ProviderMessage[]) => {
+    const withoutMarks = (key: string, value: unknown) => (key === 'cache_control' ? undefined : value);
+    const copy = JSON.parse(JSON.stringify(list), withoutMarks) as ReturnType<typeof said>[];
+    Object.assign(copy.at(-1)?.content[0] ?? {}, { cache_control: { type: 'ephemeral' } });
+    return copy;
+  };
+  let list: ProviderMessage[] = Array.from({ length: 20 }, (_, at) => [
+    said('user', `Question ${at}`),
+    said('assistant', `Answer ${at}: ${'because '.repeat(40)}`),
+  ]).flat();
+  const { messages } = await compactor.compact(adapter.read(marked(list)), { reason: 'manual' });
+  list = [...adapter.write(messages), said('assistant', 'Done.')];
+  const known = new Set(adapter.read(list).map(({ id }) => id));
+  list = marked([...list, said('user', 'And now?')]);
+  const read = adapter.read(list);
+  expect(read.filter(({ id }) => !known.has(id))).toHaveLength(1);
+  expect(read.filter(({ kind }) => kind === 'summary')).toEqual(
+    messages.filter(({ kind }) => kind === 'summary'),
+  );
+  expect(adapter.write(read)).toEqual(list);
+});
+
 it('writes the arguments and the role of altered messages as they were', () => {
   const adapter = openaiMessages();
   const sources = [
