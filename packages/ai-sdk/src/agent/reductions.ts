@@ -48,8 +48,9 @@ class StoredReductions {
     sources: readonly SdkMessage[],
     ids: readonly string[],
   ): Promise<{ readonly id: string; readonly messages: readonly Message[] } | undefined> {
-    const log = this.#log(sources, ids);
-    if (log === undefined) return undefined;
+    const beginning = beginningOf(sources, ids);
+    if (beginning === undefined) return undefined;
+    const log = this.#log(beginning);
     const { messages } = await log.read();
     const stored = new Map(
       messages.map((message) => {
@@ -66,14 +67,10 @@ class StoredReductions {
 
   /** Saves a reduction. Beyond 20 with the same beginning, deletes the oldest. */
   async keep(
-    conversation: readonly SdkMessage[],
-    ids: readonly string[],
-    messages: readonly Message[],
+    { id, beginning, messages }: Reduction,
     sources: ReadonlyMap<string, SdkMessage>,
   ): Promise<void> {
-    const id = ids.at(-1);
-    const log = this.#log(conversation, ids);
-    if (log === undefined || id === undefined) return;
+    const log = this.#log(beginning);
     const entries = messages.map((message): Entry => {
       const source = sources.get(message.id);
       return source !== undefined && toMessage(source, message.id) === message
@@ -88,12 +85,14 @@ class StoredReductions {
     );
   }
 
-  /** Opens the log of the beginning up to the first answer. Many chats share the system prompt, and some the first request. */
-  #log(conversation: readonly SdkMessage[], ids: readonly string[]): ItemLog | undefined {
-    const beginning = ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
-    if (beginning === undefined) return undefined;
+  #log(beginning: string): ItemLog {
     return new ItemLog(this.#reductions, chatKey(this.#where, beginning), NAME, 0);
   }
+}
+
+/** Returns the fingerprint up to the first answer. Many chats share the system prompt, and some the first request. */
+function beginningOf(conversation: readonly SdkMessage[], ids: readonly string[]): string | undefined {
+  return ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
 }
 
 function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Message {
@@ -116,6 +115,10 @@ const CAPACITY = 2_000;
 
 /** A conversation whose beginning was reduced. */
 interface Reduction {
+  /** The fingerprint of what was reduced. */
+  readonly id: string;
+  /** The fingerprint of its beginning up to the first answer. */
+  readonly beginning: string;
   readonly messages: readonly Message[];
   /** The same in the words of the SDK: one list for all steps. */
   readonly written: readonly SdkMessage[];
@@ -164,7 +167,7 @@ export class Reductions {
   ): Promise<ReducedConversation<Source>> {
     if (this.#stored !== undefined && this.#find(messages).reduction === undefined)
       await this.recollect(messages);
-    const { ids, reduction, start } = this.#find(messages);
+    const { ids, beginning = '', reduction, start } = this.#find(messages);
     const sources = new Map(reduction?.originals);
     const fresh = messages.slice(start).map((source, index) => {
       const id = ids[start + index] ?? '';
@@ -176,11 +179,9 @@ export class Reductions {
     const same = reduction === undefined ? messages : joined(reduction, messages, start);
     if (outcome.status !== 'applied') return { messages: same, outcome };
     try {
-      const next = reductionTo(outcome.messages, sources);
-      this.#remember(ids.at(-1) ?? '', next);
-      // Later versions of the SDK go on from what a step was sent.
-      this.#remember(fingerprints(next.written).at(-1) ?? '', next);
-      await this.#stored?.keep(messages, ids, outcome.messages, sources).catch(forgotten);
+      const next = reductionTo(outcome.messages, sources, { id: ids.at(-1) ?? '', beginning });
+      this.#remember(next);
+      await this.#stored?.keep(next, sources).catch(forgotten);
       return { messages: joined(next, messages, messages.length), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
@@ -197,24 +198,36 @@ export class Reductions {
     const found = await this.#stored.find(messages, ids).catch(forgotten);
     if (found === undefined || this.#known.has(found.id)) return;
     const sources = new Map(ids.map((id, at) => [id, messages[at] as SdkMessage]));
-    this.#remember(found.id, reductionTo(found.messages, sources));
+    const beginning = beginningOf(messages, ids) ?? '';
+    this.#remember(reductionTo(found.messages, sources, { id: found.id, beginning }));
   }
 
   /** The longest beginning that was reduced before; `start` is where the rest begins. */
   #find(messages: readonly SdkMessage[]) {
-    const ids = fingerprints(messages);
-    const last = ids.findLastIndex((id) => this.#known.has(id));
-    const id = ids[last];
-    const reduction = id === undefined ? undefined : this.#known.get(id);
-    if (id !== undefined && reduction !== undefined) this.#remember(id, reduction);
-    return { ids, reduction, start: last + 1 };
+    const given = fingerprints(messages);
+    const last = given.findLastIndex((id) => this.#known.has(id));
+    const reduction = this.#known.get(given[last] ?? '');
+    if (reduction === undefined) return { ids: given, beginning: beginningOf(messages, given), start: 0 };
+    this.#remember(reduction);
+    const start = last + 1;
+    if (given[last] === reduction.id)
+      return { ids: given, beginning: beginningOf(messages, given), reduction, start };
+    // What follows a sent list has the ids that it has behind the whole conversation, because the next call passes that.
+    const behind = fingerprints(messages.slice(start), reduction.id);
+    const ids = [...given.slice(0, last), reduction.id, ...behind];
+    return { ids, beginning: reduction.beginning, reduction, start };
   }
 
-  #remember(id: string, reduction: Reduction): void {
-    this.#known.delete(id);
-    this.#known.set(id, reduction);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > CAPACITY && oldest !== undefined) this.#known.delete(oldest);
+  /** Remembers a reduction by what was reduced, and by what is sent: later versions of the SDK go on from that. */
+  #remember(reduction: Reduction): void {
+    for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? '']) {
+      this.#known.delete(id);
+      this.#known.set(id, reduction);
+    }
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= CAPACITY) break;
+      this.#known.delete(oldest);
+    }
   }
 }
 
@@ -223,10 +236,15 @@ function forgotten(error: unknown): undefined {
   process.emitWarning(`A reduction could not be remembered in the store: ${errorText(error)}`);
 }
 
-function reductionTo(messages: readonly Message[], sources: ReadonlyMap<string, SdkMessage>): Reduction {
+function reductionTo(
+  messages: readonly Message[],
+  sources: ReadonlyMap<string, SdkMessage>,
+  of: Pick<Reduction, 'id' | 'beginning'>,
+): Reduction {
   const staying = new Set(messages.map(({ id }) => id));
   const originals = new Map([...sources].filter(([id]) => staying.has(id)));
   return {
+    ...of,
     messages,
     originals,
     written: messages.map((message) => fromMessage(message, originals.get(message.id))),

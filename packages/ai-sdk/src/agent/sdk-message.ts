@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ContentBlock, InvalidInputError, type Message, type ToolResultBlock, textOf } from '@x/core';
-import { exactText } from '@x/core/internal';
+import { exactText, wellFormed } from '@x/core/internal';
 import {
   aiSdkDialect,
   aiSdkOutput,
@@ -25,6 +25,7 @@ export interface SdkMessage {
 /** A part of a message, of whatever type. */
 interface SdkPart {
   readonly type: string;
+  readonly providerOptions?: object | undefined;
 }
 
 /** For each message that was seen: what came before it then, and its fingerprint behind that. */
@@ -33,9 +34,11 @@ const known = new WeakMap<SdkMessage, { readonly before: string; readonly id: st
 /**
  * For each message an id that stands for it and all that comes before it: equal for equal beginnings of a conversation,
  * in whatever objects and calls, so that it can be found again. An object behind the same beginning is read once.
+ *
+ * @param before The id of the conversation in front of the messages, if it is not with them.
  */
-export function fingerprints(messages: readonly SdkMessage[]): readonly string[] {
-  let id = '';
+export function fingerprints(messages: readonly SdkMessage[], before = ''): readonly string[] {
+  let id = before;
   return messages.map((message) => {
     id = fingerprint(message, id);
     return id;
@@ -46,9 +49,26 @@ function fingerprint(message: SdkMessage, before: string): string {
   const seen = known.get(message);
   if (seen?.before === before) return seen.id;
   checkContent(message);
-  const id = digest(`${before} ${exactText(message)}`);
+  const id = digest(`${before} ${exactText(unmarked(wellFormed(message)))}`);
   known.set(message, { before, id });
   return id;
+}
+
+/** Options that mark the end of a cached prompt. Applications move these marks to the newest message at each call. */
+const CACHE_MARKS: readonly string[] = ['cacheControl', 'cache_control', 'cachePoint'];
+
+function unmarked(message: SdkMessage): SdkMessage {
+  const { content } = withoutMarks(message);
+  return { ...withoutMarks(message), content: Array.isArray(content) ? content.map(withoutMarks) : content };
+}
+
+function withoutMarks<Marked extends Pick<SdkPart, 'providerOptions'>>(marked: Marked): Marked {
+  if (!marked?.providerOptions) return marked;
+  const options = Object.entries(marked.providerOptions).flatMap(([provider, values]) => {
+    const kept = Object.entries({ ...values }).filter(([key]) => !CACHE_MARKS.includes(key));
+    return kept.length === 0 ? [] : [[provider, Object.fromEntries(kept)]];
+  });
+  return { ...marked, providerOptions: options.length === 0 ? undefined : Object.fromEntries(options) };
 }
 
 /** @throws {InvalidInputError} for what is no message that a model is sent, such as one that `useChat` keeps. */

@@ -193,6 +193,63 @@ it('goes on from its own answer, as version 7 of the SDK hands it over', async (
   expect(JSON.stringify(summaries)).not.toContain('(CONVERSATION_SUMMARY)');
 });
 
+it.each(['the same process', 'a new process'])(
+  'finds in %s what version 7 reduced within a call',
+  async (process) => {
+    const { compactor, outcomes, onCompaction } = observed();
+    const remember = { store: new InMemorySession(), userId: 'alice' };
+    const open = () => prepareStepWith(compactor, { onCompaction, remember });
+    let prepareStep = open();
+    const said: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
+    let sent: readonly ModelMessage[] = said;
+    const applied = () => outcomes.filter(({ status }) => status === 'applied').length;
+    for (let step = 0; applied() < 4; step++) {
+      if (process === 'a new process' && step % 5 === 0) {
+        // A new call, which passes the whole conversation.
+        prepareStep = open();
+        sent = structuredClone(said);
+      }
+      const { messages } = await prepareStep({ messages: sent });
+      const call = { toolCallId: `${step}`, toolName: 'read_file' };
+      const value = `contents \ud83d of file ${step}\n`.repeat(160);
+      const came: ModelMessage[] = [
+        { role: 'assistant', content: [{ type: 'tool-call', ...call, input: { step } }] },
+        { role: 'tool', content: [{ type: 'tool-result', ...call, output: { type: 'text', value } }] },
+      ];
+      said.push(...came);
+      sent = structuredClone([...messages, ...came]);
+    }
+    // Read as a request, the summary would stand in the next one.
+    expect(JSON.stringify(sent).match(/\[CONVERSATION_SUMMARY\]/g)).toHaveLength(1);
+    if (process === 'a new process') prepareStep = open();
+    const next = await prepareStep({
+      messages: [...structuredClone(said), { role: 'user', content: 'Go on' }],
+    });
+    expect(applied()).toBe(4);
+    expect(next.messages.slice(0, -3)).toEqual(sent.slice(0, -2));
+  },
+);
+
+it('finds a reduction again although the mark for the prompt cache moved', async () => {
+  const { compactor, outcomes, onCompaction } = observed();
+  const prepareStep = prepareStepWith(compactor, { onCompaction });
+  const said: ModelMessage[] = [];
+  const anthropic = { cacheControl: { type: 'ephemeral' } };
+  for (let turn = 0; turn < 60; turn++) {
+    said.push({
+      role: 'user',
+      content: [{ type: 'text', text: `Question ${turn} ${'a word '.repeat(100)}` }],
+    });
+    const [newest, ...before] = structuredClone(said).reverse();
+    const marked = { ...(newest as ModelMessage), providerOptions: { anthropic } };
+    await prepareStep({ messages: [...before.reverse(), marked] });
+    said.push({ role: 'assistant', content: `Answer ${turn}` });
+  }
+  const applied = outcomes.filter(({ status }) => status === 'applied').length;
+  expect(applied).toBeGreaterThan(1);
+  expect(applied).toBeLessThan(6);
+});
+
 it('changes of a message only what the compactor changed', async () => {
   const compactor = createCompactor({
     contextWindow: 100_000,
