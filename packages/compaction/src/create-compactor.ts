@@ -41,6 +41,26 @@ export function createCompactor(options: CompactionConfig): Compactor;
 // Keep this overload last: TypeScript reports errors against the last one.
 export function createCompactor(options?: WithoutPreset<CompactionConfig>): Compactor;
 export function createCompactor(options: CompactionConfig = {}): Compactor {
+  return compactorWith(options, new NarrativeDesks());
+}
+
+/** The narratives that models write in the background, by conversation. */
+export class NarrativeDesks {
+  #desks: readonly NarrativeDesk[] = [];
+
+  of(messages: readonly Message[]): NarrativeDesk {
+    return this.#desks.find((desk) => desk.find(messages) !== undefined) ?? new NarrativeDesk();
+  }
+
+  /** Keeps a desk until the next compaction of its conversation. */
+  keep(desk: NarrativeDesk): void {
+    const others = this.#desks.filter((one) => one !== desk);
+    this.#desks = [...others, ...(desk.isEmpty ? [] : [desk])].slice(-MAX_DESKS);
+  }
+}
+
+/** Makes a compactor that continues narratives which another compactor began. */
+export function compactorWith(options: CompactionConfig, desks: NarrativeDesks): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
   // A compactor has no agent whose model could write the summaries.
   if (config.model === undefined && config.summary.record === 0)
@@ -48,7 +68,6 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const model = config.model ?? undefined;
   const stages = stagesOf(config);
   const observe = observerFor(config);
-  let desks: readonly NarrativeDesk[] = [];
   const run = async (
     messages: readonly Message[],
     compactOptions: CompactOptions,
@@ -57,7 +76,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
     checkRequest(messages, compactOptions);
     const { signal, textOnly, contextWindow } = compactOptions;
     await inPieces(countWork(config.counter ?? estimateCounter, messages), signal).catch(() => {});
-    const desk = desks.find((one) => one.find(messages) !== undefined) ?? new NarrativeDesk();
+    const desk = desks.of(messages);
     const outcome = await runCompaction({
       work: { desk, onUsage: () => {}, warn: () => {}, signal },
       config,
@@ -71,7 +90,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       dryRun,
       observe,
     });
-    desks = [...desks.filter((one) => one !== desk), ...(desk.isEmpty ? [] : [desk])].slice(-MAX_DESKS);
+    desks.keep(desk);
     return outcome;
   };
   return {

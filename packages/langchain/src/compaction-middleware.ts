@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/messages';
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
+import { NarrativeDesks } from '@x/compaction/internal';
 import { isContextOverflow } from '@x/core';
 import { notify, same, wellFormed } from '@x/core/internal';
 import { createMiddleware } from 'langchain';
@@ -31,8 +32,8 @@ interface Runtime {
 /**
  * Middleware for `createAgent` that replaces `summarizationMiddleware` and accepts its options, including those for a single run
  * (`invoke(…, { context })`). If a trigger is reached before a model call, it reduces the messages of the state. If the provider rejects a
- * request as too large, it reduces the messages, retries the call, and updates the state. It keeps no data outside the state. An unusable
- * summary never replaces messages, and unaltered messages stay the same objects.
+ * request as too large, it reduces the messages, retries the call, and updates the state. Outside the state, it keeps only texts that the
+ * summarizer has not finished in time: the next compaction uses them. An unusable summary never replaces messages, and unaltered messages stay the same objects.
  *
  * @example
  * ```ts
@@ -43,6 +44,7 @@ interface Runtime {
  */
 export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) {
   checkOptions(options);
+  const desks = new NarrativeDesks();
 
   /** Returns the reduced messages with the compactor's outcome, or `undefined` if nothing was reduced. */
   async function reduce(
@@ -52,7 +54,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     due: Due,
     system?: string,
   ): Promise<readonly BaseMessage[] | undefined> {
-    const compactor = compactorOf(settings, due, pickRunnableConfigKeys(runtime) as RunnableConfig);
+    const compactor = compactorOf(settings, due, desks, pickRunnableConfigKeys(runtime) as RunnableConfig);
     const { signal } = runtime;
     const outcome = await compactor.compact(sources.map(toMessage), {
       reason: due.reason,

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from '@langchain/core/runnables';
-import { type CompactionSettings, createCompactor } from '@x/compaction';
-import { DEFAULT_SUMMARY_PROMPT } from '@x/compaction/internal';
+import type { CompactionSettings } from '@x/compaction';
+import { compactorWith, DEFAULT_SUMMARY_PROMPT, type NarrativeDesks } from '@x/compaction/internal';
 import type { Compactor } from '@x/core';
 import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';
@@ -24,11 +24,13 @@ const LONGEST_NARRATIVE = 4_000;
  * - Any text of the model is accepted as the summary, even without the headings of the default prompt.
  *
  * @param due If its number of messages makes the reduction due, exactly `keep` messages stay.
+ * @param desks The narratives that earlier compactors of the middleware began.
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
  */
 export function compactorOf(
   settings: ResolvedSettings,
   { kept, reached, room }: Due,
+  desks: NarrativeDesks,
   run: RunnableConfig,
 ): Compactor {
   const { model, window, summaryPrompt, trimTokensToSummarize, options } = settings;
@@ -61,5 +63,5 @@ export function compactorOf(
     },
     keep: { users: 0, ...compaction.keep, messages: kept },
   };
-  return createCompactor(config);
+  return compactorWith(config, desks);
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   AIMessage,
   type BaseMessage,
@@ -5,8 +6,8 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { truncateArgs } from '@x/compaction';
-import type { CompactionOutcome } from '@x/core';
+import { createCompactor, truncateArgs } from '@x/compaction';
+import type { CompactionOutcome, Model } from '@x/core';
 import { compactionMiddleware } from '@x/langchain';
 import { createAgent, createMiddleware, fakeModel, summarizationMiddleware, tool } from 'langchain';
 import { expect, it } from 'vitest';
@@ -84,6 +85,53 @@ it('passes the very messages of a request on, which other middleware edits in pl
   // As without the compactor: LangChain's own editing changes the state so.
   expect(kept).toHaveLength(messages.length - 1);
 });
+
+it.each(['own', 'given'])(
+  'uses a late narrative at the next compaction, with its %s compactor',
+  async (whose) => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    const write = async () => {
+      asked++;
+      await gate;
+      return GOOD_SUMMARY;
+    };
+    const summary = { waitMs: 0 };
+    const trigger = { messages: 30 };
+    const summarizer: Model = {
+      id: 'acme:small',
+      generate: async () => ({ content: [{ type: 'text', text: await write() }], finishReason: 'stop' }),
+    };
+    const middleware = compactionMiddleware(
+      whose === 'own'
+        ? { model: { invoke: write } as never, trigger, keep: { messages: 4 }, compaction: { summary } }
+        : { compactor: createCompactor({ model: summarizer, trigger, keep: { messages: 4 }, summary }) },
+    );
+    let messages = turns(20);
+    for (let compaction = 1; compaction <= 4; compaction++) {
+      messages.push(new HumanMessage(`Go on ${compaction}`));
+      const called = createAgent({
+        model: fakeModel().respond(new AIMessage('ok')),
+        middleware: [middleware],
+      });
+      ({ messages } = await called.invoke({ messages }));
+      if (compaction === 3) {
+        expect(asked).toBe(1);
+        expect(JSON.stringify(messages)).not.toContain('Fix the login.');
+        release();
+        await setImmediate();
+      }
+      for (let turn = 0; turn < 16; turn++) {
+        const said = `${compaction}.${turn} ${'More of it. '.repeat(20)}`;
+        messages.push(new HumanMessage(`Question ${said}`), new AIMessage(`Answer ${said}`));
+      }
+    }
+    expect(JSON.stringify(messages)).toContain('Fix the login.');
+  },
+);
 
 it('takes the place of summarizationMiddleware with the same options', async () => {
   const model = fakeModel().respond(new AIMessage('Here you are.')).respond(new AIMessage('Here you are.'));

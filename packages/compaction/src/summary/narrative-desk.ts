@@ -123,10 +123,14 @@ export class NarrativeDesk {
     if (writing === undefined) return undefined;
     const { ids, heirs, to } = writing;
     const summary = messages.findLast(({ kind }) => kind === 'summary');
-    if (summary !== undefined && !ids.has(summary.id)) {
-      if (!coveredBy(summary).some((id) => ids.has(id) || heirs.has(id))) return undefined;
-      heirs.add(summary.id);
-      return { writing, isLate: true };
+    if (summary !== undefined) {
+      // In LangChain, a summary has the id of the first message that it covers.
+      const isOwn = (id: string) => id !== summary.id && ids.has(id);
+      if (coveredBy(summary).some((id) => isOwn(id) || heirs.has(id))) {
+        heirs.add(summary.id);
+        return { writing, isLate: true };
+      }
+      if (!ids.has(summary.id)) return undefined;
     }
     const head = withoutBoards(messages.slice(0, messages.findIndex(({ id }) => id === to) + 1));
     const isSame = head.length === ids.size && head.every(({ id }) => ids.has(id));
