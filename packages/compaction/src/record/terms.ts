@@ -29,6 +29,7 @@ let room = new Uint32Array(1 << 12);
 
 /** Returns the first `count` numbers of the buffer, sorted and without duplicates. */
 function firstOnce(count: number): Terms {
+  if (count === 0) return [];
   const sorted = room.subarray(0, count).sort();
   const once: number[] = [];
   for (let index = 0; index < count; index++)

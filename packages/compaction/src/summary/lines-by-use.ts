@@ -1,5 +1,5 @@
 import { type Message, textOf, toolUsesOf } from '@x/core';
-import { headOf, jsonText } from '@x/core/internal';
+import { headOf, jsonText, type Work } from '@x/core/internal';
 import { stubPatterns } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 import { termsOf } from '../record/terms.js';
@@ -17,7 +17,7 @@ const MARK = 30;
 const AROUND = 4;
 
 /** Counts in which messages of people and of the model each term occurs, and where it occurs last. */
-export function usesIn(messages: readonly Message[]): UseAfter {
+export function* usesIn(messages: readonly Message[]): Work<UseAfter> {
   const uses = new Map<number, { times: number; last: number }>();
   for (const [at, message] of messages.entries()) {
     if (message.role === 'tool') continue;
@@ -26,6 +26,7 @@ export function usesIn(messages: readonly Message[]): UseAfter {
       const use = uses.get(term) ?? { times: 0, last: at };
       uses.set(term, { times: use.times + 1, last: at });
     }
+    yield;
   }
   return (term, at) => {
     const { times, last } = uses.get(term) ?? { times: 1, last: -1 };

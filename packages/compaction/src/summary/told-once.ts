@@ -1,5 +1,5 @@
 import { type Message, textOf, toolResultsOf } from '@x/core';
-import { headOf } from '@x/core/internal';
+import { headOf, type Work } from '@x/core/internal';
 import { mapRuns } from '../conversation/lines.js';
 
 /** Lines count as repeated if at least `LEAST_RESULTS` results have them, and if they are long enough together. */
@@ -14,12 +14,13 @@ const LONGEST = 100_000;
  * Returns a function that removes lines that several results repeat, such as a reminder. Call it with the texts of the conversation's
  * results in order. The first text keeps the lines, with a note of how many results have them. In later texts a mark replaces them.
  */
-export function toldOnce(messages: readonly Message[]): (text: string) => string {
+export function* toldOnce(messages: readonly Message[]): Work<(text: string) => string> {
   const results = new Map<string, number>();
   for (const block of messages.flatMap(toolResultsOf)) {
     const text = textOf([block]);
     if (text.length > LONGEST) continue;
     for (const line of new Set(text.split('\n'))) results.set(line, (results.get(line) ?? 0) + 1);
+    yield;
   }
   const told = new Set<string>();
   const shown = (lines: readonly string[]): readonly string[] => {
@@ -30,7 +31,7 @@ export function toldOnce(messages: readonly Message[]): (text: string) => string
         `[… as before, ${lines.length} lines: ${headOf(passage.trim().replaceAll('\n', ' '), QUOTED)} …]`,
       ];
     told.add(passage);
-    const count = Math.min(...lines.map((line) => results.get(line) ?? 0));
+    const count = lines.reduce((least, line) => Math.min(least, results.get(line) ?? 0), Infinity);
     return [...lines, `[… ${count} results have the ${lines.length} lines above …]`];
   };
   const isRepeated = (line: string) => (results.get(line) ?? 0) >= LEAST_RESULTS;

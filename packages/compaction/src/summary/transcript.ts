@@ -6,7 +6,7 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
-import { diffLines, digest, isObject, LINE_BREAK } from '@x/core/internal';
+import { diffLines, digest, isObject, LINE_BREAK, type Work } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
@@ -32,13 +32,13 @@ const LONG_REQUEST = 200;
 const ARGUMENT_LENGTH = 500;
 
 /**
- * Renders messages for a summarizer. Omits thinking, and shows edits as their changes. Cuts results to `resultLength` UTF-16 units, failed
+ * Renders messages for a summarizer, in steps. Omits thinking, and shows edits as their changes. Cuts results to `resultLength` UTF-16 units, failed
  * ones to eight times as many, and keeps the lines that the conversation used later. Every line of markup contains `nonce`.
  *
  * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id. `after`:
  * the messages that come after these, which also show what is used.
  */
-export function renderTranscript(
+export function* renderTranscript(
   messages: readonly Message[],
   nonce: string,
   resultLength: number,
@@ -51,12 +51,13 @@ export function renderTranscript(
     readonly numbers?: ReadonlyMap<string, number> | undefined;
     readonly after?: readonly Message[];
   } = {},
-): readonly TranscriptEntry[] {
+): Work<readonly TranscriptEntry[]> {
   const calls = new Map(messages.flatMap(toolUsesOf).map((use) => [use.id, use]));
-  const useAfter = usesIn([...messages, ...after]);
-  const once = toldOnce(messages);
-  return pairingOf(messages).groups.flatMap(({ start, end }) =>
-    messages.slice(start, end).map((message, index) => {
+  const useAfter = yield* usesIn([...messages, ...after]);
+  const once = yield* toldOnce(messages);
+  const entries: TranscriptEntry[] = [];
+  for (const { start, end } of pairingOf(messages).groups) {
+    for (const [index, message] of messages.slice(start, end).entries()) {
       const cut = (text: string, length: number) =>
         cutByUse(text, length, (term) => useAfter(term, start + index));
       const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
@@ -69,9 +70,11 @@ export function renderTranscript(
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
       const body = parts.length > 0 ? parts.join('\n') : '(nothing)';
       const at = numbers.get(message.id);
-      return { text: `[${nonce} ${at === undefined ? '' : `r${at} `}${label}]\n${body}`, end };
-    }),
-  );
+      entries.push({ text: `[${nonce} ${at === undefined ? '' : `r${at} `}${label}]\n${body}`, end });
+      yield;
+    }
+  }
+  return entries;
 }
 
 /** Makes a mark that depends on all of the content, so that no content can contain it. */

@@ -8,7 +8,14 @@ import {
   userMessage,
   withRetries,
 } from '@x/core';
-import { type Deadline, mayRefuseItems, refuseNoAnswer, soundUsage, withinLimit } from '@x/core/internal';
+import {
+  type Deadline,
+  inPieces,
+  mayRefuseItems,
+  refuseNoAnswer,
+  soundUsage,
+  withinLimit,
+} from '@x/core/internal';
 import { distilled } from '../conversation/sentences.js';
 import type { Meter } from '../meter.js';
 import type { Composer } from './compose.js';
@@ -87,7 +94,7 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   // Long because every attempt to make room changes the entries, lengths and chunks that the next attempt uses.
-  const { composer, maxTokens, after } = task;
+  const { composer, maxTokens, after, signal } = task;
   const { settings: options, redact } = composer;
   const { meter, instructions, appendix } = composer.context;
   const verdict = await askInConversation(task);
@@ -97,18 +104,19 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
   const numbers = new Map([...composer.numbers].map(([{ id }, at]) => [id, at]));
-  const render = (length: number) => renderTranscript(messages, nonce, length, { listed, numbers, after });
-  let entries = render(options.toolResultLength);
+  const render = (length: number) =>
+    inPieces(renderTranscript(messages, nonce, length, { listed, numbers, after }), signal);
+  let entries = await render(options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
   let shrink = 1;
   let perChunk = Math.ceil(messages.length / options.chunks);
 
   /** Renders tool results at the next length that makes anything shorter. Returns whether there is one. */
-  const shorten = (): boolean => {
+  const shorten = async (): Promise<boolean> => {
     const before = sizeOf(entries);
     while (lengths.length > 0 && sizeOf(entries) >= before) {
-      entries = render(lengths.shift() ?? 0);
+      entries = await render(lengths.shift() ?? 0);
     }
     return sizeOf(entries) < before;
   };
@@ -135,7 +143,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const tokensOf = (parts: readonly TranscriptEntry[]) =>
     parts.reduce((sum, { text }) => sum + meter.text(text), 0);
   while ((lengths[0] ?? 0) >= SHORT_RESULT && tokensOf(entries) > roomNow())
-    entries = render(lengths.shift() ?? 0);
+    entries = await render(lengths.shift() ?? 0);
 
   for (let halvings = 0; halvings <= HALVINGS; ) {
     try {
@@ -148,7 +156,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
           const transcript = parts.join('\n\n');
           return { prompt: promptFor(transcript, end === entries.length), read: meter.text(transcript) };
         };
-        const less = () => (options.retryTooLong && shorten() ? reading() : undefined);
+        const less = async () => (options.retryTooLong && (await shorten()) ? reading() : undefined);
         const result = await ask(task, reading(), less);
         if (!result.ok) return result;
         narrative = redact(result.text);
@@ -157,7 +165,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       return { ok: true, text: narrative ?? '' };
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
-      if (shorten()) continue;
+      if (await shorten()) continue;
       halvings++;
       shrink /= 2;
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
@@ -284,7 +292,7 @@ interface Reading {
 async function ask(
   task: NarrativeTask,
   { prompt, read, live }: Reading,
-  less?: () => Reading | undefined,
+  less?: () => Promise<Reading | undefined>,
 ): Promise<Verdict> {
   const { model, signal, maxTokens, composer } = task;
   const { meter } = composer.context;
@@ -314,7 +322,7 @@ async function ask(
   const verdict = checkAnswer(first, limits);
   if (verdict.ok) return verdict;
   signal?.throwIfAborted();
-  const shorter = verdict.tooLong === undefined ? undefined : less?.();
+  const shorter = verdict.tooLong === undefined ? undefined : await less?.();
   if (shorter !== undefined) return ask(task, shorter, less);
 
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with nothing but the record.`;

@@ -8,6 +8,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { atOnce } from '@x/core/internal';
 import { describe, expect, it, vi } from 'vitest';
 import {
   type CompactionCapabilityConfig,
@@ -20,6 +21,8 @@ import { nonceFor, renderTranscript, takeChunk } from '../../src/summary/transcr
 import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
 import { scopeOf } from '../scope.js';
+
+const render = (...given: Parameters<typeof renderTranscript>) => atOnce(renderTranscript(...given));
 
 const run = (): Message[] => [
   userMessage('Move the shop to the new tax rules, and never touch src/legacy.'),
@@ -102,7 +105,7 @@ describe('what a summarizer is asked', () => {
         input: { path: 'src/tax.ts', old_string: body(19), new_string: body(21) },
       }),
     ];
-    const text = renderTranscript(messages, 'n0', 2_000)
+    const text = render(messages, 'n0', 2_000)
       .map((entry) => entry.text)
       .join('\n');
     expect(text).toContain('MIDDLE');
@@ -135,7 +138,7 @@ describe('what a summarizer is asked', () => {
       ...round({ name: 'list_rows', output: JSON.stringify(rows, null, 4) }),
       ...round({ name: 'rg', output }),
     ];
-    const [, list, , found] = renderTranscript(messages, 'n0', 1_500).map(({ text }) => text);
+    const [, list, , found] = render(messages, 'n0', 1_500).map(({ text }) => text);
     expect(list).toContain('(id 0, title a long title of row 0');
     expect(list).toContain('(id 29, title a long title of row 29');
     const [, ...shown] = (found ?? '').replace(/^.*characters\] /s, '\n').split('\n');
@@ -155,18 +158,14 @@ describe('what a summarizer is asked', () => {
       ...round({ name: 'read_file', output: [...noise('a'), rule, ...noise('b')].join('\n') }),
       ...round({ name: 'edit_file', input: { path: 'a.ts', text: "throw new Error('E_COUPON_628')" } }),
     ];
-    const result = renderTranscript(messages, 'n0', 1_500)[2]?.text ?? '';
+    const result = render(messages, 'n0', 1_500)[2]?.text ?? '';
     expect(result).toContain(`\n[… `);
     expect(result).toContain(`\n${rule}\n`);
     expect(result).toContain('Remark a0:');
     expect(result).toContain('Remark b59:');
     expect(result.length).toBeLessThan(1_800);
     // What was used only before the result is no use of the result.
-    const early = renderTranscript(
-      [messages[3], messages[4], ...messages.slice(0, 3)] as Message[],
-      'n0',
-      1_500,
-    );
+    const early = render([messages[3], messages[4], ...messages.slice(0, 3)] as Message[], 'n0', 1_500);
     expect(early.at(-1)?.text).not.toContain(rule);
   });
 
@@ -182,7 +181,7 @@ describe('what a summarizer is asked', () => {
       ...round({ name: 'read_file', output: body.join('\n') }),
       ...round({ name: 'edit_file', input: { path: 'a.py', text: 'sum_by_key' } }),
     ];
-    const result = renderTranscript(messages, 'n0', 1_200)[1]?.text ?? '';
+    const result = render(messages, 'n0', 1_200)[1]?.text ?? '';
     expect(result).toContain('def total_of(rows):\n    return sum_by_key(rows)\n\n');
     expect(result).not.toContain('1 lines left out');
   });
@@ -196,12 +195,12 @@ describe('what a summarizer is asked', () => {
       ...round({ name: 'write_file', input: { path: 'report.md', text: report } }),
       userMessage('Mend M4, the permission enum.'),
     ];
-    expect(renderTranscript(messages, 'n0', 1_500)[0]?.text).toContain(finding);
+    expect(render(messages, 'n0', 1_500)[0]?.text).toContain(finding);
   });
 
   it('is not told how a result ended whose tool does not say', () => {
     const messages = round({ name: 'lookup', output: '503 Service Unavailable' });
-    const [, result] = renderTranscript(messages, 'n0', 2_000);
+    const [, result] = render(messages, 'n0', 2_000);
     expect(result?.text).toContain('[n0 result of lookup, 23 characters] 503');
   });
 
@@ -232,7 +231,7 @@ describe('what a summarizer is asked', () => {
     const rows = (from: number) => Array.from({ length: 60 }, (_, at) => `row ${from + at} holds a value`);
     const output = [...rows(0), note, ...rows(300)].join('\n');
     const messages = round({ output }).concat(round({ say: 'Row 20 and row 340 matter.' }));
-    const text = renderTranscript(messages, 'n0', 1_000)
+    const text = render(messages, 'n0', 1_000)
       .map(({ text }) => text)
       .join('\n');
     expect(text).toContain(note);
@@ -246,7 +245,7 @@ describe('what a summarizer is asked', () => {
       round({ output: `content ${at}\n${reminder}` }),
     ).flat();
     const told = (count: number, length = 2_000) =>
-      renderTranscript(messages.slice(0, 2 * count), 'n0', length)
+      render(messages.slice(0, 2 * count), 'n0', length)
         .map(({ text }) => text)
         .join('\n');
     const text = told(19);
@@ -298,7 +297,7 @@ describe('what a summarizer is asked', () => {
       '',
     ]).flat();
     const after = [userMessage('Which method_invocation of caller41 and caller62 has the wrong format?')];
-    const shown = renderTranscript(round({ output: hits.join('\n') }), 'n0', 1_500, { after })[1]?.text ?? '';
+    const shown = render(round({ output: hits.join('\n') }), 'n0', 1_500, { after })[1]?.text ?? '';
     for (const at of [41, 62])
       expect(shown).toContain(
         `File: src/module${at}/handler.java\n* Line ${100 + at}: caller${at}.run(format)`,
@@ -306,12 +305,23 @@ describe('what a summarizer is asked', () => {
     expect(shown.split('Kind of this usage').length).toBeLessThan(20);
   });
 
+  it('is written in steps, between which other tasks run', () => {
+    const work = renderTranscript(
+      rounds(50, () => ({ output: lines(200) })),
+      'n0',
+      2_000,
+    );
+    let steps = 1;
+    while (!work.next().done) steps++;
+    expect(steps).toBeGreaterThan(100);
+  });
+
   it('holds what a later message uses', async () => {
     const rule = 'A quantity above 41 is rejected with E_COUPON_628.';
     const output = [lines(200), rule, lines(200)].join('\n');
     const after = [userMessage('Where does E_COUPON_628 come from?')];
     const shown = (later: readonly Message[]) =>
-      renderTranscript(round({ output }), 'n0', 1_500, { after: later })[1]?.text;
+      render(round({ output }), 'n0', 1_500, { after: later })[1]?.text;
     expect(shown(after)).toContain(rule);
     expect(shown([])).not.toContain(rule);
   });
@@ -466,7 +476,7 @@ describe('chunks', () => {
     const looksAt = (rows: number) => {
       const messages = rounds(rows, () => ({ output: 'done' }));
       let looks = 0;
-      const entries = new Proxy(renderTranscript(messages, nonceFor(messages), 2_000), {
+      const entries = new Proxy(render(messages, nonceFor(messages), 2_000), {
         get(target, key, receiver) {
           if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
           return Reflect.get(target, key, receiver) as unknown;
