@@ -13,6 +13,8 @@ const EDGE_SHARE = 0.25;
 const SHORT_CUT = 12;
 /** Estimated UTF-16 units of a gap mark. */
 const MARK = 30;
+/** Shortest text, in UTF-16 units, that has room for lines between its ends. */
+const LEAST_BY_USE = 8 * MARK;
 /** Number of lines before and after a line whose uses count for the line. */
 const AROUND = 4;
 
@@ -36,13 +38,15 @@ export function* usesIn(messages: readonly Message[]): Work<UseAfter> {
 
 /**
  * Cuts a text to about `length` UTF-16 units: its beginning, its end, and between them the lines that were used most for their length.
- * Marks each gap. If no line was used, keeps more of both ends.
+ * Marks each gap. If no line was used, keeps more of both ends. A line that exceeds an end is cut like several lines.
  */
 export function cutByUse(text: string, length: number, useOf: (term: number) => number): string {
   if (text.length <= length) return text;
   if (length <= SHORT_CUT) return headOf(text, length);
-  const lines = text.split('\n');
+  const bothEnds = () => cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
+  if (length < LEAST_BY_USE) return bothEnds();
   const edge = length * EDGE_SHARE;
+  const lines = text.split('\n').flatMap((line) => (line.length > edge ? pieces(line, edge / 2 - 1) : line));
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
   const uses = usesOf(lines, useOf);
   const used = lines
@@ -59,7 +63,7 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
     room -= cost;
     kept.add(at);
   }
-  if (kept.size === 0) return cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
+  if (kept.size === 0) return bothEnds();
   const shown: string[] = [];
   let gap: string[] = [];
   for (const [at, line] of lines.entries()) {
@@ -93,6 +97,12 @@ function usesAround(uses: readonly number[], at: number): number {
 function worthOf(line: string, uses: number): number {
   const isNote = line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
   return isNote ? Number.POSITIVE_INFINITY : uses / (line.length + MARK);
+}
+
+/** Splits a long line, at spaces if it has any. */
+function pieces(line: string, length: number): readonly string[] {
+  const most = Math.floor(length);
+  return line.match(new RegExp(`.{1,${most}}(?:\\s|$)|.{1,${most}}`, 'gsu')) ?? [];
 }
 
 /** Counts the lines at the beginning that have at most `most` UTF-16 units together. */

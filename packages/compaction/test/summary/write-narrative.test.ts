@@ -316,6 +316,16 @@ describe('what a summarizer is asked', () => {
     expect(steps).toBeGreaterThan(100);
   });
 
+  it('holds what a later message uses of paragraphs that are longer than the room for an end', () => {
+    const paragraph = (at: number) => `${`paragraph ${at} of the page `.repeat(90)}costs ${at * 37} euros.`;
+    const page = Array.from({ length: 20 }, (_, at) => paragraph(at)).join('\n\n');
+    const after = [userMessage('Does it really say "costs 407 euros"?')];
+    const shown = render(round({ output: page }), 'n0', 2_000, { after })[1]?.text ?? '';
+    expect(shown).toContain('costs 407 euros.');
+    expect(shown).toContain('paragraph 0 of the page');
+    expect(shown.length).toBeGreaterThan(1_000);
+  });
+
   it('holds what a later message uses', async () => {
     const rule = 'A quantity above 41 is rejected with E_COUPON_628.';
     const output = [lines(200), rule, lines(200)].join('\n');
