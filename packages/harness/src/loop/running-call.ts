@@ -487,9 +487,13 @@ export class RunningCall {
       context: this.scope.state.context,
       reminders: reason.reminders,
       contextWindow: this.scope.model.contextWindow,
-      ratio: this.capabilities
-        .map((each) => each.tokenRatio?.(this.scope))
-        .find((ratio) => ratio !== undefined),
+      ratio: this.tokenRatio(),
     });
+  }
+
+  /** Returns the provider's tokens per token of our counter; 1 if unknown. */
+  tokenRatio(): number {
+    const ratios = this.capabilities.map((each) => each.tokenRatio?.(this.scope));
+    return ratios.find((ratio) => ratio !== undefined) ?? 1;
   }
 }

@@ -16,7 +16,10 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
   const reported = ContextOverflowError.isInstance(cause) ? cause : undefined;
   const contextWindow = reported?.contextWindow ?? model.contextWindow;
   const usage = { ...call.measure(scope), contextWindow };
-  const largest = largestOf(state.context, (message) => countMessage(call.options.parts.counter, message));
+  const ratio = call.tokenRatio();
+  const largest = largestOf(state.context, (message) =>
+    Math.round(countMessage(call.options.parts.counter, message) * ratio),
+  );
   const window = contextWindow === undefined ? '' : ` (${contextWindow} tokens)`;
   const weight = weightOf(state.context);
   const heavy = weight === undefined ? '' : ` Its size is ${weight}.`;

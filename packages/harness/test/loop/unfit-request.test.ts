@@ -18,6 +18,7 @@ interface Sizes {
 function build(
   { system = 5, schema = 5, result = 5 }: Sizes,
   config: Extract<CompactionCapabilityConfig, { readonly preset?: undefined }> = {},
+  tokenRatio?: number,
 ) {
   const model = new ScriptedModel(
     [{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'done' }, { text: 'done' }],
@@ -36,6 +37,7 @@ function build(
     .tools(look)
     .workspace(scratch())
     .settings({ maxRetries: 0 });
+  if (tokenRatio !== undefined) builder.use({ name: 'ratio', tokenRatio: () => tokenRatio });
   return builder.use(compaction({ model: null, counter: estimateCounter, ...config })).build();
 }
 
@@ -64,6 +66,13 @@ describe('a request that no compaction can make fit', () => {
     expect(ContextOverflowError.isInstance(error.cause)).toBe(true);
     expect((await agent.state(context))?.context[0]).toMatchObject({ role: 'user' });
     await agent.close();
+  });
+
+  it('counts the largest message like all messages, for a provider that counts three of our tokens', async () => {
+    const error = await failureOf(build({}, { stages: [truncateArgs()] }, 3), words(3_000));
+    const [, all, largest] = /messages (\d+) \(the largest, .+: (\d+)\)/.exec(error.message) ?? [];
+    expect(Number(largest) / Number(all)).toBeGreaterThan(0.95);
+    expect(error.message).toMatch(/smaller parts/);
   });
 
   it('has one size, before the provider refuses it and after', async () => {
