@@ -14,6 +14,11 @@ export interface KeptRequest {
   readonly message: Message;
 }
 
+/** Tests if a request stays verbatim, and was not shortened before. */
+export function isWhole({ original, message }: KeptRequest): boolean {
+  return original === message && marksOf(original).shortened === undefined;
+}
+
 /** Tokens to which a request may be shortened. Shorter requests are never shortened. */
 export const SHORTEST_REQUEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */

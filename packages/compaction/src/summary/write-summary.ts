@@ -10,6 +10,7 @@ import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
 import { quotableIn, withoutFalseQuotations } from './quotations.js';
 import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
+import { isWhole } from './user-words.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** Share that one request may fill of the summarizing model's window, less the tokens of the narrative. */
@@ -210,7 +211,7 @@ function begin(
     live: livePrefix(composer, writer, end),
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
     after: messages.slice(end),
-    kept: composer.partition(end).requests.filter(({ original, message }) => original === message),
+    kept: composer.partition(messages.length).requests.filter(isWhole),
   };
   return context.work.desk.begin({
     kind: 'narrative',

@@ -289,6 +289,25 @@ describe('what a summarizer is asked', () => {
     expect(await marksWith(12)).toBe(0);
   });
 
+  it('is not told that a request stays whose whole text an earlier summary holds', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const requests = Array.from({ length: 30 }, (_, at) => [
+      userMessage(`Translate page ${at}. ${`Keep term ${at} of the glossary. `.repeat(40)}`),
+      assistantMessage(`Page ${at} is done.`),
+    ]);
+    const more = { contextWindow: 16_000 };
+    const first = await compact(
+      model,
+      [...requests.flat(), ...rounds(20, () => ({ output: lines(20) }))],
+      more,
+    );
+    await compact(model, [...first.messages, ...rounds(40, () => ({ output: lines(20) }))], more);
+    const prompt = promptOf(model.requests.at(-1));
+    expect(prompt).toContain('characters left out');
+    expect(prompt).toMatch(/\d\. Translate page/);
+    expect(prompt).not.toMatch(/\(stays\) (?:(?!\\n\d+\. ).)*characters left out/);
+  });
+
   it('keeps a hit of a search with its file, rather than the line that all hits repeat', () => {
     const hits = Array.from({ length: 80 }, (_, at) => [
       `File: src/module${at}/handler.java`,
