@@ -37,7 +37,7 @@ export interface ShutdownOptions {
 /**
  * Shuts down gracefully at a signal. Running calls finish their current step and are stored, so that any other process can resume them; new
  * calls are refused with `agent_closed`. The process then exits with 128 plus the signal's number, as shells expect, or with 1 if an agent
- * could not be closed in time. A second signal exits at once.
+ * could not be closed in time. A second signal exits at once, except SIGHUP.
  *
  * A library must not install signal handlers by itself: call this in your program, once, for all its agents.
  *
@@ -63,7 +63,8 @@ export function shutdownOnSignals(
   const onSignal = (signal: EndSignal) => {
     const code = 128 + constants.signals[signal];
     if (closing) {
-      target.exit(code);
+      // A terminal that is closed sends SIGHUP twice: once from its shell, and once from the kernel.
+      if (signal !== 'SIGHUP') target.exit(code);
       return;
     }
     closing = true;

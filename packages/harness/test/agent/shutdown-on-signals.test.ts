@@ -90,6 +90,19 @@ describe('shutdownOnSignals', () => {
     expect(closed).toEqual(['a', 'b']);
   });
 
+  it('goes on with the shutdown at a second SIGHUP, because a closed terminal sends two', async () => {
+    const target = new FakeProcess();
+    let finish = () => {};
+    const close = () => new Promise<void>((resolve) => (finish = resolve));
+    shutdownOnSignals({ close }, { signals: ['SIGHUP'], process: target });
+    target.emit('SIGHUP', 'SIGHUP');
+    target.emit('SIGHUP', 'SIGHUP');
+    expect(target.exits).toEqual([]);
+    finish();
+    await once(target, 'exited');
+    expect(target.exits).toEqual([129]);
+  });
+
   it('says what could not be closed, and exits with 1', async () => {
     const target = new FakeProcess();
     shutdownOnSignals({ close: () => Promise.reject(new Error('out of reach')) }, { process: target });
