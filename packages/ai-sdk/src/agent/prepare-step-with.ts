@@ -10,7 +10,7 @@ import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
  * is reduced when it is due. Between reductions each step sends the same beginning byte for byte. What was reduced is
  * found again by its content, also in later calls with the same history and, with `remember`, in other processes;
  * messages that were not altered stay the very objects they were. With `contextWindow` it learns from the usage of the
- * steps how the provider counts.
+ * steps how the provider counts, also for later calls. The SDK reports a step's usage only to the next step of the same call.
  *
  * @example
  * ```ts
@@ -26,6 +26,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     'prepareStepWith options',
   );
   const reductions = new Reductions(compactor, remember);
+  let learned = 1;
   return async <Message extends SdkMessage>({
     messages,
     instructions,
@@ -37,10 +38,13 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
   }): Promise<{ messages: Message[] }> => {
     if (steps.length === 0) await reductions.recollect(messages);
     const frame = { system: system ?? textIn(instructions), tools };
-    const ratio = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
+    const now = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
+    // In a small request, most of what the provider counts may be tools that are not counted here.
+    if (contextWindow !== undefined && now !== undefined && reportedBy(steps) * 4 > contextWindow)
+      learned = within(now, MOST_OF_MESSAGES);
     const reduced = await reductions.reduce(messages, {
       ...frame,
-      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: ratio }),
+      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: now ?? learned }),
       reason: 'proactive_budget',
     });
     if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);
@@ -66,8 +70,8 @@ interface FinishedStep {
 const [LEAST, MOST_OF_MESSAGES, MOST] = [0.5, 2, 4];
 
 /**
- * Tokens of the provider for each one that is counted here of a conversation; 1 until it said any. What it counted of the last
- * request holds as it is, and tells how it counts what came since.
+ * Returns the provider's tokens for each token that is counted here of a conversation; `undefined` if no usage was reported. What the
+ * provider counted of the last request holds as it is, and tells how it counts what came since.
  */
 function usageRatio(
   reductions: Reductions,
@@ -77,11 +81,11 @@ function usageRatio(
     system,
     tools,
   }: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
-): number {
-  const reported = steps.at(-1)?.usage?.inputTokens;
+): number | undefined {
+  const reported = reportedBy(steps);
   // What the step was sent ends where its answer begins.
   const before = messages.findLastIndex(({ role }) => role === 'assistant');
-  if (reported === undefined || reported === 0 || before <= 0) return 1;
+  if (reported === 0 || before <= 0) return undefined;
   const count = (some: readonly SdkMessage[], ids = fingerprints(some)) =>
     countMessages(
       estimateCounter,
@@ -93,6 +97,10 @@ function usageRatio(
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
   const came = added * within(reported / Math.max(1, sent), MOST_OF_MESSAGES);
   return within((reported + came) / Math.max(1, sent + added), MOST);
+}
+
+function reportedBy(steps: readonly FinishedStep[]): number {
+  return steps.at(-1)?.usage?.inputTokens ?? 0;
 }
 
 function within(ratio: number, most: number): number {

@@ -459,6 +459,29 @@ it('learns from the usage of steps how the provider counts', async () => {
   expect(outcomes[0]?.tokensAfter).toBeLessThanOrEqual(8_500);
 });
 
+it('knows at the first step of a later call how the provider counts, unless the requests were small', async () => {
+  const chat = (turns: number) =>
+    Array.from({ length: turns }, (_, turn): ModelMessage[] => [
+      { role: 'user', content: `Question ${turn}` },
+      { role: 'assistant', content: `Answer ${turn}. ${'More of it. '.repeat(40)}` },
+    ]).flat();
+  const compactedAfter = async (turns: number, inputTokens: number) => {
+    const outcomes: CompactionOutcome[] = [];
+    const prepareStep = prepareStepWith(createCompactor({ keep: { messages: 6 } }), {
+      contextWindow: 10_000,
+      onCompaction: (outcome) => void outcomes.push(outcome),
+    });
+    await prepareStep({ messages: chat(turns), steps: [{ usage: { inputTokens } }] });
+    expect(outcomes).toEqual([]);
+    // About 5 300 tokens by our count.
+    await prepareStep({ messages: [...chat(40), { role: 'user', content: 'Another chat' }] });
+    return outcomes.map(({ status }) => status);
+  };
+  expect(await compactedAfter(20, 5_300)).toEqual(['applied']);
+  expect(await compactedAfter(20, 2_650)).toEqual([]);
+  expect(await compactedAfter(1, 2_000)).toEqual([]);
+});
+
 const words = (tokens: number) => 'More of it. '.repeat(tokens / 3);
 const brought = (id: string, tokens: number): ModelMessage[] => [
   { role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'read', input: {} }] },
