@@ -10,7 +10,9 @@ import {
 } from '@x/core';
 import {
   type Deadline,
+  errorText,
   inPieces,
+  isRefused,
   mayRefuseItems,
   refuseNoAnswer,
   soundUsage,
@@ -296,7 +298,7 @@ async function ask(
 ): Promise<Verdict> {
   const { model, signal, maxTokens, composer } = task;
   const { meter } = composer.context;
-  const request = async (text: string, maxOutputTokens: number) => {
+  const send = (text: string, maxOutputTokens: number) => {
     const asked: ModelRequest = {
       system: live ? live.system : prompt.system,
       messages: [...(live?.messages ?? []), userMessage(text)],
@@ -305,7 +307,14 @@ async function ask(
     };
     const limit = [`Model ${model.id}`, 'summary.timeoutMs', composer.timeoutMs] as const;
     const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
-    const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
+    return withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
+  };
+  const request = async (text: string, most: number) => {
+    const response = await send(text, most).catch((error: unknown) => {
+      // Some models reject requests for more tokens than they can write.
+      if (!isRefused(error) || !/token/i.test(errorText(error))) throw error;
+      return send(text, maxTokens);
+    });
     refuseNoAnswer(model, response);
     const estimate = { inputTokens: read, outputTokens: meter.text(textOf(response.content)) };
     task.onUsage(soundUsage(response.usage) ?? estimate);

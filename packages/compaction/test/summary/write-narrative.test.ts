@@ -413,6 +413,19 @@ describe('a summarizer that fails', () => {
     expect(outcome.message).toContain('no such model');
   });
 
+  it('is asked for as many tokens as it may write, if it rejects a request for more', async () => {
+    const model = modelOf(({ maxOutputTokens = 0 }) => {
+      if (maxOutputTokens <= 4_000) return GOOD_SUMMARY;
+      const message = `max_tokens is too large: ${maxOutputTokens}. This model supports at most 4000 completion tokens.`;
+      return Promise.reject(Object.assign(new Error(message), { statusCode: 400 }));
+    });
+    const outcome = await compact(model);
+    const [first = 0, second = 0] = model.requests.map(({ maxOutputTokens }) => maxOutputTokens);
+    expect(first).toBe(Math.floor(second * 1.25));
+    expect(promptOf(model.requests[1])).toContain(`Stay below ${second} tokens`);
+    expect(narrativeIn(outcome.messages)).toContain('## SESSION INTENT');
+  });
+
   it('has the usage of the parts that it wrote reported', async () => {
     const model = modelOf((_, index) => (index < 2 ? GOOD_SUMMARY : Promise.reject(new Error('down'))));
     const outcome = await compact(model, run(), {
