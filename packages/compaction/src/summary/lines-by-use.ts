@@ -46,7 +46,9 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   const bothEnds = () => cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
   if (length < LEAST_BY_USE) return bothEnds();
   const edge = length * EDGE_SHARE;
-  const lines = text.split('\n').flatMap((line) => (line.length > edge ? pieces(line, edge / 2 - 1) : line));
+  const lines = text
+    .split('\n')
+    .flatMap((line) => (line.length > edge ? pieces(line, Math.floor(edge / 2) - 1) : line));
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
   const uses = usesOf(lines, useOf);
   const used = lines
@@ -99,10 +101,16 @@ function worthOf(line: string, uses: number): number {
   return isNote ? Number.POSITIVE_INFINITY : uses / (line.length + MARK);
 }
 
-/** Splits a long line, at spaces if it has any. */
+/** Splits a long line into pieces of at most `length` UTF-16 units, at spaces if it has any. */
 function pieces(line: string, length: number): readonly string[] {
-  const most = Math.floor(length);
-  return line.match(new RegExp(`.{1,${most}}(?:\\s|$)|.{1,${most}}`, 'gsu')) ?? [];
+  const found: string[] = [];
+  for (let at = 0; at < line.length; ) {
+    const piece = headOf(line.slice(at, at + length + 1), length);
+    const space = at + length < line.length ? piece.lastIndexOf(' ') : -1;
+    found.push(space > 0 ? piece.slice(0, space) : piece);
+    at += space > 0 ? space + 1 : piece.length;
+  }
+  return found;
 }
 
 /** Counts the lines at the beginning that have at most `most` UTF-16 units together. */
