@@ -17,6 +17,10 @@ const AUDIO_TOKENS_PER_100_KB = 1_000;
 
 /** Matches an encoded PNG, JPEG, GIF or WebP picture in JSON, such as a screenshot in an item of a provider. */
 const PICTURE = /(?<=")(?:data:image\/[\w.+-]+;base64,)?(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)[\w+/=-]{1000,}/;
+/** Matches an encrypted text in JSON, which only its provider can read, such as a thought or a search result. */
+const SEALED = /(?<=")[\w+/=-]{1000,}(?=")/;
+/** Letters of an encrypted text per token: a token has about four bytes, and four letters hold three bytes. */
+const SEALED_PER_TOKEN = 5;
 
 const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
 const resultCounts = new WeakMap<TokenCounter, WeakMap<ToolResultBlock, number>>();
@@ -113,8 +117,11 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
     }
     case 'opaque': {
       if (block.tokens !== undefined) return block.tokens;
-      const [text = '', ...others] = jsonText(block.data).split(PICTURE);
-      return others.length * IMAGE_TOKENS + (yield* textWork(counter, text + others.join('')));
+      const pieces = jsonText(block.data).split(PICTURE);
+      const readable = pieces.flatMap((piece) => piece.split(SEALED));
+      const sealed = pieces.join('').length - readable.join('').length;
+      const others = (pieces.length - 1) * IMAGE_TOKENS + Math.ceil(sealed / SEALED_PER_TOKEN);
+      return others + (yield* textWork(counter, readable.join('')));
     }
   }
 }
