@@ -159,14 +159,18 @@ export async function compactHistory(
 ): Promise<CompactionOutcome | undefined> {
   let outcome: CompactionOutcome | undefined;
   let done: { readonly ids: readonly string[]; readonly result: readonly Message[] } | undefined;
-  const reduced = async (messages: readonly Message[]) => {
+  const reduce = async (messages: readonly Message[]) => {
     const entries = toView(messages, log);
     outcome = await compactor.compact(
       entries.map(({ message }) => message),
       { reason, textOnly: true },
     );
     if (outcome.status !== 'applied') return undefined;
-    const result = fromView(outcome.messages, entries, log);
+    const reduced = fromView(outcome.messages, entries, log);
+    // Only the provider can read its own compaction, which is all that is left of the items before it.
+    const isSealed = (message: Message) => log.item(message).type === 'compaction';
+    const sealed = reduced.some(isSealed) ? undefined : messages.findLast(isSealed);
+    const result = sealed === undefined ? reduced : [sealed, ...reduced];
     done = { ids: messages.map(({ id }) => id), result };
     return result;
   };
@@ -174,7 +178,7 @@ export async function compactHistory(
     // If other writers only appended items, the result is still valid for the beginning of the history.
     const isGrown = done?.ids.every((id, index) => messages[index]?.id === id);
     const result =
-      done && isGrown ? [...done.result, ...messages.slice(done.ids.length)] : await reduced(messages);
+      done && isGrown ? [...done.result, ...messages.slice(done.ids.length)] : await reduce(messages);
     if (result === undefined) return undefined;
     const differs = messages.findIndex((message, index) => message !== result[index]);
     const keep = differs === -1 ? messages.length : differs;

@@ -51,6 +51,18 @@ it('keeps what keep.match names through every reduction', async () => {
   ]);
 });
 
+it('keeps the compaction of a model, which only its provider can read', async () => {
+  const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
+  const sealed: AgentInputItem = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAA' };
+  await session.replaceHistoryWithCompaction([user('Go.'), sealed]);
+  for (let turn = 0; turn < 50; turn++) {
+    await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
+    await session.runCompaction();
+  }
+  expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(2);
+  expect((await session.getItems()).filter(({ type }) => type === 'compaction')).toEqual([sealed]);
+});
+
 it('reduces what is stored after a turn, so that the next run begins with less', async () => {
   const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000, keep: { messages: 6 } }));
   const read = tool({
