@@ -348,6 +348,25 @@ it.each([
   expect(adapter.write(read)).toEqual(list);
 });
 
+it('reads the compaction of Claude, so that a summary tells its content', async () => {
+  const adapter = anthropicMessages();
+  const compacted = { type: 'compaction', content: 'The port is 4711.' };
+  const list: ProviderMessage[] = [
+    { role: 'user', content: 'Go on' },
+    { role: 'assistant', content: [compacted, { type: 'text', text: 'Done.' }] },
+    ...Array.from({ length: 20 }, (_, at): ProviderMessage[] => [
+      { role: 'user', content: `Question ${at}` },
+      { role: 'assistant', content: `Answer ${at}: ${'because '.repeat(40)}` },
+    ]).flat(),
+  ];
+  expect(adapter.write(adapter.read(list))).toEqual(list);
+  const compactor = createCompactor({ contextWindow: 4_000, model: null });
+  const { messages } = await compactor.compact(adapter.read(list), { reason: 'manual' });
+  const written = JSON.stringify(adapter.write(messages));
+  expect(written).not.toContain('"compaction"');
+  expect(written).toContain('4711');
+});
+
 it('writes the arguments and the role of altered messages as they were', () => {
   const adapter = openaiMessages();
   const sources = [
