@@ -8,8 +8,10 @@ import {
   type JsonValue,
   type Message,
   type SessionStore,
+  textOf,
 } from '@x/core';
 import { collectionOf, errorText } from '@x/core/internal';
+import { madeFrom } from '@x/core/messages';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-message.js';
 
@@ -110,6 +112,19 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   return { ...entry.message, content };
 }
 
+/**
+ * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
+ * converted. A summary is then no request of the user.
+ */
+const summaries = new Map<string, Message>();
+
+function asSummary(message: Message, source: SdkMessage): Message {
+  const known = message.role === 'user' ? summaries.get(textOf(message)) : undefined;
+  if (known === undefined) return message;
+  const { kind = 'summary', metadata = {} } = known;
+  return madeFrom({ ...message, kind, metadata }, source);
+}
+
 /** Maximum number of reductions that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
@@ -172,7 +187,7 @@ export class Reductions {
     const fresh = messages.slice(start).map((source, index) => {
       const id = ids[start + index] ?? '';
       sources.set(id, source);
-      return toMessage(source, id);
+      return asSummary(toMessage(source, id), source);
     });
     const view = [...(reduction?.messages ?? []), ...fresh];
     const outcome = await this.#compactor.compact(view, { ...options, textOnly: true });
@@ -224,9 +239,13 @@ export class Reductions {
       this.#known.delete(id);
       this.#known.set(id, reduction);
     }
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= CAPACITY) break;
-      this.#known.delete(oldest);
+    for (const message of reduction.messages)
+      if (message.kind === 'summary') summaries.set(textOf(message), message);
+    for (const table of [this.#known, summaries]) {
+      for (const oldest of table.keys()) {
+        if (table.size <= CAPACITY) break;
+        table.delete(oldest);
+      }
     }
   }
 }

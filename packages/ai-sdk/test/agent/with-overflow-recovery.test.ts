@@ -4,7 +4,7 @@ import { type CompactionOutcome, InMemorySession } from '@x/core';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
-import { withOverflowRecovery } from '../../src/index.js';
+import { prepareStepWith, withOverflowRecovery } from '../../src/index.js';
 import { rejection } from '../support/collect.js';
 import { answer, partsOf, streamOf } from '../support/mock-model.js';
 
@@ -94,6 +94,30 @@ it('sends reduced at once what another process reduced', async () => {
   const prompts = mock.doGenerateCalls.map(({ prompt }) => prompt);
   expect(prompts.map(fits)).toEqual([false, true, true]);
   expect(prompts[2]?.slice(0, prompts[1]?.length)).toEqual(prompts[1]);
+});
+
+it('merges the summary of prepareStepWith, which is no request of the user', async () => {
+  const prompts: string[] = [];
+  const mock = new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => {
+      prompts.push(JSON.stringify(prompt));
+      // Between reductions of `prepareStepWith`, whose window is too large.
+      if (JSON.stringify(prompt).length > 16_000) throw tooLong();
+      return answer(`Answer. ${'More of it. '.repeat(40)}`);
+    },
+  });
+  const small = createCompactor({ contextWindow: 6_000 });
+  const model = withOverflowRecovery(mock, small);
+  const prepareStep = prepareStepWith(small);
+  const messages: ModelMessage[] = [];
+  for (let turn = 0; turn < 60; turn++) {
+    messages.push({ role: 'user', content: `Question ${turn}` });
+    const { response } = await generateText({ model, messages, prepareStep, maxRetries: 0 });
+    messages.push(...response.messages);
+  }
+  const summaries = prompts.map((prompt) => prompt.split('[CONVERSATION_SUMMARY]').length - 1);
+  expect(prompts.filter((prompt, at) => prompt.length > 16_000 && summaries[at] === 1)).not.toHaveLength(0);
+  expect(Math.max(...summaries)).toBe(1);
 });
 
 it('keeps the reductions of many chats with the same system prompt and first request', async () => {
