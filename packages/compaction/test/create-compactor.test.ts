@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { assistantMessage, type Message, type Model, textOf, toolResultMessage, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -342,4 +343,45 @@ describe('a stage of one’s own', () => {
     expect(outcome.steps[0]?.note).toContain('oops');
     expect(outcome.message).toContain('oops');
   });
+});
+
+it('gives no conversation the late narrative of another that shares messages with it', async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const model: Model = {
+    id: 'acme:small',
+    async generate({ messages }) {
+      await gate;
+      const name = JSON.stringify(messages).includes('Alice') ? 'Alice' : 'Bob';
+      const text = ['SESSION INTENT', 'SUMMARY', 'ARTIFACTS', 'NEXT STEPS']
+        .map((heading) => `## ${heading}\nTold about ${name}.`)
+        .join('\n');
+      return { content: [{ type: 'text', text }], finishReason: 'stop' };
+    },
+  };
+  const compactor = createCompactor({ model, contextWindow: 8_000, summary: { waitMs: 0 } });
+  const said = (id: string, role: 'user' | 'assistant', text: string): Message => ({
+    id,
+    role,
+    content: [{ type: 'text', text }],
+    createdAt: new Date(0).toISOString(),
+  });
+  const reduced = async (name: string, messages: readonly Message[], from: number) => {
+    const turns = Array.from({ length: 20 }, (_, turn) => [
+      said(`${name}-${from + turn}`, 'user', `${name} asks`),
+      said(`${name}-${from + turn}-a`, 'assistant', `Answer ${turn}: ${'because '.repeat(400)}`),
+    ]).flat();
+    const list = [...messages, ...turns];
+    return (await compactor.compact(list, { reason: 'proactive_budget' })).messages;
+  };
+  // Adapters make ids of content, so this message has one id everywhere.
+  const hello = [said('hello', 'user', 'Hello'), said('hello-a', 'assistant', 'How can I help?')];
+  const alice = await reduced('Alice', hello, 0);
+  const bob = await reduced('Bob', hello, 0);
+  release();
+  await setImmediate();
+  expect(JSON.stringify(await reduced('Bob', bob, 20))).not.toContain('Alice');
+  expect(JSON.stringify(await reduced('Alice', alice, 20))).toContain('Told about Alice.');
 });

@@ -91,6 +91,11 @@ export class Writing {
   }
 }
 
+function everyOf(ids: ReadonlySet<string>, others: readonly string[]): boolean {
+  const known = new Set(others);
+  return [...ids].every((id) => known.has(id));
+}
+
 /** A text, and whether it came too late. */
 export interface Found {
   readonly writing: Writing;
@@ -124,10 +129,13 @@ export class NarrativeDesk {
     const { ids, heirs, to } = writing;
     const summary = messages.findLast(({ kind }) => kind === 'summary');
     if (summary !== undefined) {
+      const covers = coveredBy(summary);
       // In LangChain, a summary has the id of the first message that it covers.
-      const isOwn = (id: string) => id !== summary.id && ids.has(id);
-      if (coveredBy(summary).some((id) => isOwn(id) || heirs.has(id))) {
-        heirs.add(summary.id);
+      const isOwn = covers.some((id) => id !== summary.id && ids.has(id));
+      // Ids may come from content, so conversations of different users can share some of them.
+      const isSame = isOwn && everyOf(ids, [...covers, ...messages.map(({ id }) => id)]);
+      if (isSame || covers.some((id) => heirs.has(id))) {
+        if (!ids.has(summary.id)) heirs.add(summary.id);
         return { writing, isLate: true };
       }
       if (!ids.has(summary.id)) return undefined;
