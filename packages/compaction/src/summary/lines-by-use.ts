@@ -43,7 +43,11 @@ export function* usesIn(messages: readonly Message[]): Work<UseAfter> {
 export function cutByUse(text: string, length: number, useOf: (term: number) => number): string {
   if (text.length <= length) return text;
   if (length <= SHORT_CUT) return headOf(text, length);
-  const bothEnds = () => cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
+  const bothEnds = () => {
+    const cut = cutMiddle(text, length, gapMark(text), { tail: 0.5, lines: true });
+    // The mark may be longer than what it replaces.
+    return cut.length < text.length ? cut : text;
+  };
   if (length < LEAST_BY_USE) return bothEnds();
   const edge = length * EDGE_SHARE;
   const lines = text
