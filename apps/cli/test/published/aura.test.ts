@@ -204,9 +204,9 @@ describe('Aura from YAML alone', () => {
     const loud = talkOf(20, { output: 'x'.repeat(5_000) });
     const { asked, used, sent } = await run({ files, talk: loud, window: windowFor(loud, 0.9), faults });
     const seen = asked.map(({ readable }) =>
-      Math.max(0, ...(readable.match(/x{9,}/g) ?? []).map((run) => run.length)),
+      Math.max(0, ...(readable.match(/(?<=characters\] )x{9,}/g) ?? []).map((run) => run.length)),
     );
-    // Half of it is the head and half the tail. The mark between them is not counted.
+    // Half of a cut result is its head, and half its tail.
     expect(seen).toEqual([100, 75, 50, 25, 0, ...then]);
     expect(used).toBe('summarize');
     expect(sent).toContain('[CONVERSATION_SUMMARY]');
