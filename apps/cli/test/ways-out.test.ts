@@ -217,6 +217,20 @@ describe.each(Object.entries(WAYS))('%s', (_, way) => {
   });
 });
 
+/** Waits until a stream has failed before its first event, and returns a stream that fails at once with the same error. */
+async function failed(events: AsyncIterable<AgentEvent>): Promise<AsyncGenerator<AgentEvent>> {
+  const error = await events[Symbol.asyncIterator]()
+    .next()
+    .then(
+      () => new Error('The stream has events.'),
+      (reason: unknown) => reason,
+    );
+  // biome-ignore lint/correctness/useYield: it fails before its first event
+  return (async function* () {
+    throw error;
+  })();
+}
+
 it('gives an answer that fails at once the status and the code of its error', async () => {
   const agent = HarnessAgent.builder().model(new ScriptedModel(looks)).workspace(directory).build();
   const decisions = { nope: { type: 'approve' as const } };
@@ -226,12 +240,12 @@ it('gives an answer that fails at once the status and the code of its error', as
     [agent.stream('Hi', context, { toolChoice: { tool: 'nope' } }), 400, 'invalid_input'],
   ] as const;
   for (const [events, status, code] of answers) {
-    const answer = await serverSentEvents(events);
+    const answer = await serverSentEvents(await failed(events));
     const [, data = ''] = (await answer.text()).split('event: error\ndata: ');
     expect([answer.status, JSON.parse(data).code]).toEqual([status, code]);
   }
   await agent.close();
-  const closed = await serverSentEvents(agent.stream('Hi', context));
+  const closed = await serverSentEvents(await failed(agent.stream('Hi', context)));
   expect(closed.status).toBe(503);
   expect(await closed.text()).toBe(
     'event: error\ndata: {"code":"agent_closed","message":"The server is shutting down. Try again in a moment."}\n\n',
