@@ -32,8 +32,9 @@ interface Runtime {
 /**
  * Middleware for `createAgent` that replaces `summarizationMiddleware` and accepts its options, including those for a single run
  * (`invoke(…, { context })`). If a trigger is reached before a model call, it reduces the messages of the state. If the provider rejects a
- * request as too large, it reduces the messages, retries the call, and updates the state. Outside the state, it keeps only texts that the
- * summarizer has not finished in time: the next compaction uses them. An unusable summary never replaces messages, and unaltered messages stay the same objects.
+ * request as too large, it reduces the messages, retries the call, and updates the state. Outside the state, it keeps only summaries that
+ * were not finished in time, for the next compaction. An unusable summary never replaces messages, and unaltered messages stay the same
+ * objects.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ import {
   readText,
   toolResultMessage,
 } from '@x/core';
-import { PERMISSION_MODES, renderTodos } from '@x/core/internal';
+import { isNumbered, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { runProgram } from '@x/harness/internal';
 import { shortNumber } from '@x/harness/view';
@@ -51,16 +51,18 @@ interface SlashCommand {
 }
 
 /**
- * Returns the id of a message by its running number (`r12` in records and in `recall`), and that of the message before it. System and
- * synthetic messages have no number. What is before a tool result is before its call too.
+ * Returns the id of a message by its running number (`r12` in records and in `recall`), and the id of the last message before it. If the
+ * message is a tool result, `before` is the message before its call.
  */
 async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'>, at: number) {
-  let [number, last, before]: [number, string?, string?] = [0];
-  for await (const { id, role, kind } of agent.log(context).read()) {
-    if (role === 'system' || kind !== undefined) continue;
-    if (role !== 'tool') before = last;
-    if (++number === at) return { id, before };
-    last = id;
+  let number = 0;
+  let last: string | undefined;
+  let before: string | undefined;
+  for await (const message of agent.log(context).read()) {
+    if (!isNumbered(message)) continue;
+    if (message.role !== 'tool') before = last;
+    if (++number === at) return { id: message.id, before };
+    last = message.id;
   }
   return {};
 }

@@ -231,8 +231,8 @@ function sentencesOf(text: string): readonly Piece[] {
 }
 
 /**
- * Splits a tool's output or input into lines. Turns JSON into lines of `key value` pairs, splits long lines between the objects of a list and
- * after sentences, and replaces repeated lines by one line with their count.
+ * Splits a tool's output or input into lines. Turns JSON into lines of `key value` pairs, splits long lines between the objects of a list
+ * and after sentences, and replaces repeated lines by one line with their count.
  */
 export function linesOf(text: string): readonly string[] {
   return piecesOf(readable(text)).map((piece) => piece.text);
@@ -305,8 +305,8 @@ const WORD = /[\p{L}\p{N}]/u;
 const hasWord = (text: string): boolean => WORD.test(text);
 
 /**
- * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Keys are not part of these texts; they only
- * tell the old text of an edit, whose lines are returned separately.
+ * Returns the texts in a call's input: long ones as written content, short ones and numbers joined. Keys are not part of these texts. The
+ * lines of the old text of an edit, which has a key of its own, are returned separately.
  */
 function textsIn({ input }: ToolUseBlock) {
   const written: string[] = [];

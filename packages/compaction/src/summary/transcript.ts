@@ -32,11 +32,12 @@ const LONG_REQUEST = 200;
 const ARGUMENT_LENGTH = 500;
 
 /**
- * Renders messages for a summarizer, in steps. Omits thinking, and shows edits as their changes. Cuts results to `resultLength` UTF-16 units, failed
- * ones to eight times as many, and keeps the lines that the conversation used later. Every line of markup contains `nonce`.
+ * Renders messages for a summarizer, in steps. Omits thinking, and shows edits as their changes. Cuts results and arguments to
+ * `resultLength` UTF-16 units, failed results to eight times as many, and keeps the lines that the conversation used later. Every line of
+ * markup contains `nonce`.
  *
- * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id. `after`:
- * the messages that come after these, which also show what is used.
+ * @param known `listed`: numbers of the requests that the prompt lists whole, by the message's id. `numbers`: running numbers, by the
+ * message's id. `after`: the messages that follow `messages`. What they use counts, too.
  */
 export function* renderTranscript(
   messages: readonly Message[],

@@ -15,7 +15,7 @@ export interface KeptRequest {
 }
 
 /** Tests if a request stays verbatim, and was not shortened before. */
-export function isWhole({ original, message }: KeptRequest): boolean {
+export function isVerbatim({ original, message }: KeptRequest): boolean {
   return original === message && marksOf(original).shortened === undefined;
 }
 

@@ -10,7 +10,6 @@ import {
 } from '@x/core';
 import {
   type Deadline,
-  errorText,
   inPieces,
   isRefused,
   mayRefuseItems,
@@ -41,7 +40,7 @@ export interface NarrativeTask {
   readonly requests: readonly Message[];
   /** The messages that come after `messages`. */
   readonly after: readonly Message[];
-  /** The requests that stay whole in front of the summary if the messages up to the end of `messages` are compacted now. */
+  /** The requests that stay verbatim in front of the summary, even if all messages are compacted. */
   readonly kept: readonly KeptRequest[];
   readonly signal: AbortSignal;
   /** Receives the usage of every call, including calls whose answer is not used. */
@@ -311,8 +310,8 @@ async function ask(
   };
   const request = async (text: string, most: number) => {
     const response = await send(text, most).catch((error: unknown) => {
-      // Some models reject requests for more tokens than they can write.
-      if (!isRefused(error) || !/token/i.test(errorText(error))) throw error;
+      // The model may not be able to write so many tokens.
+      if (!isRefused(error)) throw error;
       return send(text, maxTokens);
     });
     refuseNoAnswer(model, response);

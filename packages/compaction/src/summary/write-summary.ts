@@ -10,7 +10,7 @@ import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
 import { quotableIn, withoutFalseQuotations } from './quotations.js';
 import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
-import { isWhole } from './user-words.js';
+import { isVerbatim } from './user-words.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** Share that one request may fill of the summarizing model's window, less the tokens of the narrative. */
@@ -211,7 +211,7 @@ function begin(
     live: livePrefix(composer, writer, end),
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
     after: messages.slice(end),
-    kept: composer.partition(messages.length).requests.filter(isWhole),
+    kept: composer.partition(messages.length).requests.filter(isVerbatim),
   };
   return context.work.desk.begin({
     kind: 'narrative',

@@ -45,7 +45,8 @@ interface Loaded {
 
 /**
  * A list of items that another agent framework keeps, such as the OpenAI Agents SDK. It is stored in one session, or in one record of a
- * store's collection, one message per item. Changes use compare-and-set: if another writer was first, the change is computed again from the new log, so no item is lost.
+ * store's collection, one message per item. Changes use compare-and-set: if another writer was first, the change is computed again from the
+ * new log, so no item is lost.
  *
  * @example
  * ```ts

@@ -74,16 +74,8 @@ const CAPABILITY_MEMBERS: Readonly<Record<keyof Capability, z.ZodType>> = {
   tools: z.array(TOOL).optional(),
   ...{ install: hook, system: hook, remind: hook, offerTools: hook, authorize: hook, unattended: hook },
   ...{ aroundCall: hook, aroundReason: hook, aroundModel: hook, aroundTool: hook, confine: hook },
-  ...{
-    deniesFiles: hook,
-    tokenRatio: hook,
-    priceOf: hook,
-    observe: hook,
-    monitor: hook,
-    beforeReduction: hook,
-    compact: hook,
-  },
-  ...{ undo: hook, explain: hook, pin: hook, unpin: hook, erase: hook, close: hook },
+  ...{ deniesFiles: hook, priceOf: hook, observe: hook, monitor: hook, beforeReduction: hook, compact: hook },
+  ...{ tokenRatio: hook, undo: hook, explain: hook, pin: hook, unpin: hook, erase: hook, close: hook },
 };
 
 /** An unknown member is probably a misspelt hook, which would do nothing. Instances of classes may have members of their own. */
