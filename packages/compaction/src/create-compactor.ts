@@ -6,7 +6,7 @@ import {
   InvalidInputError,
   type Message,
 } from '@x/core';
-import { countWork, inPieces, parseWith } from '@x/core/internal';
+import { countWork, digest, exactText, inPieces, parseWith } from '@x/core/internal';
 import {
   type CompactionConfig,
   compactionConfigSchema,
@@ -44,18 +44,43 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   return compactorWith(options, new NarrativeDesks());
 }
 
+/** A desk, and the conversation of its last compaction: the text of each message by id. */
+interface KeptDesk {
+  readonly desk: NarrativeDesk;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** Tests if a conversation has messages of an earlier one. Applications may number the messages of each, so ids alone are no proof. */
+function continues(messages: readonly Message[], texts: ReadonlyMap<string, string>): boolean {
+  const shared = messages.filter(({ id, kind }) => kind !== 'summary' && texts.has(id));
+  return shared.length > 0 && shared.every((message) => texts.get(message.id) === textIn(message));
+}
+
+function textIn({ content }: Message): string {
+  return digest(exactText(content));
+}
+
 /** The narratives that models write in the background, by conversation. */
 export class NarrativeDesks {
-  #desks: readonly NarrativeDesk[] = [];
+  #desks: readonly KeptDesk[] = [];
 
   of(messages: readonly Message[]): NarrativeDesk {
-    return this.#desks.find((desk) => desk.find(messages) !== undefined) ?? new NarrativeDesk();
+    const kept = this.#desks.find(
+      ({ desk, texts }) => desk.find(messages) !== undefined && continues(messages, texts),
+    );
+    return kept?.desk ?? new NarrativeDesk();
   }
 
   /** Keeps a desk until the next compaction of its conversation. */
-  keep(desk: NarrativeDesk): void {
-    const others = this.#desks.filter((one) => one !== desk);
-    this.#desks = [...others, ...(desk.isEmpty ? [] : [desk])].slice(-MAX_DESKS);
+  keep(desk: NarrativeDesk, before: readonly Message[], after: readonly Message[]): void {
+    this.#desks = this.#desks.filter((one) => one.desk !== desk);
+    if (desk.isEmpty) return;
+    const given = new Set(before);
+    // Altered messages may become others in the words of an adapter.
+    const altered = new Set(after.filter((message) => !given.has(message)).map(({ id }) => id));
+    const unaltered = before.filter(({ id }) => !altered.has(id));
+    const texts = new Map(unaltered.map((message) => [message.id, textIn(message)]));
+    this.#desks = [...this.#desks, { desk, texts }].slice(-MAX_DESKS);
   }
 }
 
@@ -90,7 +115,7 @@ export function compactorWith(options: CompactionConfig, desks: NarrativeDesks):
       dryRun,
       observe,
     });
-    desks.keep(desk);
+    desks.keep(desk, messages, outcome.messages);
     return outcome;
   };
   return {

@@ -133,6 +133,47 @@ it.each(['own', 'given'])(
   },
 );
 
+it.each(['early', 'late'])(
+  'gives no conversation the narrative of another one with the same message ids: %s',
+  async (when) => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked: string[] = [];
+    const invoke = async (input: unknown) => {
+      const who = JSON.stringify(input).includes('Alice') ? 'Alice' : 'Bob';
+      asked.push(JSON.stringify(input));
+      await gate;
+      return GOOD_SUMMARY.replace('Fix the login.', `Fix the login of ${who}.`);
+    };
+    const middleware = compactionMiddleware({
+      model: { invoke } as never,
+      trigger: { messages: 30 },
+      keep: { messages: 4 },
+      compaction: { summary: { waitMs: 0 } },
+    });
+    const run = async (messages: BaseMessage[]) => {
+      const agent = createAgent({
+        model: fakeModel().respond(new AIMessage({ id: 'answer', content: 'ok' })),
+        middleware: [middleware],
+      });
+      return (await agent.invoke({ messages })).messages;
+    };
+    const said = (who: string, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at) => {
+        const fields = { id: `${from + at}`, content: `${who} ${from + at} ${'More of it. '.repeat(20)}` };
+        return at % 2 === 0 ? new HumanMessage(fields) : new AIMessage(fields);
+      });
+    await run(said('Alice', 0, 41));
+    let messages = when === 'late' ? await run(said('Bob', 0, 41)) : [];
+    release();
+    await setImmediate();
+    messages = await run([...messages, ...said('Bob', messages.length === 0 ? 0 : 41, 82)]);
+    expect(JSON.stringify([messages, asked.slice(1)])).not.toContain('of Alice');
+  },
+);
+
 it('takes the place of summarizationMiddleware with the same options', async () => {
   const model = fakeModel().respond(new AIMessage('Here you are.')).respond(new AIMessage('Here you are.'));
   const summarizer = fakeModel().respond(new AIMessage(GOOD_SUMMARY)).respond(new AIMessage(GOOD_SUMMARY));
