@@ -13,7 +13,7 @@ import {
 import { collectionOf, errorText } from '@x/core/internal';
 import { madeFrom } from '@x/core/messages';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
-import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-message.js';
+import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from './sdk-message.js';
 
 const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
@@ -128,6 +128,14 @@ function asSummary(message: Message, source: SdkMessage): Message {
 /** Maximum number of reductions that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
+/** Sets the newest entry of a table, and deletes the oldest one beyond its capacity. */
+export function rememberIn<Value>(table: Map<string, Value>, key: string, value: Value): void {
+  table.delete(key);
+  table.set(key, value);
+  const [oldest] = table.keys();
+  if (table.size > CAPACITY && oldest !== undefined) table.delete(oldest);
+}
+
 /** A conversation whose beginning was reduced. */
 interface Reduction {
   /** The fingerprint of what was reduced. */
@@ -171,8 +179,13 @@ export class Reductions {
   /** The conversation with what is known of it reduced; nothing is reduced again. */
   recall<Source extends SdkMessage>(messages: readonly Source[]): readonly Source[] {
     if (this.#known.size === 0) return messages;
-    const { reduction, start } = this.#find(messages);
-    return reduction === undefined ? messages : joined(reduction, messages, start);
+    const { reduction, start, current } = this.#find(messages);
+    return reduction === undefined ? messages : joined(reduction, current, messages.slice(start));
+  }
+
+  /** The fingerprint of the conversation up to its first answer, also for what is sent of it. */
+  beginning(messages: readonly SdkMessage[]): string {
+    return this.#find(messages).beginning ?? '';
   }
 
   /** Reduces further what is known, if the compactor sees need. */
@@ -182,7 +195,7 @@ export class Reductions {
   ): Promise<ReducedConversation<Source>> {
     if (this.#stored !== undefined && this.#find(messages).reduction === undefined)
       await this.recollect(messages);
-    const { ids, beginning = '', reduction, start } = this.#find(messages);
+    const { ids, beginning = '', reduction, start, current } = this.#find(messages);
     const sources = new Map(reduction?.originals);
     const fresh = messages.slice(start).map((source, index) => {
       const id = ids[start + index] ?? '';
@@ -191,13 +204,13 @@ export class Reductions {
     });
     const view = [...(reduction?.messages ?? []), ...fresh];
     const outcome = await this.#compactor.compact(view, { ...options, textOnly: true });
-    const same = reduction === undefined ? messages : joined(reduction, messages, start);
+    const same = reduction === undefined ? messages : joined(reduction, current, messages.slice(start));
     if (outcome.status !== 'applied') return { messages: same, outcome };
     try {
       const next = reductionTo(outcome.messages, sources, { id: ids.at(-1) ?? '', beginning });
       this.#remember(next);
       await this.#stored?.keep(next, sources).catch(forgotten);
-      return { messages: joined(next, messages, messages.length), outcome };
+      return { messages: joined(next, current, []), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       // What the SDK has no words for cannot be sent: the conversation stays as it was.
@@ -217,36 +230,30 @@ export class Reductions {
     this.#remember(reductionTo(found.messages, sources, { id: found.id, beginning }));
   }
 
-  /** The longest beginning that was reduced before; `start` is where the rest begins. */
-  #find(messages: readonly SdkMessage[]) {
+  /** The longest beginning that was reduced before; `start` is where the rest begins. `current` are the given messages by id. */
+  #find<Source extends SdkMessage>(messages: readonly Source[]) {
     const given = fingerprints(messages);
     const last = given.findLastIndex((id) => this.#known.has(id));
     const reduction = this.#known.get(given[last] ?? '');
-    if (reduction === undefined) return { ids: given, beginning: beginningOf(messages, given), start: 0 };
-    this.#remember(reduction);
+    if (reduction !== undefined) this.#remember(reduction);
     const start = last + 1;
-    if (given[last] === reduction.id)
-      return { ids: given, beginning: beginningOf(messages, given), reduction, start };
+    const current = new Map(given.map((id, at) => [id, messages[at] as Source]));
+    if (reduction === undefined || given[last] === reduction.id)
+      return { ids: given, beginning: beginningOf(messages, given), reduction, start, current };
     // What follows a sent list has the ids that it has behind the whole conversation, because the next call passes that.
     const behind = fingerprints(messages.slice(start), reduction.id);
     const ids = [...given.slice(0, last), reduction.id, ...behind];
-    return { ids, beginning: reduction.beginning, reduction, start };
+    for (const [at, id] of [...reduction.messages.map((message) => message.id), ...behind].entries())
+      current.set(id, messages[at] as Source);
+    return { ids, beginning: reduction.beginning, reduction, start, current };
   }
 
   /** Remembers a reduction by what was reduced, and by what is sent: later versions of the SDK go on from that. */
   #remember(reduction: Reduction): void {
-    for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? '']) {
-      this.#known.delete(id);
-      this.#known.set(id, reduction);
-    }
+    for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? ''])
+      rememberIn(this.#known, id, reduction);
     for (const message of reduction.messages)
-      if (message.kind === 'summary') summaries.set(textOf(message), message);
-    for (const table of [this.#known, summaries]) {
-      for (const oldest of table.keys()) {
-        if (table.size <= CAPACITY) break;
-        table.delete(oldest);
-      }
-    }
+      if (message.kind === 'summary') rememberIn(summaries, textOf(message), message);
   }
 }
 
@@ -266,16 +273,24 @@ function reductionTo(
     ...of,
     messages,
     originals,
-    written: messages.map((message) => fromMessage(message, originals.get(message.id))),
+    written: messages.map((message) => {
+      const original = originals.get(message.id);
+      const written = fromMessage(message, original);
+      return original === undefined || written === original ? written : unmarked(written);
+    }),
   };
 }
 
-// The messages come back as the type that they were given in: unaltered ones are the same objects, and the few parts
-// that are rebuilt are of that type's own kinds.
+// The messages come back as the type that they were given in: unaltered ones are the given objects, whose cache marks may have
+// moved since, and the few parts that are rebuilt are of that type's own kinds.
 function joined<Source extends SdkMessage>(
-  { written }: Reduction,
-  sources: readonly Source[],
-  start: number,
+  { messages, written, originals }: Reduction,
+  current: ReadonlyMap<string, Source>,
+  rest: readonly Source[],
 ): readonly Source[] {
-  return [...(written as readonly Source[]), ...sources.slice(start)];
+  const head = messages.map(({ id }, at) => {
+    const message = written[at] as Source;
+    return message === originals.get(id) ? (current.get(id) ?? message) : message;
+  });
+  return [...head, ...rest];
 }

@@ -57,7 +57,8 @@ function fingerprint(message: SdkMessage, before: string): string {
 /** Options that mark the end of a cached prompt. Applications move these marks to the newest message at each call. */
 const CACHE_MARKS: readonly string[] = ['cacheControl', 'cache_control', 'cachePoint'];
 
-function unmarked(message: SdkMessage): SdkMessage {
+/** Leaves out the marks of a message and its parts. */
+export function unmarked(message: SdkMessage): SdkMessage {
   const { content } = withoutMarks(message);
   return { ...withoutMarks(message), content: Array.isArray(content) ? content.map(withoutMarks) : content };
 }
