@@ -2,7 +2,7 @@ import { type Compactor, estimateCounter } from '@x/core';
 import { notify, parseWith, wellFormed } from '@x/core/internal';
 import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
-import { Reductions } from './reductions.js';
+import { Reductions, rememberIn } from './reductions.js';
 import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
 
 /**
@@ -26,7 +26,8 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     'prepareStepWith options',
   );
   const reductions = new Reductions(compactor, remember);
-  let learned = 1;
+  // By conversation, because others may have another model, other tools or another language.
+  const learned = new Map<string, number>();
   return async <Message extends SdkMessage>({
     messages,
     instructions,
@@ -41,10 +42,11 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     const now = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
     // In a small request, most of what the provider counts may be tools that are not counted here.
     if (contextWindow !== undefined && now !== undefined && reportedBy(steps) * 4 > contextWindow)
-      learned = within(now, MOST_OF_MESSAGES);
+      rememberIn(learned, reductions.beginning(messages), within(now, MOST_OF_MESSAGES));
+    const ratio = now ?? learned.get(reductions.beginning(messages)) ?? 1;
     const reduced = await reductions.reduce(messages, {
       ...frame,
-      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: now ?? learned }),
+      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: ratio }),
       reason: 'proactive_budget',
     });
     if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);

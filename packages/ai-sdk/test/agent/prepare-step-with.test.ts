@@ -461,13 +461,13 @@ it('learns from the usage of steps how the provider counts', async () => {
   expect(outcomes[0]?.tokensAfter).toBeLessThanOrEqual(8_500);
 });
 
-it('knows at the first step of a later call how the provider counts, unless the requests were small', async () => {
+it('knows at the first step of a later call of a chat how the provider counts, unless the requests were small', async () => {
   const chat = (turns: number) =>
     Array.from({ length: turns }, (_, turn): ModelMessage[] => [
       { role: 'user', content: `Question ${turn}` },
       { role: 'assistant', content: `Answer ${turn}. ${'More of it. '.repeat(40)}` },
     ]).flat();
-  const compactedAfter = async (turns: number, inputTokens: number) => {
+  const compactedAfter = async (turns: number, inputTokens: number, isOther = false) => {
     const outcomes: CompactionOutcome[] = [];
     const prepareStep = prepareStepWith(createCompactor({ keep: { messages: 6 } }), {
       contextWindow: 10_000,
@@ -476,12 +476,14 @@ it('knows at the first step of a later call how the provider counts, unless the 
     await prepareStep({ messages: chat(turns), steps: [{ usage: { inputTokens } }] });
     expect(outcomes).toEqual([]);
     // About 5 300 tokens by our count.
-    await prepareStep({ messages: [...chat(40), { role: 'user', content: 'Another chat' }] });
+    const another = chat(40).slice(isOther ? 2 : 0);
+    await prepareStep({ messages: [...another, { role: 'user', content: 'Go on' }] });
     return outcomes.map(({ status }) => status);
   };
   expect(await compactedAfter(20, 5_300)).toEqual(['applied']);
   expect(await compactedAfter(20, 2_650)).toEqual([]);
   expect(await compactedAfter(1, 2_000)).toEqual([]);
+  expect(await compactedAfter(20, 5_300, true)).toEqual([]);
 });
 
 const words = (tokens: number) => 'More of it. '.repeat(tokens / 3);
