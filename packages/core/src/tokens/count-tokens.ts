@@ -17,8 +17,11 @@ const AUDIO_TOKENS_PER_100_KB = 1_000;
 
 /** Matches an encoded PNG, JPEG, GIF or WebP picture in JSON, such as a screenshot in an item of a provider. */
 const PICTURE = /(?<=")(?:data:image\/[\w.+-]+;base64,)?(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)[\w+/=-]{1000,}/;
-/** Matches an encrypted text in JSON, which only its provider can read, such as a thought or a search result. */
-const SEALED = /(?<=")[\w+/=-]{1000,}(?=")/;
+/**
+ * Matches an encrypted text in the JSON of a provider's item, such as a thought or a search result, by the name of its field. Other long
+ * words are texts, such as a hex dump that a tool returned.
+ */
+const SEALED = /(?<=^"|"(?:data|\w*(?:encrypted|redacted|signature)\w*)":")[\w+/=-]{1000,}(?=")/i;
 /** Letters of an encrypted text per token: a token has about four bytes, and four letters hold three bytes. */
 const SEALED_PER_TOKEN = 5;
 

@@ -73,7 +73,8 @@ describe('countBlock', () => {
   test.each<[string, Pick<OpaqueBlock, 'data' | 'tokens'>, number]>([
     ['two pictures', { data: { a: picture, b: `data:image/png;base64,${picture}` } }, 3_215],
     ['a text that contains one', { data: `x ${picture}` }, 1_215],
-    ['an encrypted text', { data: { sealed: 'A'.repeat(5_000) } }, 1_013],
+    ['an encrypted text', { data: { encrypted_content: 'A'.repeat(5_000) } }, 1_024],
+    ['a text without spaces', { data: { output: 'a0'.repeat(2_500) } }, 5_013],
     ['one whose tokens are known', { data: picture, tokens: 20 }, 20],
   ])('%s in an item of a provider', (_, item, tokens) => {
     expect(countBlock(spy(), { type: 'opaque', provider: 'acme', ...item })).toBe(tokens);
