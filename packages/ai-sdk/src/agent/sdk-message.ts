@@ -57,14 +57,29 @@ function fingerprint(message: SdkMessage, before: string): string {
 /** Options that mark the end of a cached prompt. Applications move these marks to the newest message at each call. */
 const CACHE_MARKS: readonly string[] = ['cacheControl', 'cache_control', 'cachePoint'];
 
-/** Leaves out the marks of a message and its parts. */
-export function unmarked(message: SdkMessage): SdkMessage {
-  const { content } = withoutMarks(message);
-  return { ...withoutMarks(message), content: Array.isArray(content) ? content.map(withoutMarks) : content };
+/** Leaves out the marks of a message and of its parts, also of those within a tool's answer. */
+export function unmarked<Marked extends Holder>(marked: Marked): Marked {
+  if (typeof marked !== 'object' || marked === null) return marked;
+  const { type, content, output, value } = marked;
+  return {
+    ...withoutMarks(marked),
+    ...(Array.isArray(content) ? { content: content.map(unmarked) } : {}),
+    ...(output === undefined ? {} : { output: unmarked(output as Holder) }),
+    ...(type === 'content' && Array.isArray(value) ? { value: value.map(unmarked) } : {}),
+  };
 }
 
-function withoutMarks<Marked extends Pick<SdkPart, 'providerOptions'>>(marked: Marked): Marked {
-  if (!marked?.providerOptions) return marked;
+/** A message, a part of one, or the answer of a tool. */
+interface Holder {
+  readonly type?: string;
+  readonly content?: unknown;
+  readonly output?: unknown;
+  readonly value?: unknown;
+  readonly providerOptions?: object | undefined;
+}
+
+function withoutMarks<Marked extends Holder>(marked: Marked): Marked {
+  if (!marked.providerOptions) return marked;
   const options = Object.entries(marked.providerOptions).flatMap(([provider, values]) => {
     const kept = Object.entries({ ...values }).filter(([key]) => !CACHE_MARKS.includes(key));
     return kept.length === 0 ? [] : [[provider, Object.fromEntries(kept)]];

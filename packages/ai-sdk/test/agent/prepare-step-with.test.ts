@@ -252,6 +252,32 @@ it('finds a reduction again although the mark for the prompt cache moved', async
   expect(applied).toBeLessThan(6);
 });
 
+it.each(['an answer', 'a part of an answer'])(
+  'finds a reduction again although the mark for the prompt cache moved to %s of a tool',
+  async (where) => {
+    const { compactor, outcomes, onCompaction } = observed();
+    const prepareStep = prepareStepWith(compactor, { onCompaction });
+    const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+    const said: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
+    for (let step = 0; step < 40; step++) {
+      const call = { toolCallId: `${step}`, toolName: 'read_file' };
+      const text = { type: 'text' as const, text: `contents of file ${step}\n`.repeat(60) };
+      const resultOf = (part: typeof text, rest = {}): ModelMessage => {
+        const output = { type: 'content' as const, value: [part], ...rest };
+        return { role: 'tool', content: [{ type: 'tool-result', ...call, output }] };
+      };
+      said.push({ role: 'assistant', content: [{ type: 'tool-call', ...call, input: { step } }] });
+      const marked = { ...text, providerOptions };
+      const newest = where === 'an answer' ? resultOf(text, { providerOptions }) : resultOf(marked);
+      await prepareStep({ messages: [...structuredClone(said), newest] });
+      said.push(resultOf(text));
+    }
+    const applied = outcomes.filter(({ status }) => status === 'applied').length;
+    expect(applied).toBeGreaterThan(1);
+    expect(applied).toBeLessThan(12);
+  },
+);
+
 it('changes of a message only what the compactor changed', async () => {
   const compactor = createCompactor({
     contextWindow: 100_000,
