@@ -65,7 +65,14 @@ function textIn(instructions: unknown): string | undefined {
 
 /** A step that is over, as `prepareStep` is told of it. */
 interface FinishedStep {
-  readonly usage?: { readonly inputTokens?: number | undefined } | undefined;
+  readonly usage?:
+    | {
+        readonly inputTokens?: number | undefined;
+        /** In version 5, some providers leave these out of `inputTokens`. Later versions add `inputTokenDetails`. */
+        readonly cachedInputTokens?: number | undefined;
+        readonly inputTokenDetails?: object | undefined;
+      }
+    | undefined;
 }
 
 /** A count that is off by more than this is of something else than the messages: of tools that nobody told of, of a cache. */
@@ -84,7 +91,7 @@ function usageRatio(
     tools,
   }: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
 ): number | undefined {
-  const reported = reportedBy(steps);
+  const { inputTokens: reported = 0, cachedInputTokens = 0, inputTokenDetails } = steps.at(-1)?.usage ?? {};
   // What the step was sent ends where its answer begins.
   const before = messages.findLastIndex(({ role }) => role === 'assistant');
   if (reported === 0 || before <= 0) return undefined;
@@ -96,9 +103,13 @@ function usageRatio(
   let sent = count(reductions.recall(messages.slice(0, before)));
   if (system !== undefined) sent += estimateCounter.count(system);
   for (const tool of tools ?? []) sent += countTool(estimateCounter, tool);
+  const cached = inputTokenDetails === undefined ? cachedInputTokens : 0;
+  const known = Math.max(reported, Math.min(sent, reported + cached));
+  // A count that is far too low leaves out what was written to a cache.
+  if (known < sent * LEAST) return undefined;
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
-  const came = added * within(reported / Math.max(1, sent), MOST_OF_MESSAGES);
-  return within((reported + came) / Math.max(1, sent + added), MOST);
+  const came = added * within(known / Math.max(1, sent), MOST_OF_MESSAGES);
+  return within((known + came) / Math.max(1, sent + added), MOST);
 }
 
 function reportedBy(steps: readonly FinishedStep[]): number {

@@ -487,6 +487,26 @@ it('learns from the usage of steps how the provider counts', async () => {
   expect(outcomes[0]?.tokensAfter).toBeLessThanOrEqual(8_500);
 });
 
+it.each([
+  ['all', () => ({ inputTokens: 300 })],
+  ['the first half', (tokens: number) => ({ inputTokens: tokens / 2, cachedInputTokens: tokens / 2 })],
+])('keeps to the window where version 5 leaves %s of a request out of its usage', async (_, usageOf) => {
+  const prepareStep = prepareStepWith(createCompactor(), { contextWindow: 10_000 });
+  const said: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
+  const steps: { readonly usage: { readonly inputTokens: number; readonly cachedInputTokens?: number } }[] =
+    [];
+  for (let step = 0; step < 40; step++) {
+    const { messages } = await prepareStep({ messages: structuredClone(said), steps });
+    const tokens = JSON.stringify(messages).length / 4;
+    expect(tokens).toBeLessThan(10_000);
+    steps.push({ usage: usageOf(tokens) });
+    const call = { toolCallId: `${step}`, toolName: 'read_file' };
+    const output = { type: 'text' as const, value: `contents of file ${step}\n`.repeat(60) };
+    said.push({ role: 'assistant', content: [{ type: 'tool-call', ...call, input: { step } }] });
+    said.push({ role: 'tool', content: [{ type: 'tool-result', ...call, output }] });
+  }
+});
+
 it('knows at the first step of a later call of a chat how the provider counts, unless the requests were small', async () => {
   const chat = (turns: number) =>
     Array.from({ length: turns }, (_, turn): ModelMessage[] => [
