@@ -40,6 +40,36 @@ async function compact(
 const narrativeIn = (messages: readonly Message[]) =>
   textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
 
+describe('a summarizer with a small window', () => {
+  it.each([6_000, 8_000])(
+    'has room to read while it uses all of its limit, with %i tokens',
+    async (window) => {
+      const model = modelOf(
+        ({ maxOutputTokens = 0 }) => {
+          const words = Array.from({ length: maxOutputTokens }, (_, at) => `fact${at}`).join(' ');
+          const room = maxOutputTokens - meter.text(GOOD_SUMMARY) - 10;
+          const shown = words.slice(0, Math.floor((words.length * room) / meter.text(words)));
+          return GOOD_SUMMARY.replace('found the cause.', `found the cause. ${shown}`);
+        },
+        { contextWindow: window },
+      );
+      const compactor = createCompactor({ model, contextWindow: window });
+      let context: readonly Message[] = [];
+      let [applied, records] = [0, 0];
+      for (let turn = 0; turn < 120; turn++) {
+        context = [...context, userMessage(`Question ${turn}`), ...round({ output: lines(12) })];
+        const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
+        context = outcome.messages;
+        if (outcome.status !== 'applied') continue;
+        applied++;
+        if (outcome.message.includes('stands in')) records++;
+      }
+      expect(records).toBe(0);
+      expect(model.requests.length).toBeLessThanOrEqual(applied * 6);
+    },
+  );
+});
+
 describe('what a summarizer is asked', () => {
   it('holds the request, also when only work since an earlier summary is to be told', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
@@ -196,6 +226,17 @@ describe('what a summarizer is asked', () => {
     const result = render(messages, 'n0', 1_200, { after })[1]?.text ?? '';
     expect(result).toContain(body.slice(0, 19).join('\n'));
     expect(result).not.toContain('1 lines left out');
+  });
+
+  it('breaks no line of a cut result, and marks its gaps within the line', () => {
+    const output = Array.from({ length: 600 }, (_, at) => `${1_000_000 + at * 7_919}:user${at}`).join(',');
+    const messages = [...round({ output }), userMessage('What about user300?')];
+    const result = (render(messages, 'n0', 2_000)[1]?.text ?? '').replace(/^.*characters\] /s, '');
+    expect(result).toContain(':user300,');
+    expect(result).not.toContain('\n');
+    const shown = result.split(/\[… \d+ characters left out …\]/);
+    expect(shown).toHaveLength(3);
+    for (const part of shown) expect(output).toContain(part);
   });
 
   it('holds of a long text that a call wrote the lines that were used later', () => {
