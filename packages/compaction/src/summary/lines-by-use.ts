@@ -50,8 +50,9 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   };
   if (length < LEAST_BY_USE) return bothEnds();
   const edge = length * EDGE_SHARE;
+  // Each line ends with its line break. The pieces of a long line have none, except the last.
   const lines = text
-    .split('\n')
+    .split(/(?<=\n)/)
     .flatMap((line) => (line.length > edge ? pieces(line, Math.floor(edge / 2) - 1) : line));
   const [start, end] = [wholeLines(lines, edge), lines.length - wholeLines(lines.toReversed(), edge)];
   const uses = usesOf(lines, useOf);
@@ -64,23 +65,30 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   for (const { at } of used) {
     // A line next to a kept one needs no mark of its own.
     const isNext = kept.has(at - 1) || kept.has(at + 1);
-    const cost = (lines[at] as string).length + (isNext ? 1 : MARK);
+    const cost = (lines[at] as string).length + (isNext ? 0 : MARK);
     if (cost > room) continue;
     room -= cost;
     kept.add(at);
   }
   if (kept.size === 0) return bothEnds();
-  const shown: string[] = [];
-  let gap: string[] = [];
+  let [shown, gap] = ['', ''];
   for (const [at, line] of lines.entries()) {
     if (at < start || at >= end || kept.has(at)) {
       // Marks interrupt the text, so a short gap is no gain.
-      if (gap.join('\n').length > 2 * MARK) gap = [`[… ${gap.length} lines left out …]`];
-      shown.push(...gap, line);
-      gap = [];
-    } else gap.push(line);
+      shown += gap.length > 2 * MARK ? markOf(gap, shown) : gap;
+      shown += line;
+      gap = '';
+    } else gap += line;
   }
-  return shown.join('\n');
+  return shown;
+}
+
+/** Marks a gap: on a line of its own between whole lines, otherwise within the line. */
+function markOf(gap: string, before: string): string {
+  const isWhole = before.endsWith('\n') && gap.endsWith('\n');
+  return isWhole
+    ? `[… ${gap.split('\n').length - 1} lines left out …]\n`
+    : `[… ${gap.length} characters left out …]${gap.endsWith('\n') ? '\n' : ''}`;
 }
 
 /** Returns the uses of each line. A term counts less the more lines have it, because it does not tell them apart. */
@@ -105,14 +113,15 @@ function worthOf(line: string, uses: number): number {
   return isNote ? Number.POSITIVE_INFINITY : uses / (line.length + MARK);
 }
 
-/** Splits a long line into pieces of at most `length` UTF-16 units, at spaces if it has any. */
+/** Splits a long line into pieces of at most `length` UTF-16 units, after spaces or commas if it has any. */
 function pieces(line: string, length: number): readonly string[] {
   const found: string[] = [];
   for (let at = 0; at < line.length; ) {
     const piece = headOf(line.slice(at, at + length + 1), length);
-    const space = at + length < line.length ? piece.lastIndexOf(' ') : -1;
-    found.push(space > 0 ? piece.slice(0, space) : piece);
-    at += space > 0 ? space + 1 : piece.length;
+    const isLast = at + piece.length === line.length;
+    const end = Math.max(piece.lastIndexOf(' '), piece.lastIndexOf(',')) + 1;
+    found.push(end > 0 && !isLast ? piece.slice(0, end) : piece);
+    at += found.at(-1)?.length ?? 0;
   }
   return found;
 }
@@ -121,7 +130,7 @@ function pieces(line: string, length: number): readonly string[] {
 function wholeLines(lines: readonly string[], most: number): number {
   let length = 0;
   const first = lines.findIndex((line) => {
-    length += line.length + 1;
+    length += line.length;
     return length > most;
   });
   return first === -1 ? lines.length : first;
