@@ -122,10 +122,14 @@ export class ItemLog {
   append(
     make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,
   ): Promise<void> {
+    let append: readonly Message[] = [];
     return this.#inTurn(async () => {
       const loaded = this.#known === undefined ? await this.#loadForChange() : undefined;
       const known = loaded?.known ?? (this.#known as Known);
-      const append = await make(loaded?.history);
+      // A store forgets a commit whose reply was lost after several commits of other writers.
+      const last = append.at(-1)?.id;
+      if (last !== undefined && loaded?.history.messages.some(({ id }) => id === last)) return;
+      append = await make(loaded?.history);
       if (append.length > 0) await this.#commit(known, { keep: known.count, append });
     });
   }

@@ -55,6 +55,25 @@ it.each([true, false])(
   },
 );
 
+it('adds its items once if the store has forgotten the commit whose reply was lost', async () => {
+  const store = new InMemorySession();
+  const commit = store.commit.bind(store);
+  const other = new ItemLog(store, key, 'mine');
+  let isLost = true;
+  store.commit = async (at, change) => {
+    const version = await commit(at, change);
+    if (!isLost) return version;
+    isLost = false;
+    for (let count = 0; count < 10; count++) await other.append(() => [other.message({ by: 'other' })]);
+    throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+  };
+  const log = new ItemLog(store, key, 'mine');
+  await log.append(() => [log.message({ by: 'me' })]);
+  const items = await itemsOf(log);
+  expect(items.filter(({ by }) => by === 'me')).toHaveLength(1);
+  expect(items).toHaveLength(11);
+});
+
 it.each(['commit', 'load'] as const)(
   'repeats each %s of a change until the store accepts it',
   async (name) => {
