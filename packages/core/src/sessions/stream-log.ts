@@ -9,7 +9,7 @@ import {
 import { type ClientError, toClientError, type WordError } from '../errors/client-error.js';
 import { isOutage, SessionStoreError } from '../errors/session-errors.js';
 import type { XError } from '../errors/x-error.js';
-import { letEnd, systemClock } from '../lib/clock.js';
+import { letEnd, steadyClock, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
 import { collectionOf } from './collections.js';
 import { ItemLog } from './item-log.js';
@@ -93,7 +93,7 @@ export class StreamLog {
     const log = new ItemLog(this.#streams, this.#key, NAME, 0);
     const id = crypto.randomUUID();
     await log.change(() => ({ keep: 0, append: [], state: { id } }));
-    const writer = new Writer(log, id, this.#stallMs / 3);
+    const writer = new Writer(log, id, this.#stallMs);
     const queue: Item[] = [];
     let wake = () => {};
     let isRead = true;
@@ -208,19 +208,21 @@ async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined>
 class Writer {
   readonly #log: ItemLog;
   readonly #id: string;
+  readonly #stallMs: number;
   readonly #alive: ReturnType<typeof setInterval>;
   #waiting: JsonValue[] = [];
   #written = 0;
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
-  /** Set if the store rejected an item, or another stream replaced this one. Then nothing more is recorded. */
+  /** Set if the end is recorded, the store rejected an item, or another stream replaced this one. Then nothing more is recorded. */
   #isOver = false;
 
-  constructor(log: ItemLog, id: string, aliveMs: number) {
+  constructor(log: ItemLog, id: string, stallMs: number) {
     this.#log = log;
     this.#id = id;
+    this.#stallMs = stallMs;
     // Heartbeat while a tool runs and no items arrive.
-    this.#alive = setInterval(() => this.#flush(), aliveMs);
+    this.#alive = setInterval(() => this.#flush(), stallMs / 3);
     letEnd(this.#alive);
   }
 
@@ -234,6 +236,16 @@ class Writer {
     clearInterval(this.#alive);
     await this.#writing;
     await this.#write(end);
+    void this.#finish(end);
+  }
+
+  /** Repeats the last write in the background, in case the store was unavailable, until readers give up. */
+  async #finish(end: Entry['end']): Promise<void> {
+    const since = steadyClock.now();
+    while (!this.#isOver && steadyClock.now() - since < this.#stallMs) {
+      await systemClock.sleep(RETRY_MS, { background: true });
+      await this.#write(end);
+    }
   }
 
   #flush(): void {
@@ -260,6 +272,7 @@ class Writer {
       });
       this.#waiting.splice(0, count);
       this.#written += count;
+      this.#isOver ||= end !== undefined;
     } catch (error) {
       // The store may be unavailable, or full, only for the moment. The next write contains these items, too.
       const isTried = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';

@@ -113,6 +113,24 @@ describe('a log of a stream', () => {
     expect(commits).toBeGreaterThan(isFull ? 5 : 8);
   });
 
+  it('is whole if its source ended while commits failed', async () => {
+    const sessions = new InMemorySession();
+    const place = SessionKey.of({ sessionId: 'ended-in-an-outage' });
+    let isDown = false;
+    const store = wrapStore(sessions, (inner) => ({
+      commit: (at, change) => {
+        if (!isDown) return inner.commit(at, change);
+        throw new SessionStoreError('session_unavailable', 'No reply.', { outcome: 'unknown' });
+      },
+    }));
+    const passing = await new StreamLog(store, place).record(of(numbered(30)));
+    const reader = await new StreamLog(sessions, place, { pollMs: 1 }).resume();
+    isDown = true;
+    expect(await drain(passing)).toEqual(numbered(30));
+    isDown = false;
+    expect(await drain(reader)).toEqual(numbered(30));
+  });
+
   it('keeps nothing more of a stream once another one took its place', async () => {
     const sessions = new InMemorySession();
     const place = SessionKey.of({ sessionId: 'displaced' });
