@@ -84,8 +84,8 @@ export const run = command({
     await keepOutOfGit(agent);
     const stops = [
       shutdownOnSignals(agent, { signals: ['SIGTERM'] }),
-      // A user who presses Ctrl-C or closes the terminal wants to stop at once.
-      shutdownOnSignals(agent, { signals: onTerminal ? ['SIGHUP'] : ['SIGHUP', 'SIGINT'], drainMs: 0 }),
+      // A user who presses Ctrl-C or closes the terminal wants to stop at once. A chat reads Ctrl-C as a key.
+      shutdownOnSignals(agent, { signals: ['SIGHUP', 'SIGINT'], drainMs: 0 }),
     ];
     // The reply goes to standard output. Progress goes there too if it is a terminal.
     const isShown = process.stdout.isTTY === true;
