@@ -17,8 +17,7 @@ export const TOLERANCE = 1.25;
 export function maxNarrativeOf({ settings, budget, room, maxRecord }: Composer, writer: Model): number {
   const window = writer.contextWindow ?? budget.contextWindow;
   const share = Math.max(budget.enoughTokens / 4, maxRecord * (1 - BESIDE_NARRATIVE));
-  // The writer reads the earlier narrative, too, and both may exceed their limit.
-  const most = Math.floor(Math.min(settings.maxTokens, share, window / (4 * TOLERANCE), room / 2));
+  const most = Math.floor(Math.min(settings.maxTokens, share, window / 4, room / 2));
   return most < SHORTEST_NARRATIVE ? 0 : most;
 }
 

@@ -11,7 +11,6 @@ import {
 import {
   type Deadline,
   inPieces,
-  isRefused,
   mayRefuseItems,
   refuseNoAnswer,
   soundUsage,
@@ -52,13 +51,8 @@ function windowOf({ composer, model }: NarrativeTask): number {
   return model.contextWindow ?? composer.budget.contextWindow;
 }
 
-/**
- * Returns the maximum tokens of an answer. It is above `maxTokens`, because models exceed the limit in a prompt a little, and a cut-off
- * answer is useless.
- */
-function longestOf({ maxTokens }: NarrativeTask): number {
-  return Math.floor(maxTokens * TOLERANCE);
-}
+/** Share of the limit that a prompt asks for. The rest is for models that exceed it a little, because a cut-off answer is useless. */
+const ASKED_SHARE = 0.9;
 
 /** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
 const SAFETY = 0.85;
@@ -124,7 +118,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
 
   const promptFor = (transcript: string, last: boolean): SummaryPrompt => {
     const sample = narrative ?? transcript;
-    const length = (maxTokens * sample.length) / Math.max(1, meter.text(sample));
+    const asked = Math.floor(maxTokens * ASKED_SHARE);
+    const length = (asked * sample.length) / Math.max(1, meter.text(sample));
     return buildPrompt(options, {
       transcript,
       nonce,
@@ -132,14 +127,14 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       requests,
       instructions,
       appendix: last ? appendix : undefined,
-      maxTokens,
+      maxTokens: asked,
       maxLength: Math.floor(length / 100) * 100,
     });
   };
 
   const roomNow = () => {
     const { system, user } = promptFor('', true);
-    return ((windowOf(task) - longestOf(task)) * SAFETY - meter.text(system + user)) * shrink;
+    return ((windowOf(task) - maxTokens) * SAFETY - meter.text(system + user)) * shrink;
   };
   const tokensOf = (parts: readonly TranscriptEntry[]) =>
     parts.reduce((sum, { text }) => sum + meter.text(text), 0);
@@ -266,10 +261,10 @@ async function askInConversation(task: NarrativeTask): Promise<Verdict | undefin
     requests: requestsShown(task, SHORT_REQUEST).text,
     instructions,
     appendix,
-    maxTokens,
+    maxTokens: Math.floor(maxTokens * ASKED_SHARE),
   });
   const read = meter.messages(live.messages);
-  const size = meter.frame(live) + read + meter.text(prompt.user) + longestOf(task);
+  const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
   if (size > windowOf(task) * LIVE_SHARE) return undefined;
   try {
     const verdict = await ask(task, { prompt, read, live });
@@ -297,7 +292,7 @@ async function ask(
 ): Promise<Verdict> {
   const { model, signal, maxTokens, composer } = task;
   const { meter } = composer.context;
-  const send = (text: string, maxOutputTokens: number) => {
+  const request = async (text: string, maxOutputTokens: number) => {
     const asked: ModelRequest = {
       system: live ? live.system : prompt.system,
       messages: [...(live?.messages ?? []), userMessage(text)],
@@ -306,14 +301,7 @@ async function ask(
     };
     const limit = [`Model ${model.id}`, 'summary.timeoutMs', composer.timeoutMs] as const;
     const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
-    return withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
-  };
-  const request = async (text: string, most: number) => {
-    const response = await send(text, most).catch((error: unknown) => {
-      // The model may not be able to write so many tokens.
-      if (!isRefused(error)) throw error;
-      return send(text, maxTokens);
-    });
+    const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
     refuseNoAnswer(model, response);
     const estimate = { inputTokens: read, outputTokens: meter.text(textOf(response.content)) };
     task.onUsage(soundUsage(response.usage) ?? estimate);
@@ -323,10 +311,10 @@ async function ask(
   const limits = {
     sections: prompt.sections,
     shortest: Math.min(MOST_FLOOR, maxTokens / 2, read * LEAST_SHARE),
-    longest: longestOf(task),
+    longest: Math.floor(maxTokens * TOLERANCE),
     count: (text: string) => meter.text(text),
   };
-  const first = await request(prompt.user, limits.longest);
+  const first = await request(prompt.user, maxTokens);
   const verdict = checkAnswer(first, limits);
   if (verdict.ok) return verdict;
   signal?.throwIfAborted();
@@ -335,7 +323,7 @@ async function ask(
 
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with nothing but the record.`;
   // Reasoning uses output tokens, so the second attempt after a cut-off answer gets twice the limit.
-  const second = await request(complaint, limits.longest * (first.finishReason === 'length' ? 2 : 1));
+  const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);
   const repaired = checkAnswer(second, limits);
   if (repaired.ok || repaired.tooLong === undefined) return repaired;
   return { ok: true, text: shortened(repaired.tooLong, limits.longest, meter) };

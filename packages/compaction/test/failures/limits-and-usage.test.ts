@@ -24,7 +24,7 @@ describe('a summarizer', () => {
       expect(model.requests.length).toBeGreaterThan(0);
       for (const { maxOutputTokens } of model.requests) {
         expect(maxOutputTokens).toBeGreaterThan(0);
-        expect(maxOutputTokens).toBeLessThanOrEqual(Math.min(4_000, contextWindow / 4) * 1.25);
+        expect(maxOutputTokens).toBeLessThanOrEqual(Math.min(4_000, contextWindow / 4));
       }
     },
   );
