@@ -75,20 +75,13 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   for (const [at, line] of lines.entries()) {
     if (at < start || at >= end || kept.has(at)) {
       // Marks interrupt the text, so a short gap is no gain.
-      shown += gap.length > 2 * MARK ? markOf(gap, shown) : gap;
+      const isMarked = gap.length > 2 * MARK;
+      shown += isMarked ? `[… ${gap.length} characters left out …]${gap.endsWith('\n') ? '\n' : ''}` : gap;
       shown += line;
       gap = '';
     } else gap += line;
   }
   return shown;
-}
-
-/** Marks a gap: on a line of its own between whole lines, otherwise within the line. */
-function markOf(gap: string, before: string): string {
-  const isWhole = before.endsWith('\n') && gap.endsWith('\n');
-  return isWhole
-    ? `[… ${gap.split('\n').length - 1} lines left out …]\n`
-    : `[… ${gap.length} characters left out …]${gap.endsWith('\n') ? '\n' : ''}`;
 }
 
 /** Returns the uses of each line. A term counts less the more lines have it, because it does not tell them apart. */

@@ -10,11 +10,14 @@ const QUOTED = 40;
 /** Longest result, in UTF-16 units, whose lines are compared. A longer one is cut anyway. */
 const LONGEST = 100_000;
 
+/** Cuts a text. */
+type CutText = (text: string) => string;
+
 /**
- * Returns a function that removes lines that several results repeat, such as a reminder. Call it with the texts of the conversation's
- * results in order. The first text keeps the lines, with a note of how many results have them. In later texts a mark replaces them.
+ * Returns a function that cuts a text, and replaces lines that several results repeat, such as a reminder, by a mark if an earlier text
+ * still has them after its cut. Call it with the texts of the conversation's results in order.
  */
-export function* toldOnce(messages: readonly Message[]): Work<(text: string) => string> {
+export function* toldOnce(messages: readonly Message[]): Work<(text: string, cut: CutText) => string> {
   const results = new Map<string, number>();
   for (const block of messages.flatMap(toolResultsOf)) {
     const text = textOf([block]);
@@ -23,17 +26,23 @@ export function* toldOnce(messages: readonly Message[]): Work<(text: string) => 
     yield;
   }
   const told = new Set<string>();
-  const shown = (lines: readonly string[]): readonly string[] => {
-    const passage = lines.join('\n');
-    if (passage.trim().length < LEAST_LENGTH) return lines;
-    if (told.has(passage))
-      return [
-        `[… as before, ${lines.length} lines: ${headOf(passage.trim().replaceAll('\n', ' '), QUOTED)} …]`,
-      ];
-    told.add(passage);
-    const count = lines.reduce((least, line) => Math.min(least, results.get(line) ?? 0), Infinity);
-    return [...lines, `[… ${count} results have the ${lines.length} lines above …]`];
-  };
   const isRepeated = (line: string) => (results.get(line) ?? 0) >= LEAST_RESULTS;
-  return (text) => (text.length > LONGEST ? text : mapRuns(text, isRepeated, shown));
+  return (text, cut) => {
+    if (text.length > LONGEST) return cut(text);
+    const repeated: string[] = [];
+    const marked = mapRuns(text, isRepeated, (lines) => {
+      const passage = lines.join('\n');
+      if (passage.trim().length < LEAST_LENGTH) return lines;
+      if (told.has(passage)) return [markOf(passage)];
+      repeated.push(passage);
+      return lines;
+    });
+    const shown = cut(marked);
+    for (const passage of repeated) if (shown.includes(passage)) told.add(passage);
+    return shown;
+  };
+}
+
+function markOf(passage: string): string {
+  return `[… as before: ${headOf(passage.trim().replaceAll('\n', ' '), QUOTED)} …]`;
 }

@@ -93,7 +93,7 @@ function renderBlock(
   nonce: string,
   resultLength: number,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  once: (text: string) => string,
+  once: (text: string, cut: (text: string) => string) => string,
   cut: (text: string, length: number) => string,
 ): string | undefined {
   switch (block.type) {
@@ -112,7 +112,10 @@ function renderBlock(
       const most = failed ? Math.max(resultLength, longest) : resultLength;
       // If data must be cut, it is first rendered as facts, each labeled with its owner.
       const full = whole.length > most ? resultText(block) : whole;
-      const shown = withoutNonce(cut(once(full), most), nonce);
+      const shown = withoutNonce(
+        once(full, (text) => cut(text, most)),
+        nonce,
+      );
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );

@@ -213,7 +213,8 @@ describe('what a summarizer is asked', () => {
     ];
     const result = render(messages, 'n0', 1_200)[1]?.text ?? '';
     expect(result).toContain('def total_of(rows):\n    return sum_by_key(rows)\n\n');
-    expect(result).not.toContain('1 lines left out');
+    for (const [, length] of result.matchAll(/\[… (\d+) characters left out …\]/g))
+      expect(Number(length)).toBeGreaterThan(60);
   });
 
   it('shows a short gap instead of a mark', () => {
@@ -225,7 +226,8 @@ describe('what a summarizer is asked', () => {
     const messages = round({ name: 'read_file', output: body.join('\n') });
     const result = render(messages, 'n0', 1_200, { after })[1]?.text ?? '';
     expect(result).toContain(body.slice(0, 19).join('\n'));
-    expect(result).not.toContain('1 lines left out');
+    for (const [, length] of result.matchAll(/\[… (\d+) characters left out …\]/g))
+      expect(Number(length)).toBeGreaterThan(60);
   });
 
   it('breaks no line of a cut result, and marks its gaps within the line', () => {
@@ -288,10 +290,10 @@ describe('what a summarizer is asked', () => {
       .map(({ text }) => text)
       .join('\n');
     expect(text).toContain(note);
-    expect(text).toContain('lines left out');
+    expect(text).toContain('characters left out …]');
   });
 
-  it('holds once, with its number, what several results repeat', () => {
+  it('holds once what several results repeat', () => {
     const reminder =
       '<reminder>\nRemember to keep the todo list, to run all tests again before each commit, and never touch the frozen module.\n</reminder>';
     const messages = Array.from({ length: 19 }, (_, at) =>
@@ -303,12 +305,27 @@ describe('what a summarizer is asked', () => {
         .join('\n');
     const text = told(19);
     expect(text.split('never touch the frozen module')).toHaveLength(2);
-    expect(text).toContain(`content 0\n${reminder}\n[… 19 results have the 3 lines above …]`);
-    expect(text.split('[… as before, 3 lines: <reminder> Remember to keep the todo')).toHaveLength(19);
+    expect(text).toContain(`content 0\n${reminder}\n`);
+    expect(text.split('[… as before: <reminder> Remember to keep the todo')).toHaveLength(19);
     for (let at = 0; at < 19; at++) expect(text).toContain(`content ${at}\n`);
     expect(told(2).split('never touch the frozen module')).toHaveLength(3);
     // A mark never refers to lines that were cut.
     expect(told(19, 20)).not.toContain('as before');
+  });
+
+  it('holds what several results repeat where the first of them was cut', () => {
+    const rule = `Never touch the frozen module, and run all tests again before each commit. ${'Really. '.repeat(8)}`;
+    const filler = (part: string) =>
+      Array.from({ length: 90 }, (_, at) => `${part} ${at} of the page`).join('\n');
+    const messages = [
+      `${filler('head')}\n${rule}\n${filler('tail')}`,
+      `Short. \n${rule}`,
+      `Short again.\n${rule}`,
+    ].flatMap((output) => round({ output }));
+    const [, first, , second, , third] = render(messages, 'n0', 1_000).map(({ text }) => text);
+    expect(first).not.toContain('frozen module');
+    expect(second).toContain(rule);
+    expect(third).toContain('as before: Never touch the frozen module');
   });
 
   it('holds a long request once, and tells which ones come after its end', async () => {
