@@ -8,7 +8,7 @@ import {
   type SessionLog,
   textOf,
 } from '@x/core';
-import { atOnce, isNumbered, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
+import { atOnce, Numbering, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
 import { pinsIn } from './capability/stored-state.js';
 import { isSame } from './capability/undo.js';
 import { isUserRequest } from './conversation/regions.js';
@@ -45,7 +45,11 @@ export async function receiptFor(source: ReceiptSource, redact: Redact | undefin
   if ('outcome' in source) return receiptOf(source.before, source.outcome, redact);
   const { state, log } = source;
   const all = new Map<Message, number>();
-  for await (const message of log.read()) if (isNumbered(message)) all.set(message, all.size + 1);
+  const numbering = new Numbering();
+  for await (const message of log.read()) {
+    const number = numbering.next(message);
+    if (number !== undefined) all.set(message, number);
+  }
   const pins = proofOf(pinsIn(state), state.context);
   const figures = { cost: compactionCostOf(state), pins, logLocation: log.location };
   return receipt(all, state.context, figures, redact, 'all requests so far');

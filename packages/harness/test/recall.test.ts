@@ -1,10 +1,11 @@
 import { type CompactionCapabilityConfig, compaction } from '@x/compaction';
 import { AgentState, defineTool, type Message, type ModelRequest, RuntimeContext, textOf } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent } from '../src/index.js';
-import { scratch } from './support.js';
+import { collect, scratch } from './support.js';
 
 const filler = (about: string) => `${about} is fine. `.repeat(120);
 const look = defineTool({
@@ -26,10 +27,12 @@ function agentOf(
   model: ScriptedModel,
   options: Extract<CompactionCapabilityConfig, { readonly preset?: undefined }> = {},
   workspace = scratch(),
+  store = new JsonSession({ directory: workspace }),
 ) {
   return HarnessAgent.builder()
     .model(model)
     .workspace(workspace)
+    .session(store)
     .tools(look)
     .use(compaction({ model: null, summary: { record: 0.05 }, ...options }))
     .build();
@@ -83,6 +86,37 @@ describe('recall in an agent', () => {
     expect(said(model.requests[0]?.messages.find(({ kind }) => kind === 'summary'))).toContain(
       'recall({"ref":"r12"})',
     );
+    await agent.close();
+  });
+
+  it('keeps the numbers of messages where the log is lost, and says which it still has', async () => {
+    const store = new JsonSession({ directory: scratch() });
+    const session = whose('hal');
+    const first = agentOf(
+      new ScriptedModel(script, { contextWindow: 6_000 }),
+      { summary: {} },
+      scratch(),
+      store,
+    );
+    await first.call('Look all of them up.', session);
+    await first.close();
+    const model = new ScriptedModel(
+      [call('recall', { ref: 'r3' }), call('look_up', { what: 'sofa' }), ...script.slice(1)],
+      { contextWindow: 6_000 },
+    );
+    const agent = agentOf(model, { summary: {} }, scratch(), store);
+    await agent.call('Go on.', session);
+    const log = await collect(agent.log(session).read());
+    const results = log.filter(({ role }) => role === 'tool').map(textOf);
+    expect(results.find((text) => text.includes('r3'))).toMatch(/r3 cannot be looked up/);
+    const summaries = (await agent.state(session))?.context.filter(({ kind }) => kind === 'summary') ?? [];
+    const record = summaries.map(textOf).join('\n');
+    expect(record).toContain('r3 The velvet sofa of hal');
+    const [, ref] = /r2 \(again: r(\d+)\) look_up sofa/.exec(record) ?? [];
+    const again = log.find(({ content }) => JSON.stringify(content).includes('"what":"sofa"'));
+    expect([...((await agent.log(session).numbers?.([again?.id ?? ''])) ?? [])]).toEqual([
+      [again?.id, Number(ref)],
+    ]);
     await agent.close();
   });
 

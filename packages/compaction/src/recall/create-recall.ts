@@ -10,7 +10,7 @@ import {
   type ToolOutputBlock,
   userMessage,
 } from '@x/core';
-import { headOf, isNumbered, LINE_BREAK, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
+import { headOf, LINE_BREAK, Numbering, othersTurn, parseWith, type Redact, tailOf } from '@x/core/internal';
 import * as z from 'zod';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage, redactorFor, redactSchema } from '../conversation/redaction.js';
@@ -133,8 +133,7 @@ export class SourceRecall implements Recall {
   readonly #version: (() => unknown) | undefined;
   readonly #index = new RecallIndex();
   readonly #ids = new Set<string>();
-  /** How many of the messages that were read have numbers. */
-  #count = 0;
+  readonly #numbering = new Numbering();
   #last: string | undefined;
   #reading: Promise<void> = Promise.resolve();
   #readVersion: unknown;
@@ -212,12 +211,13 @@ export class SourceRecall implements Recall {
     if (version !== undefined && version === this.#readVersion) return;
     let units = 0;
     for await (const message of this.#source(this.#last)) {
-      if (!isNumbered(message) || this.#ids.has(message.id)) continue;
+      if (this.#ids.has(message.id)) continue;
+      const number = this.#numbering.next(message);
+      if (number === undefined) continue;
       this.#last = message.id;
-      this.#count++;
       this.#ids.add(message.id);
       const before = this.#index.units;
-      this.#index.add(this.#count, this.#redact ? redactMessage(message, this.#redact) : message);
+      this.#index.add(number, this.#redact ? redactMessage(message, this.#redact) : message);
       units += Math.abs(this.#index.units - before);
       if (units > UNITS_A_TURN) {
         units = 0;
@@ -255,10 +255,10 @@ export class SourceRecall implements Recall {
     offset: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly ToolOutputBlock[]> {
-    let count = 0;
+    const numbering = new Numbering();
     for await (const message of this.#source()) {
       signal?.throwIfAborted();
-      if (!isNumbered(message) || ++count !== wanted) continue;
+      if (numbering.next(message) !== wanted) continue;
       const text = wholeText(message);
       const page = headOf(text.slice(offset), PAGE);
       const end = offset + page.length;
@@ -268,8 +268,11 @@ export class SourceRecall implements Recall {
       const files = offset > 0 ? [] : message.content.flatMap(filesOf);
       return [{ type: 'text', text: `[${parts.join('; ')}]\n${page}` }, ...files];
     }
-    const known = count === 0 ? 'there are no messages yet' : `there are r1 to r${count}`;
-    throw new InvalidInputError('recall', [{ path: 'ref', message: `r${wanted} does not exist: ${known}` }]);
+    const { last } = numbering;
+    const known = last === 0 ? 'no message can be looked up yet' : `the last one is r${last}`;
+    throw new InvalidInputError('recall', [
+      { path: 'ref', message: `r${wanted} cannot be looked up: ${known}` },
+    ]);
   }
 }
 

@@ -1,13 +1,12 @@
 import {
   type JsonObject,
-  type JsonValue,
   type Message,
   type OpaqueBlock,
   type TextBlock,
   textOf,
   userMessage,
 } from '@x/core';
-import { isObject, LINE_BREAK } from '@x/core/internal';
+import { LINE_BREAK, numbersIn, withNumbers } from '@x/core/internal';
 import { marksOf, stringsIn, wayBack } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
 import { type Entry, entriesSchema, legendOf, parseEntries, renderEntries } from '../record/entry.js';
@@ -77,19 +76,15 @@ export function summaryMessage(parts: SummaryParts): Message {
   const content = native
     ? [...wrapped(sections), ...native.content, ...wrapped([where, carried])]
     : wrapped([...sections, carried]);
-  // `Object.fromEntries` is four times slower for a thousand keys.
-  const numbers: Record<string, number> = {};
-  for (const [id, at] of standing) numbers[id] = at;
   const message = userMessage(content, {
     kind: 'summary',
     metadata: {
+      ...withNumbers({ last: count, standing }),
       ...(native ? { modelId: native.modelId } : {}),
       '@x/compaction': {
         ...marksOfNarrative(narrative),
         record: record as readonly JsonObject[],
         covers,
-        count,
-        standing: numbers,
         ...(logLocation === undefined ? {} : { logLocation }),
       },
     },
@@ -199,23 +194,19 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const written = start === -1 ? text.trim() : undefined;
   const to = typeof marks.to === 'string' ? marks.to : undefined;
   const narrative = { text: typeof marks.narrative === 'string' ? marks.narrative : (written ?? ''), to };
-  const standing = Object.entries(isObject(marks.standing) ? marks.standing : {});
+  const { last, standing } = numbersIn(summary);
   return {
     narrative,
     told: narrative.text === '' ? { text: lines } : narrative,
     record,
-    count: Math.max(numberIn(marks.count), record.at(-1)?.at ?? 0),
-    standing: new Map(standing.filter((entry): entry is [string, number] => typeof entry[1] === 'number')),
+    count: Math.max(last, record.at(-1)?.at ?? 0),
+    standing,
   };
 });
 
 function endOfRecord(text: string, start: number): number {
   const carried = text.indexOf(`\n${CARRIED}\n`, start);
   return carried === -1 ? text.length : carried;
-}
-
-function numberIn(value: JsonValue | undefined): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
 /** Escapes tags and section headlines, so that a text cannot inject entries into the record. */

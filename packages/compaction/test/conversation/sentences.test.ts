@@ -43,7 +43,7 @@ describe('a page of instructions', () => {
   it('is what the user said where an answer came between, also once both stand in front of a summary', () => {
     const summary = userMessage('[CONVERSATION_SUMMARY]', {
       kind: 'summary',
-      metadata: { '@x/compaction': { count: 3, standing: { [page.id]: 1, [wish.id]: 3 } } },
+      metadata: { numbers: { last: 3, standing: { [page.id]: 1, [wish.id]: 3 } } },
     });
     expect(ofPrograms([page, assistantMessage('Read.'), wish])).toEqual([]);
     expect(ofPrograms([page, wish, summary])).toEqual([]);

@@ -66,8 +66,8 @@ describe('recall by reference', () => {
 
   it('refuses numbers that are none, and says which there are', async () => {
     const recall = createRecall([userMessage('go')]);
-    await expect(recall.answer({ ref: 'r2' })).rejects.toThrow(/there are r1 to r1/);
-    await expect(createRecall([]).answer({ ref: 'r1' })).rejects.toThrow(/no messages yet/);
+    await expect(recall.answer({ ref: 'r2' })).rejects.toThrow(/the last one is r1/);
+    await expect(createRecall([]).answer({ ref: 'r1' })).rejects.toThrow(/no message can be looked up yet/);
     await expect(recall.answer({})).rejects.toThrow(InvalidInputError);
     await expect(recall.answer({ ref: 'r1', query: 'go' })).rejects.toThrow(InvalidInputError);
     await expect(recall.tool.run({ ref: 'second' }, {} as never)).rejects.toThrow(/ref/);

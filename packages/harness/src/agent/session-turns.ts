@@ -400,6 +400,8 @@ export class SessionTurns {
       added: () => unstored,
       merged: () => call.emit({ type: 'session.merged' }),
     });
+    const log = this.#logs.of(key);
+    log.continues(session.state.context);
     const call: RunningCall = new RunningCall({
       ...running,
       ...{
@@ -414,7 +416,7 @@ export class SessionTurns {
         output,
         control,
       },
-      log: this.#logs.of(key),
+      log,
       files: this.files(runtime),
       background: this.#background,
       isDraining: () => this.#isClosed,

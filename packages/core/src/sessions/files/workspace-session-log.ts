@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { type JsonObject, parsedJson } from '../../lib/json.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { checkMessages } from '../../messages/check-messages.js';
-import { isNumbered, type Message } from '../../messages/message.js';
+import type { Message } from '../../messages/message.js';
 import { messageSchema } from '../../messages/message-schemas.js';
+import { Numbering } from '../../messages/numbering.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionLog } from '../session-store.js';
@@ -49,15 +50,28 @@ export class WorkspaceSessionLog implements SessionLog {
   #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
-  /** How many of the indexed messages have numbers. */
-  #numbered = 0;
+  /** Numbers the messages behind the indexed lines. */
+  #numbering = new Numbering();
   /** The last append of this log. If the file still ends at `end`, no other writer has appended since. */
-  #own: { readonly places: Places; readonly end: number; readonly numbered: number } | undefined;
+  #own: { readonly places: Places; readonly end: number; readonly numbering: Numbering } | undefined;
+  /** The messages that an empty log begins with. */
+  #earlier: readonly Message[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: Workspace, key: SessionKey) {
     this.#workspace = workspace;
     this.location = `${sessionPrefix(key)}sessions/${key.path.sessionId}.log.jsonl`;
+  }
+
+  /**
+   * Sets the conversation that the log continues. If the log is empty or was lost, it begins with these messages at the next append,
+   * summaries first, so that all messages keep their numbers.
+   */
+  continues(conversation: readonly Message[]): void {
+    const isSummary = ({ kind }: Message) => kind === 'summary';
+    this.#earlier = conversation
+      .filter(isSummary)
+      .concat(conversation.filter((message) => !isSummary(message)));
   }
 
   /**
@@ -72,7 +86,7 @@ export class WorkspaceSessionLog implements SessionLog {
       const parts = size > this.#indexed ? ['\n'] : [];
       const torn = parts.length;
       let end = size + torn;
-      let numbered = this.#numbered;
+      const numbering = this.#numbering.copy();
       const places = noPlaces();
       const write = (value: object): Place => {
         const line = JSON.stringify(value);
@@ -81,9 +95,9 @@ export class WorkspaceSessionLog implements SessionLog {
         parts.push(line, '\n');
         return place;
       };
-      for (const message of messages) {
+      for (const message of size === 0 ? [...this.#earlier, ...messages] : messages) {
         if (this.#index.messages.has(message.id) || places.messages.has(message.id)) continue;
-        const number = isNumbered(message) ? ++numbered : undefined;
+        const number = numbering.next(message);
         places.messages.set(message.id, { ...write(message), number });
       }
       for (const note of notes) {
@@ -92,7 +106,8 @@ export class WorkspaceSessionLog implements SessionLog {
       }
       if (parts.length === torn) return;
       await this.#workspace.append(this.location, parts.join(''));
-      this.#own = { places, end, numbered };
+      this.#own = { places, end, numbering };
+      this.#earlier = [];
     });
   }
 
@@ -148,13 +163,13 @@ export class WorkspaceSessionLog implements SessionLog {
       // The file was deleted, and may have been created again.
       this.#index = noPlaces();
       this.#indexed = 0;
-      this.#numbered = 0;
+      this.#numbering = new Numbering();
     }
     const { messages, notes } = this.#index;
     if (size === this.#own?.end) {
       for (const [id, place] of this.#own.places.messages) messages.set(id, place);
       for (const [id, place] of this.#own.places.notes) notes.set(id, place);
-      this.#numbered = this.#own.numbered;
+      this.#numbering = this.#own.numbering;
       this.#indexed = size;
     }
     this.#own = undefined;
@@ -166,8 +181,7 @@ export class WorkspaceSessionLog implements SessionLog {
     )) {
       const place = { offset: start, length: end - start - 1 };
       if (message !== undefined && !messages.has(message.id)) {
-        const number = isNumbered(message) ? ++this.#numbered : undefined;
-        messages.set(message.id, { ...place, number });
+        messages.set(message.id, { ...place, number: this.#numbering.next(message) });
       }
       for (const id of note?.ids ?? []) notes.set(id, place);
       this.#indexed = end;

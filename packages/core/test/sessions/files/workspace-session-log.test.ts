@@ -75,6 +75,28 @@ describe('WorkspaceSessionLog', () => {
     expect([...(await log.numbers(ids))]).toEqual([['n0', 1]]);
   });
 
+  test('keeps the numbers of a conversation if it was lost', async () => {
+    const { log, file, workspace } = await setUp();
+    const [request, kept, next] = numbered(3) as [Message, Message, Message];
+    const metadata = { numbers: { last: 40, standing: { m0: 7 } } };
+    const summary: Message = { ...kept, id: 'summary', kind: 'summary', metadata };
+    const conversation = [request, summary, kept];
+    const expected = [
+      ['m0', 7],
+      ['m1', 41],
+      ['m2', 42],
+    ];
+    const ids = ['m0', 'm1', 'm2'];
+    for (const isLost of [true, false]) {
+      if (isLost) await rm(file, { force: true });
+      log.continues(conversation);
+      await log.append([next]);
+      for (const each of [log, new WorkspaceSessionLog(workspace, key)])
+        expect([...(await each.numbers(ids))]).toEqual(expected);
+    }
+    expect(await messagesOf(log)).toEqual([summary, request, kept, next]);
+  });
+
   test('adds what it has already only once', async () => {
     const { log, workspace } = await setUp();
     await log.append(numbered(3));
