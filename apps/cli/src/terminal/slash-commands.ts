@@ -67,6 +67,12 @@ async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'
   return {};
 }
 
+/** Matches the number in `from r12` and `from 12`, and the instructions behind it. */
+const FROM = /^(?:from\s+#?r?(\d+)\b[,:;.]?)?(.*)$/is;
+/** Matches an argument that names a message in another way. As instructions, it would compact what the user wants to keep. */
+const NAMES_A_MESSAGE =
+  /^(?:(?:from|since|after|before|until|(?:up\s*)?to)\b\s*)?(?:(?:the\s+)?message\s*)?#?r?\d+\b/i;
+
 const NOTHING_YET = 'This session has no messages yet.';
 
 const commands: Readonly<Record<string, SlashCommand>> = {
@@ -75,7 +81,9 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary:
       'compacts the context now; `from rN` keeps message N and all after it; instructions say what else to keep',
     async run({ agent, context, events }, argument) {
-      const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
+      const [, number, instructions = ''] = FROM.exec(argument) ?? [];
+      if (number === undefined && NAMES_A_MESSAGE.test(argument))
+        return { say: 'Not compacted. `/compact from r12` keeps message 12 and all after it.' };
       const upTo = number && (await messageAt({ agent, context }, Number(number))).before;
       if (upTo === undefined && number !== undefined)
         return { say: `There is no message before r${number}.` };
@@ -110,7 +118,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/pin [rN | text]',
     summary: 'keeps message N, or a text, word for word; without either, lists the pins',
     async run({ agent, context }, argument) {
-      const [, number] = /^r(\d+)$/.exec(argument) ?? [];
+      const [, number] = /^r(\d+)$/i.exec(argument) ?? [];
       const messageId = number && (await messageAt({ agent, context }, Number(number))).id;
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {

@@ -157,6 +157,26 @@ describe('a chat', () => {
     expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
   });
 
+  it.each(['From r3', 'from 3', 'from #3, keep names'])('understands /compact %s', async (argument) => {
+    const { shown } = await converse(
+      [{ text: 'Long. '.repeat(500) }, { text: 'Noted. '.repeat(50) }, { text: 'Done.' }],
+      ['Tell me', 'Plan', 'Go on', `/compact ${argument}`],
+    );
+    expect(shown).toContain('1 of 6 messages are gone or shortened');
+  });
+
+  it.each(['r3', '3', 'up to r3', 'until 3', 'after message 3'])(
+    'does not take /compact %s for instructions',
+    async (argument) => {
+      const { shown } = await converse(
+        [{ text: 'Long. '.repeat(500) }, { text: 'Done.' }],
+        ['Tell me', 'Go on', `/compact ${argument}`, '/context'],
+      );
+      expect(shown).toContain('Not compacted. `/compact from r12` keeps message 12 and all after it.');
+      expect(shown).toContain('Messages: 4.');
+    },
+  );
+
   it('goes on after a failed call, and knows its commands', async () => {
     expect(completionsOf('/hel')).toEqual(['/help ']);
     const { shown } = await converse([{ text: 'Late.' }], ['/resume', '/frobnicate', 'Now', '/exit']);
