@@ -88,24 +88,33 @@ it('x run ends at once with its command when the terminal is closed', async () =
   expect(stdout).toContain('stopped by the agent');
 });
 
-it('a chat ends at once with its command at SIGINT', async () => {
-  const { directory, env, command } = await place();
-  const line = `echo $$ > chat; exec '${process.execPath}' '${main}' run agent.yaml --trust`;
-  const args =
-    process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
-  const child = spawn('script', args, { cwd: directory, env });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-  });
-  await vi.waitFor(() => expect(said).toContain('> '), 20_000);
-  child.stdin.write('Serve\r');
-  const pid = await command();
-  process.kill(Number(readFileSync(join(directory, 'chat'), 'utf8')), 'SIGINT');
-  await once(child, 'exit');
-  expect(isRunning(pid)).toBe(false);
-});
+it.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
+  'a chat ends with its command, and without bracketed paste, at repeated %s',
+  async (signal) => {
+    const { directory, env, command } = await place();
+    const line = `echo $$ > chat; exec '${process.execPath}' '${main}' run agent.yaml --trust`;
+    const args =
+      process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
+    const child = spawn('script', args, { cwd: directory, env });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    await vi.waitFor(() => expect(said).toContain('> '), 20_000);
+    child.stdin.write('Serve\r');
+    const pid = await command();
+    const chat = Number(readFileSync(join(directory, 'chat'), 'utf8'));
+    const closed = once(child, 'close');
+    // Two signals at once arrive as one.
+    const repeat = setInterval(() => isRunning(chat) && process.kill(chat, signal), 200);
+    await closed;
+    clearInterval(repeat);
+    // Its new parent, the first process, collects it.
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 20_000);
+    expect(said).toContain('\u001B[?2004l');
+  },
+);
 
 it('x run answers although nobody reads its progress', async () => {
   const { start } = await place([{ text: 'The answer.' }]);

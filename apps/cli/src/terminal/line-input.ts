@@ -105,6 +105,8 @@ export class LineInput {
       if (cursor < line.length) Object.assign(this.#lines, { isCompletionEnabled: true });
     });
     input.on('keypress', (_text, key: Key) => this.#pressed(key));
+    // A signal ends the process without the end of the chat.
+    process.on('exit', this.close);
     output.write(MARK_PASTE);
   }
 
@@ -112,11 +114,12 @@ export class LineInput {
     return this.#ended;
   }
 
-  close(): void {
+  readonly close = (): void => {
+    process.off('exit', this.close);
     this.#lines.close();
     if (this.screen.isTerminal) this.#output.write(NO_MARKS);
     this.screen.close();
-  }
+  };
 
   /** Puts a text back into the line, above what was typed since, so that it can be edited or sent. */
   giveBack(text: string): void {

@@ -36,8 +36,15 @@ interface ProgramEnd {
   readonly errors: string;
 }
 
+/** Functions that kill the running programs. */
+const running = new Set<() => void>();
+
+function killAll(): void {
+  for (const kill of running) kill();
+}
+
 /**
- * Runs a program with a minimal environment. A timeout or an interruption kills its whole process group.
+ * Runs a program with a minimal environment. A timeout, an interruption and the exit of this process kill its whole process group.
  *
  * @throws {WorkspaceError} if the program cannot be started.
  */
@@ -75,11 +82,15 @@ export function runProgram(
     const startedAt = performance.now();
     const onAbort = () => kill(stopStatus(signal, startedAt));
     signal.addEventListener('abort', onAbort, { once: true });
+    if (running.size === 0) process.once('exit', killAll);
+    running.add(onAbort);
     let stopGrace = () => {};
     const settle = () => {
       stopTimer();
       stopGrace();
       signal.removeEventListener('abort', onAbort);
+      running.delete(onAbort);
+      if (running.size === 0) process.off('exit', killAll);
     };
     stdout?.setEncoding('utf8').on('data', (text: string) => output.add(text));
     stderr?.setEncoding('utf8').on('data', (text: string) => errors.add(text));
