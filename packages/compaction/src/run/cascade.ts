@@ -122,22 +122,22 @@ async function attempt(
     return unchanged(view, 'would call a model: not run in a dry run');
   }
   let reduction: Reduction;
+  let problem: string | undefined;
   try {
     const reduce = (part: View) => unlessAborted(stage.reduce(part, budget, context), context.signal);
     // A summary reads what stays, and keeps it itself.
     const isWhole = stage.cost === 'llm' || stage === repairPairs;
     reduction = await (isWhole ? reduce(view) : reduceFront(view, behind, context.meter, reduce));
+    if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates))
+      throw new Error('it did not return an object with messages and fates');
+    if (reduction.failure || isSame(reduction.messages, view.messages))
+      return { ...reduction, messages: view.messages };
+    await othersTurn();
+    problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: errorLine(error) };
   }
-  if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates)) {
-    return { ...unchanged(view, ''), failure: 'it did not return an object with messages and fates' };
-  }
-  if (reduction.failure || reduction.messages === view.messages)
-    return { ...reduction, messages: view.messages };
-  await othersTurn();
-  const problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
@@ -146,6 +146,10 @@ async function attempt(
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;
+}
+
+function isSame(one: readonly Message[], other: readonly Message[]): boolean {
+  return one.length === other.length && one.every((message, index) => message === other[index]);
 }
 
 function stepOf(

@@ -1,8 +1,9 @@
 import type { Message } from '@x/core';
 import { toolResultsOf } from '@x/core';
-import { type MessageGroup, pairingOf } from '@x/core/messages';
+import { checkMessages, type MessageGroup, pairingOf } from '@x/core/messages';
 import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Reduction, saysAnything } from '../stage.js';
+import { checkConversation, sharedId } from './check-request.js';
 
 /**
  * Returns why a reduction is invalid, or `undefined` if it is valid. In a valid reduction every call keeps its result, every change has a
@@ -10,6 +11,7 @@ import { type Reduction, saysAnything } from '../stage.js';
  * has seen is never removed, and is not changed while the request fits.
  *
  * @param fitted Whether the request before the reduction fitted the window.
+ * @throws {InvalidInputError} for an invalid message.
  */
 export function problemWith(
   before: readonly Message[],
@@ -17,6 +19,15 @@ export function problemWith(
   fitted: boolean,
 ): string | undefined {
   const { messages: after, fates } = reduction;
+  checkConversation(after);
+  const known = new Set(before.map(({ id }) => id));
+  // Messages of a caller may lack fields that no stage needs. What a stage adds is complete, so that an agent can store it.
+  checkMessages(
+    after.filter(({ id }) => !known.has(id)),
+    'result',
+  );
+  const shared = sharedId(after);
+  if (shared !== undefined) return `two messages have the id ${JSON.stringify(shared)}`;
   if (saysAnything(before) && !saysAnything(after)) return 'nothing of the conversation was left';
   const accounted = new Set(fates.map((fate) => fate.messageId));
   const position = new Map<string, number>();
@@ -31,6 +42,7 @@ export function problemWith(
       return `message ${message.id} was ${now ? 'altered' : 'removed'} without an entry in the manifest`;
     }
     if (message.role === 'system') return 'a system message was removed';
+    if (now && now.role !== message.role) return `message ${message.id} has another role now`;
   }
 
   if (isTouched(before[latestUserRequest(before)])) return 'the latest user message was removed';

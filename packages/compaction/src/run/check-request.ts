@@ -34,6 +34,15 @@ const REMEDY =
  */
 export function checkRequest(messages: readonly Message[], options: CompactOptions): void {
   parseWith(optionsSchema, options, 'compact options');
+  checkConversation(messages);
+}
+
+/**
+ * Checks the fields of messages that stages rely on.
+ *
+ * @throws {InvalidInputError} naming the first bad message.
+ */
+export function checkConversation(messages: readonly Message[]): void {
   if (!Array.isArray(messages)) refuse('messages', 'must be a list of messages');
   for (const [index, message] of (messages as readonly unknown[]).entries()) {
     if (!isRecord(message)) refuse(`messages[${index}]`, 'must be a message');

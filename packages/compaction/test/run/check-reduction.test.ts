@@ -24,7 +24,7 @@ const [first, use, result, note, answer, latest] = messages as [
 
 const reducing = (after: readonly Message[], fates: Awaited<ReturnType<Stage['reduce']>>['fates']) => {
   const stage: Stage = { name: 'mine', cost: 'free', reduce: async () => ({ messages: after, fates }) };
-  return createCompactor({ stages: [stage, dropOldest()] }).compact(messages);
+  return createCompactor({ contextWindow: 4_000, stages: [stage, dropOldest()] }).compact(messages);
 };
 
 describe('a reduction', () => {
@@ -51,5 +51,42 @@ describe('a reduction', () => {
     expect(refused.steps[0]?.note).toContain('between a tool call and its result');
     const beside = await reducing([first, between, use, result, note, latest], gone);
     expect(beside.status).toBe('applied');
+  });
+
+  it.each([
+    ['a hole', undefined],
+    ['no id', { ...userMessage('x'), id: undefined }],
+    ['a text as content', { ...userMessage('x'), content: 'x' }],
+    ['an unknown role', { ...userMessage('x'), role: 'robot' }],
+    ['a date as its only lack', { ...userMessage('x'), createdAt: undefined }],
+    ['an id that another new message has', { ...userMessage('x'), id: 'new' }],
+  ])('is not used when a new message has %s, and the next stage runs', async (_, message) => {
+    const added = [{ ...userMessage('y'), id: 'new' }, message] as Message[];
+    const gone = [{ messageId: answer.id, fate: 'dropped' as const }];
+    const refused = await reducing([first, ...added, use, result, note, latest], gone);
+    expect(refused.status).toBe('applied');
+    expect(refused.message).toMatch(/^reduced by drop_oldest; mine: /);
+  });
+
+  it('is not used when an entry of its fates is null, or a message gets another role', async () => {
+    const gone = [{ messageId: answer.id, fate: 'dropped' as const }];
+    const refused = await reducing([first, use, result, note, latest], [null as never, ...gone]);
+    expect(refused.message).toMatch(/^reduced by drop_oldest; mine: /);
+    const altered = { ...answer, role: 'user' as const };
+    const fates = [{ messageId: answer.id, fate: 'truncated' as const }];
+    const reversed = await reducing([first, use, result, note, altered, latest], fates);
+    expect(reversed.steps[0]?.note).toContain('has another role now');
+  });
+
+  it('of the same messages in a new list changes nothing', async () => {
+    const same: Stage = {
+      name: 'same',
+      cost: 'free',
+      isDueEarly: () => true,
+      reduce: async (view) => ({ messages: [...view.messages], fates: [] }),
+    };
+    const early = await createCompactor({ stages: [same] }).compact(messages, { reason: 'proactive_budget' });
+    expect(early.status).toBe('skipped');
+    expect(early.messages).toBe(messages);
   });
 });
