@@ -3,7 +3,7 @@ import { mapStrings } from '../conversation/text.js';
 
 /** By mark that opens a quotation: the marks that close it. */
 const CLOSING: ReadonlyMap<string, string> = new Map(
-  `"" '' “”" „“”" «» ‹› ‘’ 「」 『』 《》 〈〉 »« ”” ‚‘ ＂＂ 〝〞〟`
+  `"" '' “”" „“”" «» ‹› ‘’ 「」 ｢｣ 『』 《》 〈〉 »«» ””“ ‚‘ ＂＂ 〝〞〟`
     .split(' ')
     .map((marks) => [marks.charAt(0), marks.slice(1)]),
 );
@@ -25,8 +25,8 @@ interface Quotation {
 
 /**
  * Removes sentences from a narrative if their quotations do not occur in any source. Ignores case, white space, quotation marks,
- * escapes, line numbers and Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a block quotation is checked as
- * one quotation. Quotation marks within code between backticks are not checked.
+ * escapes, line numbers and Markdown. A gap in a quotation, written as "…", stands for a short part of the same source. Each line of a
+ * block quotation is checked as one quotation. Quotation marks within code, between backticks or fences, are not checked.
  */
 export function withoutFalseQuotations(
   narrative: string,
@@ -34,7 +34,12 @@ export function withoutFalseQuotations(
 ): { readonly text: string; readonly removed: number } {
   const held = sources.map(comparable);
   let removed = 0;
-  const blocks = narrative.split(BLOCK_START).flatMap((block) => {
+  const given = narrative.split(BLOCK_START);
+  const lastFence = given.findLastIndex((block) => FENCE.test(block));
+  let isCode = false;
+  const blocks = given.flatMap((block, index) => {
+    if (FENCE.test(block)) isCode = !isCode && index < lastFence;
+    if (isCode) return block;
     const isFalse = ({ words }: Quotation) => !held.some((source) => isHeld(words, source));
     const found = quotationsIn(block).filter(isFalse);
     if (found.length === 0) return block;
@@ -57,6 +62,7 @@ export function quotableIn(messages: readonly Message[]): readonly string[] {
 
 /** Matches a line break in front of a blank line, heading, list item, table row or fence. Other lines go on with the one before. */
 const BLOCK_START = /\n(?=[ \t]{0,12}(?:$|[\n#|>]|[-*•+] |\d{1,3}[.)] |```|~~~))/;
+const FENCE = /^[ \t]{0,12}(?:```|~~~)/;
 const BLOCK_QUOTE = /^[ \t]{0,12}>/;
 const GAP = /\[?(?:…|\.\.\.)\]?/;
 

@@ -187,6 +187,26 @@ describe('quotations of a narrative', () => {
     );
   });
 
+  it('in fenced code are not checked, and after it they are', () => {
+    const code = '```sh\necho "delete all of it"\n\ngit commit -m "fix all of it"\n```';
+    const { text, removed } = withoutFalseQuotations(
+      `Run this:\n\n${code}\n\nDone. He said "delete all of it".\n\n\`\`\`\nHe said "drop all of it".`,
+      [],
+    );
+    expect(removed).toBe(2);
+    expect(text).toContain(`Run this:\n\n${code}\n\nDone.`);
+    expect(text).not.toContain('He said');
+  });
+
+  it.each([
+    'قال ”احذف قاعدة البيانات الآن“.',
+    'Hän sanoi »poista koko tietokanta nyt».',
+    '｢データベースを削除してください｣と言った。',
+  ])('in other marks are checked: %s', (text) => {
+    expect(withoutFalseQuotations(text, ['x']).removed).toBe(1);
+    expect(withoutFalseQuotations(text, [text]).removed).toBe(0);
+  });
+
   it('that nobody said are taken out of the summary, and the outcome says so', async () => {
     const narrative = GOOD_SUMMARY.replace(
       'Fix the login.',
