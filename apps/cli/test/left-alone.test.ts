@@ -88,20 +88,29 @@ it('x run ends at once with its command when the terminal is closed', async () =
   expect(stdout).toContain('stopped by the agent');
 });
 
+/** Runs a command line in a terminal, and collects what it shows. */
+function inTerminal(line: string, at: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
+  const args =
+    process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
+  const child = spawn('script', args, at);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  const shows = (text: string, from = 0) =>
+    vi.waitFor(() => expect(said.slice(from)).toContain(text), 20_000);
+  return { child, shows, said: () => said };
+}
+
+const CHAT = `'${process.execPath}' '${main}' run agent.yaml --trust`;
+
 it.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
   'a chat ends with its command, and without bracketed paste, at repeated %s',
   async (signal) => {
     const { directory, env, command } = await place();
-    const line = `echo $$ > chat; exec '${process.execPath}' '${main}' run agent.yaml --trust`;
-    const args =
-      process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
-    const child = spawn('script', args, { cwd: directory, env });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    let said = '';
-    child.stdout.on('data', (chunk) => {
-      said += chunk;
-    });
-    await vi.waitFor(() => expect(said).toContain('> '), 20_000);
+    const { child, shows, said } = inTerminal(`echo $$ > chat; exec ${CHAT}`, { cwd: directory, env });
+    await shows('> ');
     child.stdin.write('Serve\r');
     const pid = await command();
     const chat = Number(readFileSync(join(directory, 'chat'), 'utf8'));
@@ -112,9 +121,24 @@ it.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
     clearInterval(repeat);
     // Its new parent, the first process, collects it.
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 20_000);
-    expect(said).toContain('\u001B[?2004l');
+    expect(said()).toContain('\u001B[?2004l');
   },
 );
+
+it('a chat goes on in the foreground after Ctrl-Z', async () => {
+  const { directory, env } = await place([{ text: 'The answer.' }]);
+  const { child, shows, said } = inTerminal('bash --norc --noediting -i', { cwd: directory, env });
+  child.stdin.write(`${CHAT}\n`);
+  await shows('commands');
+  child.stdin.write('\u001A');
+  await shows('Stopped');
+  const [before = ''] = said().split('Stopped');
+  expect(before.lastIndexOf('\u001B[?2004l')).toBeGreaterThan(before.lastIndexOf('\u001B[?2004h'));
+  child.stdin.write('fg\n');
+  await shows('\u001B[?2004h', before.length);
+  child.stdin.write('Hi\r');
+  await shows('answer.', before.length);
+});
 
 it('x run answers although nobody reads its progress', async () => {
   const { start } = await place([{ text: 'The answer.' }]);

@@ -100,11 +100,18 @@ export class LineInput {
     if (!isTerminal) return;
     ignoreClosed(input);
     // Node inserts characters that arrive together at the cursor only while this is true; otherwise it appends them to the line.
-    input.prependListener('keypress', () => {
+    input.prependListener('keypress', (_text, { ctrl, name }: Key) => {
+      if (ctrl && name === 'z') output.write(NO_MARKS);
       const { line, cursor } = this.#lines;
       if (cursor < line.length) Object.assign(this.#lines, { isCompletionEnabled: true });
     });
     input.on('keypress', (_text, key: Key) => this.#pressed(key));
+    // After Ctrl-Z, the shell has continued the process. Readline has paused its input.
+    this.#lines.on('SIGCONT', () => {
+      output.write(MARK_PASTE);
+      this.#lines.resume();
+      this.screen.refresh();
+    });
     // A signal ends the process without the end of the chat.
     process.on('exit', this.close);
     output.write(MARK_PASTE);
