@@ -190,6 +190,12 @@ class Step {
           if (this.#version === 5) yield { type: 'data-approval', data: request };
           else yield { type: 'tool-approval-request', ...request };
         }
+        // Calls behind an undecided one run after the decision. Without an output, `useChat` would not send the decision.
+        for (const toolCallId of this.#inputs.keys()) {
+          const output = 'This call waits for the decision.';
+          yield { type: 'tool-output-available', toolCallId, output, dynamic: true };
+        }
+        this.#inputs.clear();
         return;
       case 'permission.decided': {
         const { call, decision } = event;
@@ -261,7 +267,7 @@ class Step {
   *#endInputs(): Generator<UIChunk> {
     for (const [toolCallId, toolName] of this.#inputs) {
       const errorText = 'This call was not made.';
-      yield { type: 'tool-input-error', toolCallId, toolName, input: undefined, errorText, dynamic: true };
+      yield { type: 'tool-input-error', toolCallId, toolName, input: {}, errorText, dynamic: true };
     }
     this.#inputs.clear();
   }
@@ -320,7 +326,7 @@ class Step {
         errorText: typeof result === 'string' ? result : JSON.stringify(result),
         ...run,
       };
-    else yield { type: 'tool-output-available', toolCallId: callId, output: result, ...run };
+    else yield { type: 'tool-output-available', toolCallId: callId, output: result ?? null, ...run };
   }
 
   *#call(toolCallId: string, toolName: string, input: unknown, more = {}): Generator<UIChunk> {

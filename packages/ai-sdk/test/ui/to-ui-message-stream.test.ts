@@ -59,7 +59,7 @@ async function told(
   for await (const state of readUIMessageStream({ stream: shown, onError })) message = state;
   for (const chunk of chunks) {
     const schema = await uiMessageChunkSchema();
-    expect((await schema.validate?.(chunk))?.success).toBe(true);
+    expect((await schema.validate?.(JSON.parse(JSON.stringify(chunk))))?.success).toBe(true);
   }
   return { chunks, types: chunks.map(({ type }) => type), message, errors };
 }
@@ -213,6 +213,28 @@ it('asks for approval, and tells the result of a call that an earlier answer mad
   );
   expect(resumed.errors).toEqual([]);
   expect(resumed.message?.parts).toMatchObject([{ state: 'output-error', errorText: 'no' }]);
+});
+
+it('lets a page send its decision while other calls wait for it', async () => {
+  const pay = { ...read, id: 'call-2', name: 'pay', approvalId: 'a1', askedAt: '' };
+  const { approvalId: _, askedAt: __, ...paying } = pay;
+  const { message } = await told(
+    eventsOf(
+      started(1),
+      { type: 'tool.delta', toolUseId: pay.id, name: 'pay', inputDelta: '{"path":"a.ts"}', ...draft },
+      { type: 'tool.delta', toolUseId: read.id, name: read.name, inputDelta: '{"path":"a.ts"}', ...draft },
+      completed(1, [paying, read]),
+      { type: 'permission.required', calls: [pay] },
+      ended('permission_required'),
+    ),
+  );
+  const decided = answered(message as UIMessage, 'a1', true);
+  expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [decided] })).toBe(true);
+  expect(decided.parts.at(-1)).toMatchObject({ state: 'output-available', input: { path: 'a.ts' } });
+
+  const done = { type: 'tool.result', result: toolResultBlock(read, 'text'), durationMs: 1 } as const;
+  const after = await page(decided, { type: 'tool.call', call: read }, done, ended('completed'));
+  expect(after.parts.at(-1)).toMatchObject({ state: 'output-available', output: 'text' });
 });
 
 it('says which parts a retry made void, and nothing of the server in an error', async () => {
