@@ -121,6 +121,8 @@ class Step {
   readonly #openProviderCalls = new Set<string>();
   /** Names of tools whose input is being streamed, by the id of the call. */
   readonly #inputs = new Map<string, string>();
+  /** Calls that a person has decided about and that have not run yet, by id. */
+  readonly #decided = new Map<string, PendingCall>();
 
   readonly #version: 5 | 6;
 
@@ -190,17 +192,22 @@ class Step {
           if (this.#version === 5) yield { type: 'data-approval', data: request };
           else yield { type: 'tool-approval-request', ...request };
         }
-        // Calls behind an undecided one run after the decision. Without an output, `useChat` would not send the decision.
-        for (const toolCallId of this.#inputs.keys()) {
-          const output = 'This call waits for the decision.';
+        // Calls behind an undecided one run after its decision. Without an output, `useChat` would not send that decision, or would
+        // send theirs again.
+        for (const toolCallId of [...this.#inputs.keys(), ...(yield* this.#undone())]) {
+          const output = 'This call waits for another decision.';
           yield { type: 'tool-output-available', toolCallId, output, dynamic: true };
         }
         this.#inputs.clear();
         return;
       case 'permission.decided': {
         const { call, decision } = event;
+        if (decision === 'superseded') return;
+        if (!call.agentId) {
+          this.#decided.set(call.id, call);
+          return;
+        }
         // The page never gets the result of a subagent's call. Without an output, `useChat` would send the decision again.
-        if (!call.agentId || decision === 'superseded') return;
         const toolCallId = callIdOnPage(call);
         yield* this.#call(toolCallId, call.name, call.input);
         const output = `Decision: ${decision}. The result goes to the subagent.`;
@@ -221,7 +228,16 @@ class Step {
     const errorText = 'No result: the stream ended before this call did.';
     for (const toolCallId of this.#openProviderCalls)
       yield { type: 'tool-output-error', toolCallId, errorText, providerExecuted: true, dynamic: true };
+    for (const toolCallId of yield* this.#undone())
+      yield { type: 'tool-output-error', toolCallId, errorText, dynamic: true };
     yield* this.#endStep();
+  }
+
+  /** Shows the calls that were decided about and did not run, and returns their ids. */
+  *#undone(): Generator<UIChunk, readonly string[]> {
+    const calls = [...this.#decided.values()];
+    for (const { id, name, input } of calls) yield* this.#call(id, name, input);
+    return calls.map(({ id }) => id);
   }
 
   *#endStep(): Generator<UIChunk> {
@@ -331,6 +347,7 @@ class Step {
 
   *#call(toolCallId: string, toolName: string, input: unknown, more = {}): Generator<UIChunk> {
     this.#inputs.delete(toolCallId);
+    this.#decided.delete(toolCallId);
     if (this.#calls.has(toolCallId)) return;
     this.#calls.add(toolCallId);
     yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, ...more };

@@ -237,6 +237,24 @@ it('lets a page send its decision while other calls wait for it', async () => {
   expect(after.parts.at(-1)).toMatchObject({ state: 'output-available', output: 'text' });
 });
 
+it('uses a decision up, even if its call does not run yet', async () => {
+  const pay = { ...read, name: 'pay', approvalId: 'a1', askedAt: '' };
+  const other = { ...pay, id: 'call-2', approvalId: 'a2', agentId: 'k' };
+  const asked = { type: 'permission.required', calls: [pay] } as const;
+  const decided = { type: 'permission.decided', call: pay, decision: 'approved' } as const;
+  const before = answered(
+    await page(undefined, started(1), completed(1, [read]), asked, ended('permission_required')),
+    'a1',
+    true,
+  );
+  const more = { type: 'permission.required', calls: [other] } as const;
+  const again = answered(await page(before, decided, more, ended('permission_required')), 'a2', true);
+  expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [again] })).toBe(true);
+  expect(decisionsIn([again])).toEqual({ a2: { type: 'approve' } });
+  const cut = await page(before, decided, ended('completed'));
+  expect(decisionsIn([cut])).toBeUndefined();
+});
+
 it('says which parts a retry made void, and nothing of the server in an error', async () => {
   async function* failing() {
     yield* eventsOf(started(1), { type: 'text.delta', text: 'Half', ...draft });
