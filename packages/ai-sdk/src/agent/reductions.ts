@@ -125,7 +125,7 @@ function asSummary(message: Message, source: SdkMessage): Message {
   return madeFrom({ ...message, kind, metadata }, source);
 }
 
-/** Maximum number of reductions that a process keeps in memory, over all conversations. */
+/** Maximum number of reductions by a compactor that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
 /** Sets the newest entry of a table, and deletes the oldest one beyond its capacity. */
@@ -149,6 +149,12 @@ interface Reduction {
   readonly originals: ReadonlyMap<string, SdkMessage>;
 }
 
+/**
+ * The reductions by a compactor, by the fingerprint of what was reduced; least recently used first. Applications may make
+ * `prepareStepWith(compactor)` anew at each request.
+ */
+const knownBy = new WeakMap<Compactor, Map<string, Reduction>>();
+
 /** A conversation as it is sent. */
 interface ReducedConversation<Source extends SdkMessage> {
   /** The very list that was given when nothing of it was ever reduced. */
@@ -163,8 +169,7 @@ interface ReducedConversation<Source extends SdkMessage> {
 export class Reductions {
   readonly #compactor: Compactor;
   readonly #stored: StoredReductions | undefined;
-  /** By the fingerprint of what was reduced; least recently used first. */
-  readonly #known = new Map<string, Reduction>();
+  readonly #known: Map<string, Reduction>;
 
   /** @param where The store that remembers reductions for other processes, too. */
   constructor(compactor: Compactor, where?: ChatOptions) {
@@ -173,6 +178,8 @@ export class Reductions {
       throw new InvalidInputError('compactor', [{ path: '', message }]);
     }
     this.#compactor = compactor;
+    this.#known = knownBy.get(compactor) ?? new Map();
+    knownBy.set(compactor, this.#known);
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 

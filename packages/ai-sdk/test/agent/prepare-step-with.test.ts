@@ -168,6 +168,18 @@ it('finds a conversation again that comes as new objects, in generateText and in
   expect(streamed?.prompt.length).toBe((sent?.prompt.length ?? 0) + 2);
 });
 
+it('finds a reduction again where each request makes its own prepareStep', async () => {
+  const { compactor, outcomes, onCompaction } = observed();
+  const messages: ModelMessage[] = [];
+  for (let turn = 0; turn < 60; turn++) {
+    messages.push({ role: 'user', content: `Question ${turn}` });
+    await prepareStepWith(compactor, { onCompaction })({ messages: structuredClone(messages) });
+    messages.push({ role: 'assistant', content: `Answer ${turn}: ${'a word '.repeat(200)}` });
+  }
+  expect(outcomes.length).toBeGreaterThan(1);
+  expect(outcomes.length).toBeLessThan(10);
+});
+
 it('goes on from its own answer, as version 7 of the SDK hands it over', async () => {
   const { compactor, outcomes, onCompaction } = observed();
   const prepareStep = prepareStepWith(compactor, { onCompaction });
@@ -196,9 +208,9 @@ it('goes on from its own answer, as version 7 of the SDK hands it over', async (
 it.each(['the same process', 'a new process'])(
   'finds in %s what version 7 reduced within a call',
   async (process) => {
-    const { compactor, outcomes, onCompaction } = observed();
+    const { outcomes, onCompaction } = observed();
     const remember = { store: new InMemorySession(), userId: 'alice' };
-    const open = () => prepareStepWith(compactor, { onCompaction, remember });
+    const open = () => prepareStepWith(observed().compactor, { onCompaction, remember });
     let prepareStep = open();
     const said: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
     let sent: readonly ModelMessage[] = said;

@@ -3,7 +3,7 @@ import { createCompactor } from '@x/compaction';
 import { type CompactionOutcome, InMemorySession } from '@x/core';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { prepareStepWith, withOverflowRecovery } from '../../src/index.js';
 import { rejection } from '../support/collect.js';
 import { answer, partsOf, streamOf } from '../support/mock-model.js';
@@ -28,7 +28,11 @@ const history = (turns: number): ModelMessage[] => [
   ]).flat(),
   { role: 'user', content: 'The latest question' },
 ];
-const compactor = createCompactor({ contextWindow: 200_000, keep: { messages: 6 } });
+const newCompactor = () => createCompactor({ contextWindow: 200_000, keep: { messages: 6 } });
+let compactor = newCompactor();
+beforeEach(() => {
+  compactor = newCompactor();
+});
 
 it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
   'compacts and asks once more when %s',
@@ -80,7 +84,7 @@ function processes() {
   });
   const store = new InMemorySession();
   const inNewProcess = (messages: ModelMessage[]) => {
-    const model = withOverflowRecovery(mock, compactor, { remember: { store, userId: 'alice' } });
+    const model = withOverflowRecovery(mock, newCompactor(), { remember: { store, userId: 'alice' } });
     return generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 });
   };
   return { mock, inNewProcess };
