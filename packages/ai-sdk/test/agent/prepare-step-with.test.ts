@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCompactor, maskOutputs } from '@x/compaction';
 import { type CompactionOutcome, InMemorySession, type Model } from '@x/core';
+import { sortedJson } from '@x/core/internal';
 import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
@@ -178,6 +179,25 @@ it('finds a reduction again where each request makes its own prepareStep', async
   }
   expect(outcomes.length).toBeGreaterThan(1);
   expect(outcomes.length).toBeLessThan(10);
+});
+
+it('finds a reduction again in a conversation whose keys a database has sorted', async () => {
+  const { compactor, outcomes, onCompaction } = observed();
+  const prepareStep = prepareStepWith(compactor, { onCompaction });
+  const messages: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
+  for (let step = 0; outcomes.length < 2; step++) {
+    const value = `contents of file ${step}\n`.repeat(160);
+    const call = { toolCallId: `${step}`, toolName: 'read_file' };
+    messages.push({
+      role: 'assistant',
+      content: [{ type: 'tool-call', ...call, input: { path: 'a', line: 1 } }],
+    });
+    const output = { type: 'text', value } as const;
+    messages.push({ role: 'tool', content: [{ type: 'tool-result', ...call, output }] });
+    await prepareStep({ messages: structuredClone(messages) });
+  }
+  await prepareStep({ messages: JSON.parse(sortedJson(messages)) as ModelMessage[] });
+  expect(outcomes).toHaveLength(2);
 });
 
 it('goes on from its own answer, as version 7 of the SDK hands it over', async () => {

@@ -6,7 +6,8 @@ import { isPlain } from './json.js';
 const names = new WeakMap<object, string>();
 
 /**
- * Serializes a value so that different values have different texts. Plain values become JSON. Values that JSON cannot represent (bytes
+ * Serializes a value so that different values have different texts. Plain values become JSON with sorted keys, because
+ * databases return the keys of JSON in another order. Values that JSON cannot represent (bytes
  * of every kind, maps, sets, dates, `-0`) become text that is not JSON. A value with hidden content equals only itself.
  */
 export function exactText(value: unknown): string {
@@ -17,7 +18,9 @@ export function exactText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
   if (Array.isArray(value)) return `[${Array.from(value, exactText).join(',')}]`;
   if (isPlain(value)) {
-    const entries = Object.entries(value).filter(([, child]) => child !== undefined);
+    const entries = Object.entries(value)
+      .filter(([, child]) => child !== undefined)
+      .sort(([left], [right]) => (left < right ? -1 : 1));
     return `{${entries.map(([key, child]) => `${JSON.stringify(key)}:${exactText(child)}`).join(',')}}`;
   }
   return `${JSON.stringify(value.constructor?.name ?? '')}(${shownBy(value)})`;
