@@ -4,6 +4,7 @@ import {
   type CompactionReason,
   type Compactor,
   type ContentBlock,
+  estimateCounter,
   InvalidInputError,
   type ItemLog,
   type JsonObject,
@@ -13,7 +14,7 @@ import {
   textOf,
 } from '@x/core';
 import type { ItemChange, ItemHistory } from '@x/core/internal';
-import { itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
+import { countMessages, itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
 import { fromJson, toStored } from './stored-item.js';
 
 /** A stored item with its blocks in the view. */
@@ -148,6 +149,18 @@ function holding(message: Message, { role, content }: Message): Message {
   return { ...message, role, content };
 }
 
+/** Returns the outcome with a message that stays although the compactor removed it. */
+function withKept(outcome: CompactionOutcome, kept: Message, log: ItemLog): CompactionOutcome {
+  const { tokensAfter, messagesAfter, manifest } = outcome;
+  const view = toView([kept], log).map(({ message }) => message);
+  return {
+    ...outcome,
+    tokensAfter: tokensAfter + countMessages(estimateCounter, view),
+    messagesAfter: messagesAfter + 1,
+    manifest: manifest.filter(({ messageId }) => messageId !== kept.id),
+  };
+}
+
 /**
  * Compacts the history of a session. The compactor runs once, even if concurrent writes require recomputing the change. If the compaction
  * fails or cannot be expressed as items, nothing changes.
@@ -171,6 +184,7 @@ export async function compactHistory(
     const isSealed = (message: Message) => log.item(message).type === 'compaction';
     const sealed = reduced.some(isSealed) ? undefined : messages.findLast(isSealed);
     const result = sealed === undefined ? reduced : [sealed, ...reduced];
+    if (sealed !== undefined) outcome = withKept(outcome, sealed, log);
     done = { ids: messages.map(({ id }) => id), result };
     return result;
   };
