@@ -14,6 +14,8 @@ import { errorText, escapeTags, isRefused, soundUsage, unlessAborted } from '@x/
 const TIMEOUT_MS = 120_000;
 /** Maximum number of unusable answers about the same material. */
 const MOST_REFUSALS = 3;
+/** Maximum number of tokens of an answer. Some models reject requests for more than 4 096. */
+const ANSWER_TOKENS = 4_000;
 
 /** Options for the model call of a flush or a consolidation. */
 export interface AskOptions {
@@ -25,13 +27,14 @@ export interface AskOptions {
 
 interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' | 'prompt', string>> {
   readonly operation: 'flush' | 'consolidation';
-  readonly maxOutputTokens: number;
   /** Names the material, and where it stays if no answer can be used. */
   readonly about: string;
 }
 
 /** The result of checking an answer: its value, or why the answer cannot be used. */
-export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
+export type Checked<Value> =
+  | { readonly value: Value }
+  | { readonly refused: string; readonly isCut?: boolean | undefined };
 
 /**
  * Calls a model. If the answer is cut off, calls a tool or fails `check`, or if the provider rejects the prompt, asks again with the
@@ -44,12 +47,17 @@ export async function askModel<Value>(
   check: (answer: string) => Checked<Value>,
 ): Promise<Value | undefined> {
   const { operation, about, prompt, emit } = question;
+  const answerTokens = tokensFor(model, ANSWER_TOKENS, 1 / 4);
   let refused = '';
+  let maxOutputTokens = answerTokens;
   for (let asked = 0; asked < MOST_REFUSALS; asked++) {
     const again = `${prompt}\n\nAn earlier answer could not be used: ${refused}. Answer again as instructed.`;
-    const found = await ask(model, question, asked === 0 ? prompt : again, check);
+    const attempt = { ...question, maxOutputTokens, prompt: asked === 0 ? prompt : again };
+    const found = await ask(model, attempt, check);
     if ('value' in found) return found.value;
     refused = found.refused;
+    // Thinking uses output tokens.
+    maxOutputTokens = found.isCut ? maxOutputTokens * 2 : answerTokens;
   }
   const error = `The memory skips ${about}, because ${MOST_REFUSALS} answers of the model could not be used. Last reason: ${refused}. If this happens often, configure another model for the memory.`;
   emit?.({ type: 'memory.failed', operation, error });
@@ -58,8 +66,7 @@ export async function askModel<Value>(
 
 async function ask<Value>(
   model: Model,
-  { system, maxOutputTokens, signal, emit }: Question,
-  prompt: string,
+  { system, prompt, maxOutputTokens, signal, emit }: Question & { readonly maxOutputTokens: number },
   check: (answer: string) => Checked<Value>,
 ): Promise<Checked<Value>> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
@@ -79,7 +86,7 @@ async function ask<Value>(
   const usage = soundUsage(answered.usage) ?? estimate;
   emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };
-  if (finishReason === 'length') return { refused: 'it was cut off' };
+  if (finishReason === 'length') return { refused: 'it was cut off', isCut: true };
   if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };
   // Some servers leave the thoughts of a model in its text.
   const text = textOf(answer)
@@ -99,7 +106,7 @@ export function quote(tag: string, text: string): string {
   return `<${tag}>\n${escapeTags(text, tag)}\n</${tag}>`;
 }
 
-/** Limits the material in one request to a third of the model's context window. */
-export function tokensFor(model: Model | null, most: number): number {
-  return Math.min(most, Math.ceil((model?.contextWindow ?? Infinity) / 3));
+/** Limits a part of a request to a share of the model's context window, without `used` tokens of it. */
+export function tokensFor(model: Model | null, most: number, share = 1 / 3, used = 0): number {
+  return Math.min(most, Math.ceil(((model?.contextWindow ?? Infinity) - used) * share));
 }

@@ -88,7 +88,10 @@ export const memoryConfigSchema = z.strictObject({
   ...memoryShape,
   /** Reads conversations and merges notes. Default: the agent's model. `null`: no model. */
   model: z.nullable(modelSchema).optional(),
-  /** Largest size of MEMORY.md in the system prompt, in estimated tokens. The middle of a longer file is omitted. 0 omits all of it. */
+  /**
+   * Largest size of MEMORY.md in the system prompt, in estimated tokens, and at most an eighth of the model's context window. The middle of
+   * a longer file is omitted. 0 omits all of it.
+   */
   maxPromptTokens: whole(0, 4_000),
   /** Offer the tools that search, read and save. `false`: memory is only kept and shown in the system prompt. */
   tools: z.boolean().default(true),

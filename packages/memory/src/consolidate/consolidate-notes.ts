@@ -1,3 +1,4 @@
+import { estimateCounter } from '@x/core';
 import { type AskOptions, askModel, tokensFor } from '../ask-model.js';
 import { type Core, coreOptions, type Retired, withCore } from '../facts/core-file.js';
 import { type StoredFact, writeState } from '../facts/memory-state.js';
@@ -9,8 +10,6 @@ import { type FreshNotes, freshNotes } from './new-notes.js';
 
 /** Estimated tokens of notes that are merged in one round. */
 const MAX_NOTES_TOKENS = 20_000;
-/** Maximum number of tokens of an answer. */
-const ANSWER_TOKENS = 8_000;
 
 /** The result of a consolidation. */
 export interface ConsolidationOutcome {
@@ -38,7 +37,6 @@ export async function consolidateNotes(
 ): Promise<ConsolidationOutcome> {
   const { workspace } = settings;
   const { model = settings.model } = options;
-  const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
   const startedAt = performance.now();
   let lines = 0;
   for (let isFirst = true; ; isFirst = false) {
@@ -47,6 +45,8 @@ export async function consolidateNotes(
       const age = scope.now - Date.parse(core.state.consolidatedAt ?? '');
       // A clock that was once ahead must not block merges.
       if (isFirst && age >= 0 && age < gapMs) return undefined;
+      // The request contains all of MEMORY.md, too.
+      const maxTokens = tokensFor(model, MAX_NOTES_TOKENS, 1 / 3, estimateCounter.count(core.text));
       const notes = await freshNotes(workspace, prefix, core, maxTokens);
       const state = { ...core.state, consolidatedAt: new Date(scope.now).toISOString() };
       // Saved before the model is called, so that no process repeats a failure at once.
@@ -65,7 +65,6 @@ export async function consolidateNotes(
         about: 'new notes (a search still finds them)',
         system: CONSOLIDATION_INSTRUCTIONS,
         prompt: consolidationPrompt(seen, fresh.lines),
-        maxOutputTokens: ANSWER_TOKENS,
       } as const;
       const check = (answer: string) => parseEdits(answer, seen.state.facts, fresh.lines);
       edits = (await askModel(model, question, check)) ?? [];

@@ -13,8 +13,6 @@ import { type Batch, nextBatch } from './log-batches.js';
 
 /** Estimated tokens of messages that are read in one batch. */
 const MAX_BATCH_TOKENS = 12_000;
-/** Maximum number of tokens of an answer. */
-const ANSWER_TOKENS = 4_000;
 
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
@@ -100,7 +98,6 @@ async function saidIn(
     about: `the newest part of session ${session} (it stays in the log)`,
     system: FLUSH_INSTRUCTIONS,
     prompt: flushPrompt(messages, { memory, note, day }, redact, model.contextWindow),
-    maxOutputTokens: ANSWER_TOKENS,
   } as const;
   return askModel(model, question, parseBullets);
 }
