@@ -1,4 +1,4 @@
-import type { Workspace } from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
 import { KeyedMutex } from '@x/core/internal';
 
 const LOCK_TIMEOUT_MS = 30_000;
@@ -23,6 +23,23 @@ export async function exclusively<T>(
   const mutex = mutexes.get(workspace) ?? new KeyedMutex();
   mutexes.set(workspace, mutex);
   return mutex.run(name, () => task(async () => {}));
+}
+
+/** Like {@link exclusively}, but does nothing if another holder keeps the lock for longer than `timeoutMs`. */
+export async function unlessLocked(
+  workspace: Workspace,
+  name: string,
+  task: () => Promise<void>,
+  timeoutMs?: number,
+): Promise<void> {
+  let isHeld = false;
+  const held = () => {
+    isHeld = true;
+    return task();
+  };
+  return exclusively(workspace, name, held, timeoutMs).catch((error: unknown) => {
+    if (isHeld || !WorkspaceError.isInstance(error) || error.code !== 'locked') throw error;
+  });
 }
 
 /** Runs at most one task per name, and queues one more. Requests that arrive before the queued task starts share it. */

@@ -1,9 +1,9 @@
-import { type Workspace, WorkspaceError } from '@x/core';
+import type { Workspace } from '@x/core';
 import { errorText } from '@x/core/internal';
 import type { AskOptions } from './ask-model.js';
 import { consolidateNotes } from './consolidate/consolidate-notes.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';
-import { exclusively } from './exclusively.js';
+import { unlessLocked } from './exclusively.js';
 import { readProgress, readState } from './facts/memory-state.js';
 import { flushSession } from './flush/flush-session.js';
 import { nextBatch } from './flush/log-batches.js';
@@ -97,10 +97,7 @@ export async function maintainPlaces(
       );
     if (unread === prefix) continue;
     count.scopes++;
-    const work = exclusively(workspace, `memory maintenance ${prefix}`, () => maintain(prefix), PATIENCE_MS);
-    await work.catch((error: unknown) => {
-      if (!WorkspaceError.isInstance(error) || error.code !== 'locked') throw error;
-    });
+    await unlessLocked(workspace, `memory maintenance ${prefix}`, () => maintain(prefix), PATIENCE_MS);
   }
   if (signal.aborted) failures.add(STOPPED);
   return { ...count, failures: [...failures] };

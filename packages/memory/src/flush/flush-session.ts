@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Model } from '@x/core';
 import { type AskOptions, askModel, tokensFor } from '../ask-model.js';
+import { unlessLocked } from '../exclusively.js';
 import { type Core, coreOptions, withCore } from '../facts/core-file.js';
 import { type FlushOffset, readProgress } from '../facts/memory-state.js';
 import { dayIn } from '../index/dates.js';
@@ -55,27 +56,31 @@ export async function flushSession(
   const isOff = reason === 'turn' && (flush === 'never' || isThrottled);
   // The progress does not change, so a model that is configured later reads the whole session.
   if (model === null || isOff) return { status: 'skipped', messages: 0, bullets: [], paths: [] };
-  const maxTokens = tokensFor(model, MAX_BATCH_TOKENS);
   const done = { messages: 0, bullets: [] as string[], paths: new Set<string>() };
-  for (;;) {
-    signal?.throwIfAborted();
-    const batch = await nextBatch(workspace, place.log, offset, maxTokens);
-    if (batch === undefined) break;
-    const startedAt = performance.now();
-    const day = dayIn(clock.now(), timeZone);
-    const said = await saidIn(settings, batch.messages, place, day, { model, signal, emit });
-    const { offset: next, texts } = await commitBatch(settings, place, batch, day, offset, said);
-    offset = next;
-    const messages = batch.messages.length;
-    if (texts === undefined || messages === 0) continue;
-    done.messages += messages;
-    done.bullets.push(...texts);
-    const path = `${place.prefix}${dailyFile(day)}`;
-    if (texts.length > 0) done.paths.add(path);
-    const durationMs = performance.now() - startedAt;
-    const where = texts.length > 0 ? { path } : {};
-    emit?.({ type: 'memory.flushed', messages, bullets: texts.length, ...where, durationMs });
-  }
+  const flushAll = async () => {
+    ({ offset } = await readProgress(workspace, place.flushState));
+    for (;;) {
+      signal?.throwIfAborted();
+      const batch = await nextBatch(workspace, place.log, offset, tokensFor(model, MAX_BATCH_TOKENS));
+      if (batch === undefined) return;
+      const startedAt = performance.now();
+      const day = dayIn(clock.now(), timeZone);
+      const said = await saidIn(settings, batch.messages, place, day, { model, signal, emit });
+      const { offset: next, texts } = await commitBatch(settings, place, batch, day, offset, said);
+      offset = next;
+      const messages = batch.messages.length;
+      if (texts === undefined || messages === 0) continue;
+      done.messages += messages;
+      done.bullets.push(...texts);
+      const path = `${place.prefix}${dailyFile(day)}`;
+      if (texts.length > 0) done.paths.add(path);
+      const durationMs = performance.now() - startedAt;
+      const where = texts.length > 0 ? { path } : {};
+      emit?.({ type: 'memory.flushed', messages, bullets: texts.length, ...where, durationMs });
+    }
+  };
+  // One process at a time, so that no two pay for the same messages.
+  await unlessLocked(workspace, `memory flush ${place.log}`, flushAll);
   return { status: 'flushed', ...done, paths: [...done.paths] };
 }
 

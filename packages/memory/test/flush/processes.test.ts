@@ -69,6 +69,21 @@ it('of two processes that are killed again and again, no fact is lost and none d
   expect(lines.flatMap((line) => line.match(/fact-\d+/g) ?? []).sort()).toEqual(said.sort());
 });
 
+it('processes that flush one session at once pay for each message once', async () => {
+  const workspace = await testWorkspace();
+  const parts = { userId: 'alice', sessionId: 's-1' };
+  await logSession(workspace, parts, [userMessage('Remember fact-1.')]);
+  const models = [factTaker(), factTaker()];
+  const outcomes = await Promise.all(
+    models.map((model) => {
+      const storage = storageIn(dirname(workspace.root));
+      return flusherOf({ workspace: storage, model }).flush(SessionKey.of(parts));
+    }),
+  );
+  expect(models.flatMap(({ prompts }) => prompts)).toHaveLength(1);
+  expect(outcomes.map(({ messages }) => messages).sort()).toEqual([0, 1]);
+});
+
 it('a workspace that cannot exclude others is still safe within a process', async () => {
   const workspace = await testWorkspace();
   const lockless = withoutLock(workspace);
