@@ -37,10 +37,10 @@ import {
   type MemoryFact,
   plainLine,
   renderNoteLine,
-  SIGN,
   saidIn,
   statementsOf,
   withoutBullets,
+  withoutShownMarks,
 } from './notes.js';
 import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from './settings.js';
 
@@ -143,7 +143,7 @@ export class MemoryService {
       const inCore = pick(bulletsOf(core), old);
       const noted = await pickNoted(options, state, old);
       // The whole text of a fact in a note is better than words of a longer fact in MEMORY.md.
-      const isWhole = [...inCore, ...noted].find(({ key }) => key === factKey(old));
+      const isWhole = [...inCore, ...noted].find(({ key }) => key === factKey(withoutShownMarks(old)));
       const found = isWhole ? [isWhole] : inCore.length > 0 ? inCore : noted;
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
@@ -372,7 +372,7 @@ export class MemoryService {
 
   /** @throws {InvalidInputError} for an empty text. */
   #factOf({ today: saidOn }: CoreOptions, said: string, source: FactSource | undefined): StoredFact {
-    const text = plainLine(this.#settings.redact(said)).replace(SIGN, '');
+    const text = withoutShownMarks(plainLine(this.#settings.redact(said)));
     const key = factKey(text);
     if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must not be empty' }]);
     const from = [`${saidOn}.md ${keyHash(key)}`];

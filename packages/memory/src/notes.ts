@@ -78,9 +78,10 @@ function decoded(part: string): string {
   }
 }
 
-/** Returns the text as one line, without control characters and without text that looks like a comment of a note. */
+/** Returns the text as one line, without control characters and half characters, and without text that looks like a comment of a note. */
 export function plainLine(text: string): string {
   return text
+    .toWellFormed()
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\p{Cc}/gu, '')
     .replaceAll('<!--', '‹!--')
@@ -110,6 +111,11 @@ export function saidIn(line: string): string {
 /** Removes the mark of an unconfirmed fact from its text. */
 export function confirmed(text: string): string {
   return text.startsWith(UNCONFIRMED) ? text.replace(/^[^\]]*\] ?/, '') : text;
+}
+
+/** Returns a fact without the marks with which a model reads it: list marker, author, unconfirmed. */
+export function withoutShownMarks(line: string): string {
+  return confirmed(line.replace(SIGN, '').replace(/^\[model [\d-]+\]\s+/, ''));
 }
 
 /** Tests whether a line is a heading of Markdown. */

@@ -9,6 +9,7 @@ import {
   keyHash,
   parseNoteLine,
   withoutSaid,
+  withoutShownMarks,
 } from '../notes.js';
 import { type CoreOptions, NO_ROOM, RETIRED_FILE } from './core-file.js';
 import type { MemoryState } from './memory-state.js';
@@ -48,7 +49,7 @@ function hasWordsOf(query: string): (text: string) => boolean {
 
 /** Returns the bullet with exactly this text. If there is none, returns all bullets that contain its words. */
 export function pick<Found extends Bullet>(bullets: readonly Found[], query: string): readonly Found[] {
-  const key = factKey(query);
+  const key = factKey(withoutShownMarks(query));
   if (key === '') return [];
   const hasWords = hasWordsOf(key.toLowerCase());
   const exact = bullets.filter((bullet) => bullet.key === key);

@@ -66,6 +66,26 @@ describe('memory_save', () => {
     expect(found).toMatch(/^memory\/[\d-]+\.md:1: - Fact 0: many/m);
   });
 
+  it.each([
+    ['half a character', 'Likes tea \ud83d', 'Likes tea \ufffd'],
+    ['the mark of an unconfirmed note', '[unconfirmed: web_fetch] Likes tea', 'Likes tea'],
+    ['the mark of the system prompt', '- [model 2026-01-31] Likes tea', 'Likes tea'],
+  ])('keeps a fact the model’s own if it has %s', async (_, content, text) => {
+    const workspace = await testWorkspace();
+    const capability = testMemory();
+    const context = toolContext(workspace, alice);
+    await runTool(capability, 'memory_save', { content }, context);
+    expect(await readText(workspace, `${prefix}MEMORY.md`)).toBe(`## Noted\n\n- ${text}\n`);
+    const answer = await runTool(
+      capability,
+      'memory_forget',
+      { query: content.replace(/\ud83d$/, '') },
+      context,
+    );
+    expect(answer).toBe(`Forgotten:\n- ${text}`);
+    expect(await readText(workspace, `${prefix}MEMORY.md`)).not.toContain('tea');
+  });
+
   it('leaves secrets out', async () => {
     const workspace = await testWorkspace();
     const context = toolContext(workspace, alice);
