@@ -7,11 +7,14 @@ import {
   textOf,
   toolUsesOf,
   userMessage,
+  withRetries,
 } from '@x/core';
 import { errorText, escapeTags, isRefused, soundUsage, unlessAborted } from '@x/core/internal';
 
 /** Timeout of one model call. `close()` of an agent waits for it. */
 const TIMEOUT_MS = 120_000;
+/** Retries after a rate limit or another transient failure. */
+const RETRIES = { maxRetries: 2, retryDelayMs: 500, retryAfterMs: 30_000 };
 /** Maximum number of unusable answers about the same material. */
 const MOST_REFUSALS = 3;
 /** Maximum number of tokens of an answer. Some models reject requests for more than 4 096. */
@@ -72,7 +75,8 @@ async function ask<Value>(
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const request = { system, messages: [userMessage(prompt)], tools: [], maxOutputTokens, signal: ends };
-  const answered = await unlessAborted(model.generate(request), ends).catch((error: unknown) => {
+  const generate = () => unlessAborted(model.generate(request), ends);
+  const answered = await withRetries(generate, { ...RETRIES, signal: ends }).catch((error: unknown) => {
     if (isRefused(error) || ContextOverflowError.isInstance(error)) return errorText(error);
     throw error;
   });

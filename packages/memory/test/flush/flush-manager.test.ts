@@ -427,3 +427,19 @@ it('ends at once when it is stopped, though the model does not heed the signal, 
   await expect(flusher.flush(key, { model: deaf, signal: stop.signal })).rejects.toThrow('stopped');
   expect((await flusher.flush(key)).bullets).toEqual(['In call 1: fact-1']);
 });
+
+it('asks again after a rate limit', async () => {
+  const workspace = await testWorkspace();
+  await logSession(workspace, parts, [userMessage('fact-1')]);
+  const model = factTaker();
+  let failures = 1;
+  const limited = {
+    ...model,
+    generate: (request: Parameters<typeof model.generate>[0]) =>
+      failures-- > 0
+        ? Promise.reject(new ModelError('too many requests', { retryable: true }))
+        : model.generate(request),
+  };
+  const { bullets } = await flusherOf({ workspace, model: limited, clock }).flush(key);
+  expect(bullets).toEqual(['In call 1: fact-1']);
+});
