@@ -42,7 +42,7 @@ const ARCHIVED_MS = 90 * DAY_MS;
 export async function maintainPlaces(
   settings: MemoryServiceSettings,
   prefixes: AsyncIterable<string> | Iterable<string>,
-  options: Pick<AskOptions, 'emit'> & { readonly signal: AbortSignal },
+  options: Pick<AskOptions, 'emit'> & { readonly signal: AbortSignal; readonly gapMs?: number },
 ): Promise<MaintenanceReport> {
   const { clock, workspace, withoutUser, flush, consolidate, pruneSessionsAfterDays } = settings;
   const { signal } = options;

@@ -302,13 +302,13 @@ export class MemoryService {
 
   /** Maintains a memory, unless maintenance is off or ran less than six hours ago in this process. Returns what failed. @internal */
   async maintainIfDue(prefix: string, emit?: AskOptions['emit']): Promise<string> {
-    const { clock, maintenance } = this.#settings;
+    const { clock, maintenance, consolidationGapMs: gapMs } = this.#settings;
     const age = Math.abs(clock.now() - (this.#maintained.get(prefix) ?? Number.NEGATIVE_INFINITY));
     if (!maintenance || !isCommon(prefix, this.withoutUser) || age < MAINTAINED_MS) return '';
     this.#maintained.set(prefix, clock.now());
-    const { failures } = await this.maintain(prefix, { emit }).catch((error) => ({
-      failures: [errorText(error)],
-    }));
+    const options = { signal: this.#closing.signal, emit, gapMs };
+    const report = this.#track(maintainPlaces(this.#settings, [prefix], options));
+    const { failures } = await report.catch((error) => ({ failures: [errorText(error)] }));
     // `close` stops automatic work, which is not a failure: the next process does it.
     return failures.filter((failure) => failure !== STOPPED).join('; ');
   }

@@ -60,7 +60,7 @@ const memoryShape = {
   redact,
   /** Merge notes into MEMORY.md after a flush, at most once per `consolidationGapMs` for each user and agent. */
   consolidate: z.boolean().default(true),
-  /** Milliseconds between two consolidations of one user and agent. Maintenance ignores the gap. */
+  /** Milliseconds between two consolidations of one user and agent. `maintain()` ignores the gap. */
   consolidationGapMs: whole(0, 30 * MINUTE_MS),
   /**
    * Largest size of MEMORY.md in estimated tokens; 4 000 are about 16 000 characters. Beyond it, the oldest model-written facts are

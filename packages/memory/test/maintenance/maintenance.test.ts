@@ -301,25 +301,29 @@ describe('an agent', () => {
   it('maintains the memory of a user after a call, and again after six hours', async () => {
     const workspace = await testWorkspace();
     const { scheduler, clock } = setUp(workspace);
-    const maintain = vi.spyOn(scheduler, 'maintain');
     await workspace.write(`${prefix}memory/.flush/x.json`, 'damaged');
     await logSession(workspace, { ...alice, sessionId: 'x' }, [userMessage('long ago')]);
-    expect(await scheduler.maintainIfDue(prefix)).toContain('session "x" of');
+    const failure = 'session "x" of';
+    expect(await scheduler.maintainIfDue(prefix)).toContain(failure);
     await clock.pass(6 * HOUR - 1);
     expect(await scheduler.maintainIfDue(prefix)).toBe('');
-    expect(maintain).toHaveBeenCalledTimes(1);
-    await scheduler.maintainIfDue('users/bob/');
+    expect(await scheduler.maintainIfDue('users/bob/')).toBe('');
     await clock.pass(1);
-    await scheduler.maintainIfDue(prefix);
-    expect(maintain.mock.calls).toEqual([
-      [prefix, {}],
-      ['users/bob/', {}],
-      [prefix, {}],
-    ]);
+    expect(await scheduler.maintainIfDue(prefix)).toContain(failure);
     const { scheduler: off } = setUp(workspace, { maintenance: false });
-    const never = vi.spyOn(off, 'maintain');
-    await off.maintainIfDue(prefix);
-    expect(never).not.toHaveBeenCalled();
+    expect(await off.maintainIfDue(prefix)).toBe('');
+  });
+
+  it('merges at most once in half an hour, though each process maintains after its first call', async () => {
+    const workspace = await testWorkspace();
+    const { scheduler, clock, model } = setUp(workspace);
+    for (const fact of ['fact-1', 'fact-2']) {
+      await workspace.append(`${prefix}memory/2026-06-01.md`, `- ${fact}\n`);
+      await setUp(workspace, { clock, model }).scheduler.maintainIfDue(prefix);
+    }
+    expect(model.prompts).toHaveLength(1);
+    await scheduler.maintain(prefix);
+    expect(model.prompts).toHaveLength(2);
   });
 });
 
