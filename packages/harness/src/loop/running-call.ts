@@ -150,8 +150,8 @@ export class RunningCall {
   lastRescue: { readonly status: CompactionStatus; readonly message: string } | undefined;
   /** The model of steps that do not choose one. A fallback replaces it for the rest of the call. */
   #model: Model;
-  /** The fallback models that were not tried yet. */
-  readonly #others: Model[];
+  /** Models that failed permanently in this call. */
+  readonly #failed = new Set<Model>();
   readonly #answerNames: readonly string[];
   readonly #audience: Audience;
   readonly #openCalls = new OpenToolCalls();
@@ -188,7 +188,6 @@ export class RunningCall {
     this.#answerNames = answer.map(({ name }) => name);
     this.tools = options.tools.current();
     this.#model = control.model ?? parts.model;
-    this.#others = [...parts.fallback.models];
     this.#audience = new Audience(parts, options.events, (event) => this.emit(event));
     this.scope = {
       agentId: this.settings.name,
@@ -306,12 +305,19 @@ export class RunningCall {
     return this.#others.length === 0;
   }
 
+  /** The fallback models that are left. */
+  get #others(): readonly Model[] {
+    const { models } = this.options.parts.fallback;
+    return models.filter((model) => model !== this.scope.model && !this.#failed.has(model));
+  }
+
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   async fallBack(error: unknown): Promise<boolean> {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
     const { model } = this.scope;
     const reason = classifyModelError(error);
-    for (let next = this.#others.shift(); next !== undefined; next = this.#others.shift()) {
+    this.#failed.add(model);
+    for (const next of this.#others) {
       const { when } = this.options.parts.fallback;
       if (!(await this.waitFor('fallback', () => when({ error, kind: reason, model, next })))) continue;
       this.#model = next;
@@ -332,7 +338,8 @@ export class RunningCall {
     this.tools = this.options.tools.current();
     const names = new Set([...this.tools.byName.keys(), ...this.#answerNames]);
     this.control = stepControl(control, own, names);
-    this.scope.model = this.control.model ?? this.#model;
+    const { model } = this.control;
+    this.scope.model = model === undefined || this.#failed.has(model) ? this.#model : model;
   }
 
   get progress(): CallProgress {

@@ -71,6 +71,34 @@ describe('a fallback model', () => {
     expect(second.requests).toHaveLength(1);
   });
 
+  it.each(['model', 'prepareStep'])('replaces the model of %s for the rest of the call', async (from) => {
+    const chosen = modelOf('chosen', [refused()]);
+    const second = modelOf('second', [LOOK(1), LOOK(2), { text: 'here' }]);
+    const options = from === 'model' ? { model: chosen } : { prepareStep: () => ({ model: chosen }) };
+    const reply = await build(modelOf('first', []), second).call('Hi', context, options);
+    expect(reply).toMatchObject({ stopReason: 'completed', text: 'here' });
+    chosen.assertComplete();
+  });
+
+  it('replaces each model that prepareStep chooses, and is never its own replacement', async () => {
+    const one = modelOf('one', [refused()]);
+    const two = modelOf('two', [refused()]);
+    const second = modelOf('second', [LOOK(1), LOOK(2), refused()]);
+    const models = [one, two, second];
+    const prepareStep = ({ step }: { readonly step: number }) => ({ model: models[step - 1] ?? second });
+    const events: AgentEvent[] = [];
+    const agent = build(modelOf('first', []), second);
+    const read = async () => {
+      for await (const event of agent.stream('Hi', context, { prepareStep })) events.push(event);
+    };
+    await expect(read()).rejects.toThrow('Invalid API key');
+    expect(fallbacks(events)).toMatchObject([
+      { from: 'one', to: 'second' },
+      { from: 'two', to: 'second' },
+    ]);
+    expect(second.requests).toHaveLength(3);
+  });
+
   it('stays for the rest of the call, and for that alone', async () => {
     const first = modelOf('first', [refused(), { text: 'back again' }]);
     const second = modelOf('second', [LOOK(1), { text: 'here' }]);
