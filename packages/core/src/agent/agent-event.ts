@@ -190,10 +190,10 @@ export type AgentEventBody =
   | { readonly type: 'state.changed' }
   /** The answer does not match the requested schema. The model is told why and may try again. */
   | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
-  /** Tokens of a model call that is not a step of the conversation, such as one for a compaction, for memory or of a subagent. */
+  /** Tokens of a model call that is not a step of the conversation: for a compaction, for memory, of a subagent, or of an unused answer. */
   | {
       readonly type: 'usage.reported';
-      /** The capability that made the model call. */
+      /** The capability that made the model call; `unused_answer` for an answer that could not be used. */
       readonly source: string;
       /** The task whose subagent made the model call. The subagent's own events report it, too. */
       readonly taskId?: string | undefined;

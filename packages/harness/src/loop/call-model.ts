@@ -33,7 +33,7 @@ export async function callModel(
       call.pauses = false;
       const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
-      const content = admitted(model, { ...answer, content: answer.content.map(withId) });
+      const content = admitted(call, answer);
       const response = { ...answer, content, usage: usageOf(answer) };
       const whole = cutAnswer(response, limits.answerBytes);
       if (whole !== response) warnOfCut(call);
@@ -154,18 +154,19 @@ function usageOf({ usage }: ModelResponse): Usage | undefined {
   return sound?.inputTokens === 0 && sound.outputTokens === 0 ? undefined : sound;
 }
 
-/** Validates an answer before it reaches the conversation. An invalid answer is retried. */
-function admitted(model: Model, response: ModelResponse): readonly ContentBlock[] {
-  if (response.finishReason === 'error') {
-    const message = `Model ${model.id} ended its answer with an error.`;
-    throw new ModelError(message, { modelId: model.id, retryable: true });
-  }
+/** Validates an answer before it reaches the conversation. An invalid answer is retried; its tokens count nevertheless. */
+function admitted(call: RunningCall, answer: ModelResponse): readonly ContentBlock[] {
+  const { id: modelId } = call.scope.model;
+  const unusable = (fault: string, cause?: unknown) => {
+    call.reportUnused(usageOf(answer));
+    return new ModelError(`Model ${modelId} ${fault}`, { modelId, retryable: true, cause });
+  };
+  if (answer.finishReason === 'error') throw unusable('ended its answer with an error.');
   try {
-    const { content } = response;
+    const content = answer.content.map(withId);
     const [message] = admitMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], 'answer');
     return message?.content ?? [];
   } catch (cause) {
-    const message = `Model ${model.id} returned an invalid answer: ${errorText(cause)}`;
-    throw new ModelError(message, { modelId: model.id, retryable: true, cause });
+    throw unusable(`returned an invalid answer: ${errorText(cause)}`, cause);
   }
 }

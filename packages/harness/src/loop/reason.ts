@@ -106,6 +106,7 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
       if (!isWithheld(response.finishReason)) refused.keep();
       else if (refused.setAsideLeft(response.finishReason)) {
         call.addUsage(soundUsage(response.usage));
+        call.reportUnused(soundUsage(response.usage));
         continue;
       } else refused.restore();
       return response;

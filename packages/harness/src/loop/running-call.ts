@@ -487,6 +487,12 @@ export class RunningCall {
     if (usage) this.usage = addUsage(this.usage, usage);
   }
 
+  /** Reports the tokens of an answer that is not part of the conversation. */
+  reportUnused(usage: Usage | undefined): void {
+    const { id: modelId } = this.scope.model;
+    if (usage) this.emit({ type: 'usage.reported', source: 'unused_answer', modelId, usage });
+  }
+
   measure(reason: ReasonScope): ContextUsage {
     return this.#meter.measure({
       system: reason.system,

@@ -2,6 +2,7 @@ import {
   AgentState,
   type CallScope,
   type Capability,
+  estimateCounter,
   type Model,
   RuntimeContext,
   type Tool,
@@ -11,6 +12,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { allOf, type Clock, having } from '@x/core/internal';
+import { countMessage } from '@x/core/messages';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { type CloseOptions, HarnessAgent } from '../../agent/harness-agent.js';
@@ -274,6 +276,8 @@ export class Parent {
  * parent, and passes the parent's plan mode on to the subagent.
  */
 function inheritance({ name, capabilities }: ComposedAgent): Capability {
+  /** Tokens of the current request. Used as the estimate if the provider reports no usage. */
+  const requested = new WeakMap<AgentState, number>();
   /** Returns the scope of the parent's own call, once for each parent state whose permissions apply. */
   const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
     const parent = scope.runtime.get(Parent);
@@ -325,10 +329,13 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       if (present) scope.state.planModeContext = structuredClone(present.planModeContext);
       return [];
     },
-    observe(event, { runtime, model }) {
+    observe(event, { runtime, model, state }) {
       const parent = runtime.get(Parent);
+      if (event.type === 'model.started') requested.set(state, event.context.total);
       if (event.type === 'usage.reported') parent?.used(event.modelId, event.usage);
-      if (event.type === 'model.completed' && event.usage) parent?.used(model.id, event.usage);
+      if (event.type !== 'model.completed') return;
+      const outputTokens = countMessage(estimateCounter, event.message);
+      parent?.used(model.id, event.usage ?? { inputTokens: requested.get(state) ?? 0, outputTokens });
     },
   };
 }

@@ -119,6 +119,32 @@ describe('a budget', () => {
     },
   );
 
+  it('counts answers that are not used: failed, invalid and withheld ones', async () => {
+    const failed = { ...DONE, finishReason: 'error' } as const;
+    const invalid = { content: [{ type: 'text', text: 1 }], finishReason: 'stop', usage };
+    const withheld = { ...DONE, text: '', finishReason: 'content-filter' } as const;
+    const answers = [failed, DONE, withheld, withheld, DONE];
+    const script = new ScriptedModel(answers);
+    let isInvalid = true;
+    const agent = HarnessAgent.builder()
+      .model({
+        id: 'm',
+        generate: async (request) => {
+          if (!isInvalid) return script.generate(request);
+          isInvalid = false;
+          return invalid as unknown as ReturnType<typeof script.generate>;
+        },
+      })
+      .workspace(scratch())
+      .settings({ retryDelayMs: 0 })
+      .use(budget({ maxTokensPerSession: 10_000 }))
+      .build();
+    for (const text of ['Go', 'Do it', 'Do it now']) await agent.call(text, context);
+    const state = await agent.state(context);
+    expect(state && spendingOf(state).tokens).toBe(6 * 100);
+    script.assertComplete();
+  });
+
   it('counts the zeros of a hook that answers in place of the model', async () => {
     const cached: Capability = {
       name: 'cached',

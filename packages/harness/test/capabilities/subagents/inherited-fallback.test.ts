@@ -115,4 +115,20 @@ describe('what a subagent uses up', () => {
     expect(state && spendingOf(state).tokens).toBe(8_000 + 40 + 1 + 3 * 300);
     await agent.close();
   });
+
+  it('is estimated where its provider reports no usage', async () => {
+    const worker = new ScriptedModel([{ text: 'word '.repeat(40), usage: 'none' }], { id: 'worker' });
+    const agent = parentWith(
+      new ScriptedModel([
+        { ...spawn('worker'), usage: usage(100) },
+        { text: 'ok', usage: usage(100) },
+      ]),
+      budget({ maxTokensPerSession: 1_000_000 }),
+      subagents([{ name: 'worker', description: 'Works', model: worker }]),
+    ).build();
+    await agent.call('go', context);
+    const state = await agent.state(context);
+    expect(state && spendingOf(state).tokens).toBeGreaterThan(250);
+    await agent.close();
+  });
 });
