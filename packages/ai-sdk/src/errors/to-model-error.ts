@@ -105,8 +105,9 @@ function remedyFor({ statuses: [status], codes, texts, headers }: ModelErrorFact
 }
 
 function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): boolean {
-  if (isRetryable !== undefined) return isRetryable;
+  // The SDK would retry every 429, even if the quota is exhausted.
   if (codes.some((code) => LASTING_CODES.test(code))) return false;
+  if (isRetryable !== undefined) return isRetryable;
   const [status] = statuses;
   if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
   return (
@@ -127,7 +128,8 @@ export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): n
   const seconds = number(value);
   if (seconds !== undefined) return seconds * 1_000;
   const date = Date.parse(value ?? '');
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  // A date in the past means that the clocks differ.
+  return date > now ? date - now : undefined;
 }
 
 function number(text: string | undefined): number | undefined {

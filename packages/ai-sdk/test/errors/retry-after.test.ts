@@ -9,7 +9,7 @@ describe('retryAfterMs', () => {
     [{ 'retry-after': '0' }, 0],
     [{ 'retry-after': '9', 'retry-after-ms': '120' }, 120],
     [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30_000],
-    [{ 'retry-after': 'Wed, 31 Dec 2025 23:59:00 GMT' }, 0],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 23:59:00 GMT' }, undefined],
     [{ 'retry-after': 'soon' }, undefined],
     [{ 'retry-after': '' }, undefined],
     [{}, undefined],

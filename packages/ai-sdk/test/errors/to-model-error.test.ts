@@ -31,6 +31,13 @@ describe('toModelError', () => {
   it.each([
     ['a bad request', new APICallError({ message: 'x', url: '', requestBodyValues: {}, statusCode: 400 })],
     ['a quota, streamed', { type: 'insufficient_quota', code: 429, message: 'Pay' }],
+    [
+      'a quota, which the SDK would try again',
+      new APICallError({
+        ...{ message: 'Pay', url: '', requestBodyValues: {}, statusCode: 429 },
+        data: { error: { message: 'Pay', type: 'insufficient_quota', code: 'insufficient_quota' } },
+      }),
+    ],
     ['a bug', new RangeError('x is not iterable')],
     ['nothing', undefined],
   ])('may not be tried again: %s', (_, error) => {
