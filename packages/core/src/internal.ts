@@ -30,7 +30,7 @@ export { isRefused, mayBeOverflow, mayRefuseItems } from './errors/classify-mode
 export type { WordError } from './errors/client-error.js';
 export { type Issue, readableIssues } from './errors/invalid-input-error.js';
 export { overflowFigures } from './errors/overflow-figures.js';
-export { isUnreadable } from './errors/session-errors.js';
+export { isOutage, isUnreadable } from './errors/session-errors.js';
 export { type Clock, systemClock, timestamp } from './lib/clock.js';
 export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './lib/deadline.js';
 export { type DiffLine, diffLines } from './lib/diff-lines.js';

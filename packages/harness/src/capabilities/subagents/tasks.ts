@@ -20,6 +20,7 @@ import {
 } from '@x/core/internal';
 import type { StoredSession } from '@x/core/store';
 import { RemoteControl } from '../../agent/remote-control.js';
+import { patientStore } from '../../lib/patient-store.js';
 
 /** Name of the capability, and of the state extension that keeps the tasks of a session. */
 export const NAME = 'subagents';
@@ -215,9 +216,12 @@ export class Tasks {
   /** Serializes starting and stopping the tasks of a session in this process. */
   readonly turns = new KeyedMutex();
 
-  /** @param pollMs Milliseconds between polls of a task that runs in another process. */
-  constructor(store: SessionStore, pollMs: number, clock: Clock = systemClock) {
-    this.store = store;
+  /**
+   * @param pollMs Milliseconds between polls of a task that runs in another process.
+   * @param outageMs How long tasks wait for a store that does not respond.
+   */
+  constructor(store: SessionStore, pollMs: number, outageMs: number, clock: Clock = systemClock) {
+    this.store = patientStore(store, outageMs, clock);
     this.#pollMs = pollMs;
     this.#clock = clock;
   }

@@ -142,7 +142,8 @@ class Team implements Capability {
       throw new HarnessConfigError([{ path: 'capabilities', message }]);
     }
     const { declared, settings, depth } = this.#options;
-    const { tasks = new Tasks(agent.session, settings.pollMs, settings.clock) } = this.#options;
+    const { pollMs, clock } = settings;
+    const { tasks = new Tasks(agent.session, pollMs, agent.limits.outageMs, clock) } = this.#options;
     // Nested subagents run in the same process as their parent.
     const below = { declared, settings: { ...settings, runner: undefined }, depth: depth + 1, tasks };
     const nest = depth < settings.maxDepth ? () => new Team(below) : undefined;
@@ -428,7 +429,7 @@ class Team implements Capability {
   async #statesOf(owner: SessionKey): Promise<readonly AgentState[]> {
     const { scope, isRunning } = this.#calls.get(owner.toString()) ?? {};
     if (scope !== undefined && isRunning) return [scope.state];
-    const stored = await this.#parts.agent.session.load(owner, { last: 1 });
+    const stored = await this.tasks.store.load(owner, { last: 1 });
     const present = stored === undefined ? [] : [AgentState.fromParts(stored.head, [])];
     return scope === undefined ? present : [...present, scope.state];
   }

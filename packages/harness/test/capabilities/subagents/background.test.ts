@@ -1,7 +1,16 @@
 import { cpSync } from 'node:fs';
-import { defineTool, openSession, RuntimeContext, SessionKey, SessionLeaseError, textOf } from '@x/core';
+import {
+  defineTool,
+  openSession,
+  RuntimeContext,
+  SessionKey,
+  SessionLeaseError,
+  SessionStoreError,
+  textOf,
+} from '@x/core';
 import { strangersIn, takeTurn } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
+import { wrapStore } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -453,6 +462,35 @@ describe('an order in a queue', () => {
     expect(await end).toBe('ended');
     expect(await tasksIn(root)).toMatchObject([{ status: 'completed', result: 'RESULT' }]);
     await Promise.all([agent.close(), other.close()]);
+  });
+
+  it('is not lost, nor begun again, while the store does not respond', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    let isOut = true;
+    const store = wrapStore(new JsonSession({ directory: `${root}/json` }), (inner) => ({
+      async load(key, options) {
+        if (!isOut || key.parts.agentId === 'lead') return inner.load(key, options);
+        throw new SessionStoreError('session_unavailable', 'The store is out.', { outcome: 'unknown' });
+      },
+    }));
+    const { runner } = queue();
+    const model = new ScriptedModel([background, { text: 'begun' }, { text: 'next' }]);
+    const config = { runner, clock };
+    const agent = lead(model, new ScriptedModel([]), root, config).session(store).build();
+    const call = agent.call('go', context);
+    await until(() => clock.sleeping === 1);
+    isOut = false;
+    clock.pass(1_000);
+    expect((await call).text).toBe('begun');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('pending');
+    isOut = true;
+    const next = agent.call('and now?', context);
+    await until(() => clock.sleeping === 1);
+    isOut = false;
+    clock.pass(1_000);
+    expect((await next).text).toBe('next');
+    await agent.close();
   });
 
   it.each([true, false])('has its time to come to another process: comes %s', async (comes) => {
