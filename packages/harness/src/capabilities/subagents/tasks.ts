@@ -21,6 +21,7 @@ import {
 import type { StoredSession } from '@x/core/store';
 import { RemoteControl } from '../../agent/remote-control.js';
 import { patientStore } from '../../lib/patient-store.js';
+import type { TaskUsage } from './uncounted-usage.js';
 
 /** Name of the capability, and of the state extension that keeps the tasks of a session. */
 export const NAME = 'subagents';
@@ -82,6 +83,8 @@ export interface TaskEnding {
   readonly error?: string | undefined;
   /** Calls of the subagent, or of its own subagents, that wait for approval. */
   readonly waitsFor?: readonly PendingCall[] | undefined;
+  /** Tokens that no running call of the parent has counted yet. The parent counts them when it reports the end to the model. */
+  readonly uncounted?: readonly TaskUsage[] | undefined;
   /** ISO 8601, UTC. */
   readonly endedAt?: string | undefined;
 }

@@ -54,6 +54,7 @@ import {
   tasksReminder,
   writeEnding,
 } from './tasks.js';
+import { UncountedUsage } from './uncounted-usage.js';
 
 /** Limit in characters for the list of subagents in the system prompt. Any file of the workspace can add one. */
 const MAX_LIST_CHARS = 20_000;
@@ -119,6 +120,7 @@ class Team implements Capability {
   readonly #tools: readonly Tool[];
   /** By session: the running call, or the last call while any of its tasks still run in this process. */
   readonly #calls = new Map<string, TeamCall>();
+  readonly #uncounted = new UncountedUsage();
   readonly #opened = new WeakMap<AgentState, Promise<TeamCall>>();
   #installed: { readonly agent: ComposedAgent; readonly members: Members; readonly tasks: Tasks } | undefined;
 
@@ -158,6 +160,8 @@ class Team implements Capability {
     const owner = call.owner.toString();
     this.#calls.set(owner, call);
     call.isRunning = true;
+    for (const used of this.#uncounted.take(owner))
+      scope.emit({ type: 'usage.reported', source: NAME, ...used });
     try {
       await next();
     } finally {
@@ -252,10 +256,12 @@ class Team implements Capability {
     decisions: NonNullable<ToolContext['decisions']>,
   ): Promise<readonly GivenTask[]> {
     const submitted: GivenTask[] = [];
-    for (const { waitsFor = [], taskId, subagent, task } of await this.news(call)) {
+    for (const found of await this.news(call)) {
+      const { waitsFor = [], taskId, subagent, task } = found;
       const ids = waitsFor.map(({ approvalId }) => approvalId);
       const mine = Object.entries(decisions).filter(([id]) => ids.includes(id));
       if (mine.length === 0) continue;
+      this.#count(call, found);
       const work = { taskId, subagent, message: task, decisions: Object.fromEntries(mine) };
       submitted.push(await this.#submit(call, work));
     }
@@ -270,11 +276,20 @@ class Team implements Capability {
   }
 
   /** Marks these tasks as reported to the model. The step that stores the model's answer also stores the mark. */
-  told({ scope: { state } }: TeamCall, ended: readonly SubagentTask[]): void {
+  told(call: TeamCall, ended: readonly SubagentTask[]): void {
     if (ended.length === 0) return;
+    const { state } = call.scope;
+    for (const task of ended) this.#count(call, task);
     const news = new Map(ended.map(({ callId, status }) => [callId, { told: status }]));
     const told = givenTasks(state).map((task) => ({ ...task, ...news.get(task.callId) }));
     keepTasks(state, told);
+  }
+
+  /** Counts what a task used while no call of the parent ran in its process, once. */
+  #count({ scope }: TeamCall, { callId, uncounted = [] }: SubagentTask): void {
+    const given = givenTasks(scope.state).find((task) => task.callId === callId);
+    if (given?.told !== undefined) return;
+    for (const used of uncounted) scope.emit({ type: 'usage.reported', source: NAME, ...used });
   }
 
   get #parts() {
@@ -364,7 +379,7 @@ class Team implements Capability {
     const { status } = ending;
     try {
       if (status === 'cancelled') await this.tasks.cancelBelow(key);
-      await writeEnding(store, key, callId, ending);
+      await writeEnding(store, key, callId, { ...ending, uncounted: this.#uncounted.take(owner, taskId) });
     } catch (error) {
       // No process holds the lease of the session any more, so the next reader treats the task as failed.
       process.emitWarning(`The end of task ${taskId} could not be stored: ${errorText(error)}`);
@@ -391,8 +406,14 @@ class Team implements Capability {
     const parent = new Parent({
       above: runtime?.get(Parent),
       states: () => this.#statesOf(owner),
-      used: (modelId, usage) =>
-        giver()?.emit({ type: 'usage.reported', source: NAME, taskId, modelId, usage }),
+      used: (modelId, usage) => {
+        const used = { taskId, modelId, usage };
+        const call = this.#calls.get(order.owner);
+        // A subagent passes usage on to its own parent, even if it has ended itself.
+        if (call && (call.isRunning || this.#options.depth > 1))
+          call.scope.emit({ type: 'usage.reported', source: NAME, ...used });
+        else this.#uncounted.add(order.owner, used);
+      },
     });
     const context = RuntimeContext.builder(runtime ?? RuntimeContext.of({ tenantId, userId }))
       .sessionId(sessionId)

@@ -1,9 +1,10 @@
 import { type Capability, ModelError, type Usage } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { budget, HarnessAgent, spendingOf, subagents } from '../../../src/index.js';
+import { budget, HarnessAgent, spendingOf, subagents, subagentTasks } from '../../../src/index.js';
 import { scratch } from '../../support.js';
-import { blocksOf, context, parentWith, resultsOf } from './support.js';
+import { blocksOf, context, held, parentWith, resultsOf, until } from './support.js';
 
 const spawn = (agent: string) => ({ toolCalls: [{ name: 'agent_spawn', input: { agent, task: 'Work' } }] });
 const down: ScriptEntry = {
@@ -129,6 +130,69 @@ describe('what a subagent uses up', () => {
     await agent.call('go', context);
     const state = await agent.state(context);
     expect(state && spendingOf(state).tokens).toBeGreaterThan(250);
+    await agent.close();
+  });
+
+  it('between calls of its parent is counted when its end is told, in any process, and only once', async () => {
+    const root = scratch();
+    const store = new JsonSession({ directory: `${root}/json` });
+    const work = held();
+    const child = new ScriptedModel([async () => ({ ...(await work.reply()), usage: usage(70) })]);
+    const spent = async (script: readonly ScriptEntry[]) => {
+      const agent = parentWith(
+        new ScriptedModel(script.map((entry) => ({ ...entry, usage: usage(1_000) }))),
+        budget({ maxTokensPerSession: 1_000_000 }),
+        subagents([{ name: 'worker', description: 'Works', model: child }]),
+      )
+        .workspace(root)
+        .session(store)
+        .build();
+      for (const _ of script.filter((entry) => 'text' in entry)) await agent.call('go', context);
+      await work.started;
+      work.release('RESULT');
+      await until(async () => (await subagentTasks(store, agent.keyOf(context)))[0]?.status !== 'running');
+      const state = await agent.state(context);
+      await agent.close();
+      return state && spendingOf(state).tokens;
+    };
+    const background = { name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } };
+    expect(await spent([{ toolCalls: [background] }, { text: 'begun' }])).toBe(2_000);
+    expect(await spent([{ text: 'and now?' }, { text: 'and then?' }])).toBe(4_070);
+  });
+
+  it('after its end, while no call of its parent runs, is counted at the next call', async () => {
+    const late = held();
+    const narrator: Capability = {
+      name: 'narrator',
+      aroundReason(scope, next) {
+        scope.background('narrator', async () => {
+          await late.reply();
+          scope.emit({ type: 'usage.reported', source: 'narrator', modelId: 'm', usage: usage(70) });
+        });
+        return next();
+      },
+    };
+    const agent = parentWith(
+      new ScriptedModel([
+        { ...spawn('worker'), usage: usage(1_000) },
+        { text: 'ok', usage: usage(1_000) },
+        { text: 'next', usage: usage(1_000) },
+      ]),
+      budget({ maxTokensPerSession: 1_000_000 }),
+      subagents([
+        {
+          ...{ name: 'worker', description: 'Works', capabilities: [narrator] },
+          model: new ScriptedModel([{ text: 'RESULT', usage: usage(1) }]),
+        },
+      ]),
+    ).build();
+    await agent.call('go', context);
+    late.release('');
+    await late.started;
+    await new Promise((resolve) => setImmediate(resolve));
+    await agent.call('next', context);
+    const state = await agent.state(context);
+    expect(state && spendingOf(state).tokens).toBe(3_071);
     await agent.close();
   });
 });

@@ -1,0 +1,36 @@
+import { addUsage, type Usage } from '@x/core';
+
+/** Maximum number of sessions whose usage is kept. Beyond it, the oldest is dropped. */
+const MAX_SESSIONS = 1_000;
+
+/** Tokens that a subagent used of one model, before a call of its parent has counted them. */
+export interface TaskUsage {
+  readonly taskId: string;
+  readonly modelId: string;
+  readonly usage: Usage;
+}
+
+/** Keeps what subagents use while no call of their parent runs in this process. */
+export class UncountedUsage {
+  readonly #bySession = new Map<string, readonly TaskUsage[]>();
+
+  add(session: string, used: TaskUsage): void {
+    const all = this.#bySession.get(session) ?? [];
+    const isSame = ({ taskId, modelId }: TaskUsage) => taskId === used.taskId && modelId === used.modelId;
+    const usage = all.filter(isSame).reduce((sum, earlier) => addUsage(sum, earlier.usage), used.usage);
+    this.#bySession.set(session, [...all.filter((each) => !isSame(each)), { ...used, usage }]);
+    const oldest = this.#bySession.keys().next().value;
+    if (this.#bySession.size > MAX_SESSIONS && oldest !== undefined) this.#bySession.delete(oldest);
+  }
+
+  /** Removes and returns what the tasks of a session used, or one of them. */
+  take(session: string, taskId?: string): readonly TaskUsage[] {
+    const all = this.#bySession.get(session) ?? [];
+    const isTaken = (used: TaskUsage) => taskId === undefined || used.taskId === taskId;
+    this.#bySession.set(
+      session,
+      all.filter((used) => !isTaken(used)),
+    );
+    return all.filter(isTaken);
+  }
+}
