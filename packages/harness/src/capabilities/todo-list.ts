@@ -2,6 +2,9 @@ import { type Capability, defineTool, InvalidInputError, userMessage } from '@x/
 import { escapeTags, renderTodos } from '@x/core/internal';
 import * as z from 'zod';
 
+/** Characters of a list. Every request contains the whole list, and compaction cannot shrink it. */
+const MAX_CHARS = 12_000;
+
 const todoWrite = defineTool({
   name: 'todo_write',
   description:
@@ -24,6 +27,11 @@ const todoWrite = defineTool({
       throw new InvalidInputError('input of tool todo_write', [
         { path: 'todos', message: `${active.length} items are in_progress; at most one may be` },
       ]);
+    }
+    const { length } = renderTodos(todos);
+    if (length > MAX_CHARS) {
+      const message = `the list has ${length} characters, at most ${MAX_CHARS} are possible; use shorter texts, or leave out completed items`;
+      throw new InvalidInputError('input of tool todo_write', [{ path: 'todos', message }]);
     }
     state.tasksContext = { todos };
     const done = todos.filter((todo) => todo.status === 'completed').length;
