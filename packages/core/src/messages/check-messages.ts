@@ -99,10 +99,8 @@ function opaque(data: JsonValue): OpaqueBlock {
 function faultsOf(value: unknown): readonly Issue[] {
   if (isObject(value) && checked.has(value)) return [];
   try {
-    if (!isUsual(value)) {
-      const { error } = messageSchema.safeParse(value);
-      if (error) return issuesOf(error);
-    }
+    const { error } = messageSchema.safeParse(value);
+    if (error) return issuesOf(error);
     const fault = jsonFault(value);
     if (fault !== undefined) return [fault];
   } catch (error) {
@@ -110,31 +108,6 @@ function faultsOf(value: unknown): readonly Issue[] {
   }
   checked.add(value as object);
   return [];
-}
-
-/**
- * Quickly tests whether a message has the usual form. The schema, which describes faults, takes ten times as long, and this runs at every
- * step of a call.
- */
-function isUsual(message: unknown): boolean {
-  if (!isObject(message) || !Array.isArray(message.content)) return false;
-  const { id, role, createdAt, kind, metadata, content } = message;
-  const isEnveloped = typeof id === 'string' && id !== '' && typeof createdAt === 'string';
-  const isRole = role === 'assistant' || role === 'tool' || role === 'user';
-  return isEnveloped && isRole && kind === undefined && metadata === undefined && content.every(isUsualBlock);
-}
-
-function isUsualBlock(block: unknown): boolean {
-  if (!isObject(block) || block.providerMetadata !== undefined) return false;
-  if (block.type === 'text') return typeof block.text === 'string';
-  if (block.type === 'tool_use') {
-    const isNamed = typeof block.id === 'string' && block.id !== '' && typeof block.name === 'string';
-    return isNamed && block.input !== undefined;
-  }
-  const { type, toolUseId, toolName, output, isError } = block;
-  const isNamed = typeof toolUseId === 'string' && typeof toolName === 'string';
-  if (type !== 'tool_result' || !isNamed || typeof isError !== 'boolean') return false;
-  return Array.isArray(output) && output.every((part) => part?.type === 'text' && isUsualBlock(part));
 }
 
 function parsed(text: string): unknown {
