@@ -12,6 +12,9 @@ const identitySchema = z.strictObject({
   sessionId: z.string().min(1).optional(),
 });
 
+/** Values by their string, or by the class of which they are instances. */
+type Values = ReadonlyMap<string | TypeKey<object>, unknown>;
+
 /** Identity of a call. Every part is an arbitrary non-empty string. */
 export type RuntimeIdentity = {
   readonly [Part in keyof z.infer<typeof identitySchema>]?: string | undefined;
@@ -31,21 +34,15 @@ export class RuntimeContext {
   readonly tenantId: string | undefined;
   readonly userId: string | undefined;
   readonly sessionId: string | undefined;
-  readonly #extra: ReadonlyMap<string, unknown>;
-  readonly #typed: ReadonlyMap<TypeKey<object>, object>;
+  readonly #values: Values;
 
   /** Use {@link RuntimeContext.of} or {@link RuntimeContext.builder}. */
-  constructor(
-    identity: RuntimeIdentity,
-    extra: ReadonlyMap<string, unknown> = new Map(),
-    typed: ReadonlyMap<TypeKey<object>, object> = new Map(),
-  ) {
+  constructor(identity: RuntimeIdentity, values: Values = new Map()) {
     const { tenantId, userId, sessionId } = parseWith(identitySchema, identity, 'RuntimeContext');
     this.tenantId = tenantId;
     this.userId = userId;
     this.sessionId = sessionId;
-    this.#extra = extra;
-    this.#typed = typed;
+    this.#values = values;
   }
 
   /** @throws {InvalidInputError} when a part is empty or not a string. */
@@ -67,32 +64,29 @@ export class RuntimeContext {
   get<T extends object>(type: TypeKey<T>): T | undefined;
   get(key: string): unknown;
   get(key: string | TypeKey<object>): unknown {
-    return typeof key === 'string' ? this.#extra.get(key) : this.#typed.get(key);
+    return this.#values.get(key);
   }
 
   /** Returns all values with string keys. */
   get extra(): Readonly<Record<string, unknown>> {
-    return Object.fromEntries(this.#extra);
+    return Object.fromEntries([...this.#values].filter(([key]) => typeof key === 'string'));
   }
 
   /** @internal Values for a builder to copy. */
-  entries(): { extra: ReadonlyMap<string, unknown>; typed: ReadonlyMap<TypeKey<object>, object> } {
-    return { extra: this.#extra, typed: this.#typed };
+  entries(): Values {
+    return this.#values;
   }
 }
 
 /** Builds a {@link RuntimeContext}. */
 export class RuntimeContextBuilder {
   readonly #identity: { -readonly [Part in keyof RuntimeIdentity]: RuntimeIdentity[Part] };
-  readonly #extra: Map<string, unknown>;
-  readonly #typed: Map<TypeKey<object>, object>;
+  readonly #values: Map<string | TypeKey<object>, unknown>;
 
   constructor(source: RuntimeContext = RuntimeContext.empty()) {
     const { tenantId, userId, sessionId } = source;
-    const { extra, typed } = source.entries();
     this.#identity = { tenantId, userId, sessionId };
-    this.#extra = new Map(extra);
-    this.#typed = new Map(typed);
+    this.#values = new Map(source.entries());
   }
 
   /** Sets the tenant of the call. */
@@ -121,17 +115,16 @@ export class RuntimeContextBuilder {
   put<T extends object>(type: TypeKey<T>, value: T): this;
   put(key: string, value: unknown): this;
   put(key: string | TypeKey<object>, value: unknown): this {
-    if (typeof key === 'string') this.#extra.set(key, value);
-    else if (value instanceof key) this.#typed.set(key, value);
-    else {
+    if (typeof key !== 'string' && !(value instanceof key)) {
       const message = `is not an instance of ${key.name}; pass an instance, or use a string key`;
       throw new InvalidInputError('RuntimeContext', [{ path: `put(${key.name})`, message }]);
     }
+    this.#values.set(key, value);
     return this;
   }
 
   /** @throws {InvalidInputError} when an id is empty or not a string. */
   build(): RuntimeContext {
-    return new RuntimeContext(this.#identity, new Map(this.#extra), new Map(this.#typed));
+    return new RuntimeContext(this.#identity, new Map(this.#values));
   }
 }
