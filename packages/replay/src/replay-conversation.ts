@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { othersTurn } from '@x/core/internal';
+import { turnTaker } from '@x/core/internal';
 import { countMessage, countMessages } from '@x/core/messages';
 import { containsWhole, contextContains } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';
@@ -63,13 +63,14 @@ export async function replayConversation(
   prices: Prices = relativePrices,
 ): Promise<ReplayResult> {
   const reduce = strategy(setting);
-  const yieldIfDue = createYield(setting.signal);
+  const giveWay = turnTaker();
   const replay = new Replay(setting, prices);
   const waiting = references.toSorted((left, right) => left.callIndex - right.callIndex);
   const results: ReferenceResult[] = [];
   for (const [index, message] of recorded.entries()) {
     if (message.role === 'assistant') {
-      await yieldIfDue();
+      await giveWay();
+      setting.signal?.throwIfAborted();
       const reduced = await reduce(replay.context);
       if (reduced) replay.reduce(reduced);
       replay.call(message, index, reduced !== undefined);
@@ -154,19 +155,4 @@ class Replay {
   containsInRequest(token: string): boolean {
     return containsWhole(this.#setting.system, token) || contextContains(this.#context, token);
   }
-}
-
-/** Milliseconds after which a replay yields to the event loop. */
-const YIELD_AFTER_MS = 20;
-
-/** Returns a function to await between parts of long work. It yields to the event loop from time to time. */
-function createYield(signal?: AbortSignal): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since >= YIELD_AFTER_MS) {
-      await othersTurn();
-      since = performance.now();
-    }
-    signal?.throwIfAborted();
-  };
 }

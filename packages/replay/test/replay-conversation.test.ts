@@ -99,7 +99,7 @@ describe('replayConversation', () => {
     let calls = 0;
     const slow: Strategy = () => async () => {
       calls++;
-      const until = performance.now() + 25;
+      const until = performance.now() + 60;
       while (performance.now() < until);
       return undefined;
     };

@@ -1,3 +1,5 @@
+import { othersTurn } from './in-pieces.js';
+
 /** Milliseconds for which a loop may block the event loop. */
 const TURN_MS = 50;
 
@@ -11,11 +13,8 @@ export function turnTaker(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setTimeout(() => {
-        since = performance.now();
-        resolve();
-      }, 0);
+    return othersTurn().then(() => {
+      since = performance.now();
     });
   };
 }
