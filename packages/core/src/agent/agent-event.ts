@@ -5,14 +5,7 @@ import type { FinishReason, Usage } from '../model/model.js';
 import type { ContextUsage } from '../tokens/context-meter.js';
 import type { PermissionRule } from './agent-state.js';
 import type { CompactionCost } from './compaction-cost.js';
-import type {
-  CompactionReason,
-  CompactionStatus,
-  CompactionStep,
-  GoneItem,
-  ManifestEntry,
-  PinProof,
-} from './compactor.js';
+import type { CompactionOutcome, CompactionReason, GoneItem } from './compactor.js';
 
 /** The reason why a call ended. */
 export type StopReason =
@@ -134,34 +127,22 @@ export type AgentEventBody =
       readonly messagesBefore: number;
       readonly tokensBefore: number;
     }
-  | {
+  /**
+   * The outcome of a compaction, without its messages. `modelCalls` includes calls made ahead of time. Each call was reported by
+   * `usage.reported` when it ended.
+   */
+  | (Omit<CompactionOutcome, 'messages'> & {
       readonly type: 'context.compacted';
       readonly reason: CompactionReason;
-      readonly status: CompactionStatus;
-      /** A sentence that explains the outcome. */
-      readonly message: string;
       /** The stages that changed something, joined by `+`. */
       readonly stagesUsed: string;
-      readonly messagesBefore: number;
-      readonly messagesAfter: number;
-      readonly tokensBefore: number;
-      readonly tokensAfter: number;
-      readonly durationMs: number;
-      readonly steps: readonly CompactionStep[];
-      /** One entry for every message that was removed or altered. */
-      readonly manifest: readonly ManifestEntry[];
-      /** The pins, and where each of them is now. */
-      readonly pins?: readonly PinProof[] | undefined;
       /** What the model no longer sees, the most important first. `undefined` if nothing changed. */
       readonly gone?: readonly GoneItem[] | undefined;
-      /** Number of model calls, including those made ahead of time. Each was reported by `usage.reported` when it ended. */
-      readonly modelCalls?: number | undefined;
-      readonly usage?: Usage | undefined;
       /** Cost of the model calls, if prices are known. The harness adds it. */
       readonly cost?: number | undefined;
       /** Tokens in the window afterwards, by source. The harness adds it. */
       readonly context?: ContextUsage | undefined;
-    }
+    })
   /**
    * The narrative of a compaction arrived after its record was committed. It is now at the end of the conversation. The next compaction
    * moves it into the summary.

@@ -68,6 +68,7 @@ export interface PinProof extends Pin {
 /** The outcome of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
+  /** A sentence that explains the outcome. */
   readonly message: string;
   /** The new list, or the same array if nothing changed. */
   readonly messages: readonly Message[];
@@ -78,6 +79,7 @@ export interface CompactionOutcome {
   readonly messagesBefore: number;
   readonly messagesAfter: number;
   readonly durationMs: number;
+  /** One entry for every message that was removed or altered. */
   readonly manifest: readonly ManifestEntry[];
   /** The pins and their current locations; `undefined` if there are none. */
   readonly pins?: readonly PinProof[] | undefined;

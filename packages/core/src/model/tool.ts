@@ -128,22 +128,6 @@ export interface Tool {
   run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
 }
 
-interface ToolOptions {
-  readonly name: string;
-  readonly description: string;
-  readonly readOnly?: boolean;
-  readonly destructive?: boolean;
-  readonly sessionOnly?: boolean;
-  readonly persists?: boolean;
-  readonly origin?: TextOrigin;
-  readonly parallel?: boolean;
-  readonly paged?: boolean;
-  readonly paths?: Readonly<Record<string, PathRole>>;
-  readonly directory?: string;
-  readonly keepsFiles?: boolean;
-  readonly timeoutMs?: number;
-}
-
 /** Options that are copied to the tool only if they are set. */
 const OPTIONAL = [
   'destructive',
@@ -157,6 +141,9 @@ const OPTIONAL = [
   'keepsFiles',
   'timeoutMs',
 ] as const;
+
+type ToolOptions = Pick<ToolDefinition, 'name' | 'description'> &
+  Partial<Pick<Tool, 'readOnly' | (typeof OPTIONAL)[number]>>;
 
 const NAME = /^[\w-]{1,128}$/;
 
