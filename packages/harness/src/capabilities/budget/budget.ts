@@ -83,62 +83,52 @@ function spendingFor(usage: Usage, price: Price | undefined): Spending {
   return { tokens, cost: cost / MILLION };
 }
 
-/** Maximum number of ended calls and sessions that are kept for late usage reports. */
+/** Maximum number of sessions whose late usage is kept. */
 const MAX_REMEMBERED = 1_000;
 
 /**
- * Tracks the spending of running calls, and of their sessions in the session state. Background work may report usage
- * after its call has ended; that usage is added when the session is called next.
+ * Tracks the spending of calls, and of their sessions in the session state. Background work may report usage after its
+ * call has ended; that usage is added when the session is called next.
  */
 class SessionSpending {
-  readonly #running = new Map<string, Spending>();
-  readonly #ended = new Set<string>();
+  /** The calls by their state, because each call has a state of its own. */
+  readonly #calls = new WeakMap<AgentState, { spent: Spending; isOver: boolean }>();
   readonly #late = new Map<string, Spending>();
 
   begin(scope: CallScope): void {
-    this.#running.set(scope.callId, NOTHING);
+    this.#calls.set(scope.state, { spent: NOTHING, isOver: false });
     const session = sessionOf(scope);
     const late = this.#late.get(session);
-    if (late === undefined) return;
+    if (late !== undefined) spend(scope.state, late);
     this.#late.delete(session);
-    spend(scope.state, late);
   }
 
-  end({ callId }: CallScope): void {
-    this.#running.delete(callId);
-    this.#ended.add(callId);
-    forgetOldest(this.#ended);
+  end({ state }: CallScope): void {
+    const call = this.#calls.get(state);
+    if (call !== undefined) call.isOver = true;
   }
 
   add(scope: CallScope, spent: Spending): void {
-    const { callId } = scope;
-    if (this.#ended.has(callId)) {
+    const call = this.#calls.get(scope.state);
+    if (call?.isOver) {
       const session = sessionOf(scope);
       this.#late.set(session, plus(this.#late.get(session) ?? NOTHING, spent));
-      forgetOldest(this.#late);
+      const [oldest] = this.#late.keys();
+      if (this.#late.size > MAX_REMEMBERED && oldest !== undefined) this.#late.delete(oldest);
       return;
     }
     spend(scope.state, spent);
-    const running = this.#running.get(callId);
-    if (running !== undefined) this.#running.set(callId, plus(running, spent));
+    if (call !== undefined) call.spent = plus(call.spent, spent);
   }
 
   /** Returns the spending of the call so far. */
-  ofCall({ callId }: CallScope): Spending {
-    return this.#running.get(callId) ?? NOTHING;
+  ofCall({ state }: CallScope): Spending {
+    return this.#calls.get(state)?.spent ?? NOTHING;
   }
 }
 
 function sessionOf({ agentId, state }: CallScope): string {
   return JSON.stringify([agentId, state.tenantId, state.userId, state.sessionId]);
-}
-
-function forgetOldest(remembered: Map<string, unknown> | Set<string>): void {
-  if (remembered.size <= MAX_REMEMBERED) return;
-  for (const oldest of remembered.keys()) {
-    remembered.delete(oldest);
-    return;
-  }
 }
 
 const limitSchema = z.number().positive('must be greater than 0; leave it out for no limit').optional();
@@ -190,8 +180,8 @@ type Limits = z.output<typeof budgetConfigSchema>;
 export function budget(config: BudgetConfig): Capability {
   const limits = parseWith(budgetConfigSchema, config, 'budget configuration');
   const spending = new SessionSpending();
-  /** Tokens of the current request, by call. Used as the estimate if the provider reports no usage. */
-  const requested = new Map<string, number>();
+  /** Tokens of the current request, by the state of its call. Used as the estimate if the provider reports no usage. */
+  const requested = new WeakMap<AgentState, number>();
   const unpriced = new Set<string>();
 
   function check(scope: CallScope): void {
@@ -205,9 +195,9 @@ export function budget(config: BudgetConfig): Capability {
   }
 
   /** Estimates the usage of a model call whose provider reported none. */
-  function estimated(event: AgentEventBody & { readonly type: 'model.completed' }, callId: string): Usage {
+  function estimated(event: AgentEventBody & { readonly type: 'model.completed' }, state: AgentState): Usage {
     const outputTokens = countMessage(estimateCounter, event.message);
-    return { inputTokens: requested.get(callId) ?? 0, outputTokens };
+    return { inputTokens: requested.get(state) ?? 0, outputTokens };
   }
 
   function addReported(event: AgentEventBody & { readonly type: 'usage.reported' }, scope: CallScope): void {
@@ -227,17 +217,14 @@ export function budget(config: BudgetConfig): Capability {
       return price && spendingFor(usage, price).cost;
     },
     observe(event, scope) {
-      const { callId } = scope;
+      const { state } = scope;
       if (event.type === 'call.started') spending.begin(scope);
-      else if (event.type === 'model.started') requested.set(callId, event.context.total);
+      else if (event.type === 'model.started') requested.set(state, event.context.total);
       else if (event.type === 'usage.reported') addReported(event, scope);
       else if (event.type === 'model.completed') {
-        const usage = event.usage ?? estimated(event, callId);
+        const usage = event.usage ?? estimated(event, state);
         spending.add(scope, spendingFor(usage, priceOf(limits, scope.model.id)));
-      } else if (event.type === 'call.completed' || event.type === 'call.failed') {
-        requested.delete(callId);
-        spending.end(scope);
-      }
+      } else if (event.type === 'call.completed' || event.type === 'call.failed') spending.end(scope);
     },
     async aroundReason(scope, next) {
       check(scope);
