@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { type Capability, defineTool, InvalidInputError, type Tool, WorkspaceError } from '@x/core';
-import { parseWith, withEnd } from '@x/core/internal';
+import { having, parseWith, withEnd } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import {
@@ -50,7 +50,7 @@ export const shellConfigSchema = z.strictObject({
   /** Resource limits of a command in the sandbox, in bytes and counts. 0 means no limit. */
   limits: sandboxLimitsSchema.prefault({}),
   /** Executor that runs commands, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or your own. */
-  executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
+  executor: z.optional(having<Executor>('execution', 'an Executor')),
 });
 
 export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'executor'> {

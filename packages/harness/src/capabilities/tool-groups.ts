@@ -1,5 +1,5 @@
 import { type AgentState, type Capability, defineTool, InvalidInputError, type Tool } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { having, parseWith } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../agent/tool-references.js';
@@ -22,9 +22,7 @@ export const groupsSchema = z
     z.string().min(1),
     z.strictObject({
       description: z.string().min(1),
-      tools: z.array(
-        z.union([z.string().min(1), z.custom<Tool>(isTool, 'must be a tool, or the name of one')]),
-      ),
+      tools: z.array(z.union([z.string().min(1), having<Tool>('run', 'a tool, or the name of one')])),
       active: z.boolean().optional(),
     }),
   )
@@ -104,10 +102,6 @@ function referencesOf(groups: Readonly<Record<string, ToolGroup>>): readonly Too
 
 function isNamed(entry: Tool | string, toolName: string): boolean {
   return typeof entry === 'string' ? matchWildcard(entry, toolName) : entry.definition.name === toolName;
-}
-
-function isTool(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'definition' in value && 'run' in value;
 }
 
 /** Creates `tool_groups`, with which the model activates and deactivates groups. */

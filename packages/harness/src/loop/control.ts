@@ -6,7 +6,7 @@ import {
   type ModelRequest,
   type Usage,
 } from '@x/core';
-import { PERMISSION_MODES, type PermissionContext, parseWith } from '@x/core/internal';
+import { callable, having, PERMISSION_MODES, type PermissionContext, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { type CallLimits, callLimitsSchema } from '../agent/limits.js';
 
@@ -53,12 +53,8 @@ export interface CallControl extends StepControl {
     | undefined;
 }
 
-const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
-
 const stepShape = {
-  model: z
-    .custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a model')
-    .optional(),
+  model: z.optional(having<Model>('generate', 'a model')),
   tools: z.array(z.string()).optional(),
   toolChoice: z
     .union([z.enum(['auto', 'none', 'required']), z.strictObject({ tool: z.string() })])
@@ -77,9 +73,9 @@ const callSchema = z.strictObject({
   maxIterations: z.int().min(1).optional(),
   limits: callLimitsSchema.optional(),
   permissionMode: z.enum(PERMISSION_MODES).optional(),
-  onWait: functionSchema.optional(),
-  stopWhen: functionSchema.optional(),
-  prepareStep: functionSchema.optional(),
+  onWait: z.optional(callable<never>()),
+  stopWhen: z.optional(callable<never>()),
+  prepareStep: z.optional(callable<never>()),
 });
 
 /** Keys that other code uses and validates further. */

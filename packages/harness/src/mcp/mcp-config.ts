@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { InvalidInputError } from '@x/core';
-import { isObject, namesSecret, parseWith, rememberSecrets } from '@x/core/internal';
+import { callable, having, isObject, namesSecret, parseWith, rememberSecrets } from '@x/core/internal';
 import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
 import type { McpClient, McpElicit } from './mcp-client.js';
@@ -21,17 +21,12 @@ const serverSchema = z.strictObject({
    * Authorizes requests to `url` with OAuth. Implements the SDK's interface and stores the tokens; the SDK handles
    * discovery, registration, PKCE and refresh.
    */
-  authProvider: z
-    .custom<OAuthClientProvider>(
-      (value) => typeof (value as Partial<OAuthClientProvider> | null)?.tokens === 'function',
-      'must be an OAuthClientProvider of the MCP SDK',
-    )
-    .optional(),
+  authProvider: z.optional(having<OAuthClientProvider>('tokens', 'an OAuthClientProvider of the MCP SDK')),
   /**
    * Answers questions that the server asks the user during a call. Without it, the client does not offer elicitation to
    * servers.
    */
-  elicit: z.custom<McpElicit>((value) => typeof value === 'function', 'must be a function').optional(),
+  elicit: z.optional(callable<McpElicit>()),
   /** A connected client. The caller remains its owner: it is never closed, and its tools are listed once. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns for the names of tools to offer, as the server names them. Default: all. */
