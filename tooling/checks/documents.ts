@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { extractFences, type Fence } from './fences.js';
 import type { Problem } from './problem.js';
 import { runModules } from './run-module.js';
-import { filesBelow, members, repository } from './workspace.js';
+import { documents, repository } from './workspace.js';
 
 /** Compiles the TypeScript of every README and guide, and runs what is marked to run. */
 export async function checkDocuments(root: string): Promise<readonly Problem[]> {
@@ -91,14 +91,4 @@ function prints(text: string, expected: string): boolean {
 /** A text without the space at the end of its lines. */
 function plain(text: string): string {
   return text.replaceAll(/[ \t]+$/gm, '').trim();
-}
-
-function documents(root: string): readonly string[] {
-  const readmes = [...members(root, 'packages'), ...members(root, 'apps')].map(
-    ({ folder }) => `${folder}/README.md`,
-  );
-  const guides = filesBelow(root, 'docs').filter((file) => file.endsWith('.md'));
-  return ['README.md', 'CONTRIBUTING.md', 'examples/README.md', ...readmes, ...guides].filter((file) =>
-    existsSync(join(root, file)),
-  );
 }

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Problem } from './problem.js';
-import { filesBelow, type Manifest, members } from './workspace.js';
+import { documents, type Manifest, members } from './workspace.js';
 
 /** The entry for what only our packages use: nothing in it is documented. */
 const INTERNAL = './internal';
@@ -13,7 +13,7 @@ const CODE = /```[^\n]*\n([\s\S]*?)```|`([^`\n]+)`/g;
 
 /**
  * Finds public names that no document has in its code: a user cannot look them up. Names of an entry `./internal` are not public.
- * Code is what stands in backticks in the README of the repository, the READMEs of its packages, and the pages of `docs/`.
+ * Code is what stands in backticks in a document.
  */
 export function checkExports(root: string): readonly Problem[] {
   const documented = documentedNames(root);
@@ -75,11 +75,8 @@ function namesOf(root: string, file: string): readonly string[] {
 }
 
 function documentedNames(root: string): ReadonlySet<string> {
-  const readmes = members(root, 'packages').map(({ folder }) => `${folder}/README.md`);
-  const pages = filesBelow(root, 'docs').filter((file) => file.endsWith('.md'));
   const names = new Set<string>();
-  for (const file of ['README.md', ...readmes, ...pages]) {
-    if (!existsSync(join(root, file))) continue;
+  for (const file of documents(root)) {
     for (const [, fence, span] of readFileSync(join(root, file), 'utf8').matchAll(CODE)) {
       for (const [name] of (fence ?? span ?? '').matchAll(/\w+/g)) names.add(name);
     }

@@ -14,6 +14,31 @@ export interface Fence {
 
 const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
 
+/** A line of a Markdown text outside the marks of fences. */
+interface Line {
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+  /** The language of the fence that the line is in. */
+  readonly fence: string | undefined;
+  /** What a shell gets of the line, without a comment, if it is in a fence for a shell or code because it is indented. */
+  readonly typed: string | undefined;
+}
+
+export function linesOf(markdown: string): readonly Line[] {
+  let fence: string | undefined;
+  return markdown.split('\n').flatMap((text, index) => {
+    const [, language] = /^```(\S*)/.exec(text) ?? [];
+    if (language !== undefined) {
+      fence = fence === undefined ? language : undefined;
+      return [];
+    }
+    const isTyped = fence === 'sh' || (fence === undefined && text.startsWith('    '));
+    const typed = isTyped ? text.trim().replace(/\s+#\s.*$/, '') : undefined;
+    return [{ line: index + 1, text, fence, typed }];
+  });
+}
+
 /**
  * Finds every TypeScript fence of a Markdown text: ` ```ts ` is to compile, ` ```ts run ` is to run as well, and
  * ` ```ts no-check: reason ` is left alone. A fence ` ```text output ` holds what the code before it prints, with `…` for anything; a guide's code that prints must have one. Any other word after the language is a problem, so that a slip of the pen

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { linesOf } from './fences.js';
 import type { Problem } from './problem.js';
 import { filesBelow, readManifest } from './workspace.js';
 
@@ -44,21 +45,18 @@ interface Mention {
 
 /** The text in backticks, the lines of fences for a shell and of indented code, and the targets of links. */
 function codeOf(root: string, file: string): readonly Mention[] {
-  const mentions: Mention[] = [];
-  let fence: string | undefined;
-  for (const [index, text] of readFileSync(join(root, file), 'utf8').split('\n').entries()) {
-    const add = (code: string) => mentions.push({ file, line: index + 1, code });
-    const [, marker] = /^```(\S*)/.exec(text) ?? [];
-    if (marker !== undefined) fence = fence === undefined ? marker : undefined;
-    else if (fence === 'sh' || (fence === undefined && text.startsWith('    ')))
-      add(text.replace(/ # .*$/, ''));
-    else if (fence === undefined) {
-      for (const [, code = ''] of text.matchAll(/`([^`]+)`/g)) add(code);
+  return linesOf(readFileSync(join(root, file), 'utf8')).flatMap(({ line, text, fence, typed }) => {
+    const mention = (code: string) => ({ file, line, code });
+    if (typed !== undefined) return [mention(typed)];
+    if (fence !== undefined) return [];
+    return [
+      ...[...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => mention(code)),
       // A link to another repository's page, or out of this one, has a scheme or begins with "../..".
-      for (const [, target = ''] of text.matchAll(/\]\(((?!\w+:|\.\.\/\.\.|#)[^)#\s]+)/g)) add(`./${target}`);
-    }
-  }
-  return mentions;
+      ...[...text.matchAll(/\]\(((?!\w+:|\.\.\/\.\.|#)[^)#\s]+)/g)].map(([, target]) =>
+        mention(`./${target}`),
+      ),
+    ];
+  });
 }
 
 /** What the steps of a workflow run, also where a matrix names the commands. */

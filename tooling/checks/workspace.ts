@@ -43,6 +43,17 @@ export function filesBelow(root: string, folder: string): readonly string[] {
   });
 }
 
+/** The README of the repository, CONTRIBUTING, the READMEs of packages, apps and examples, and the pages of docs/. */
+export function documents(root: string): readonly string[] {
+  const readmes = [...members(root, 'packages'), ...members(root, 'apps')].map(
+    ({ folder }) => `${folder}/README.md`,
+  );
+  const guides = filesBelow(root, 'docs').filter((file) => file.endsWith('.md'));
+  return [...guides, 'README.md', 'CONTRIBUTING.md', 'examples/README.md', ...readmes].filter((file) =>
+    existsSync(join(root, file)),
+  );
+}
+
 /** The files that git tracks, and new ones that it does not ignore. */
 export function trackedFiles(root: string): readonly string[] {
   const command = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
