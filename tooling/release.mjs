@@ -1,10 +1,8 @@
 // Publishes the versions that `npx changeset version` wrote: `npm run release`. Checks first everything that can be checked.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { inspectArchive } from './archives.ts';
 import { report } from './checks/problem.ts';
 import { addressProblem, repositoryUrl } from './repository.ts';
+import { withTemporaryFolder } from './temporary-folder.ts';
 import { buildAndPack, packing } from './walk/pack.mjs';
 import { passes, root } from './workspace.mjs';
 
@@ -16,8 +14,7 @@ async function release() {
     console.error(`[release] Nothing was published. ${problem}`);
     return false;
   }
-  const folder = mkdtempSync(join(tmpdir(), 'x-release-'));
-  try {
+  return withTemporaryFolder(async (folder) => {
     const packed = await buildAndPack(folder, (line) => console.error(`[release] ${line}`));
     const problems = packed.flatMap((archive) => inspectArchive(archive));
     report(problems);
@@ -26,7 +23,5 @@ async function release() {
       passes('turbo', ['run', 'check:package', 'check:types'], root) &&
       passes('changeset', ['publish'], root, packing)
     );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { withTemporaryFolder } from '../temporary-folder.js';
 import { extractFences, type Fence } from './fences.js';
 import type { Problem } from './problem.js';
 import { runModules } from './run-module.js';
@@ -16,15 +17,10 @@ export async function checkDocuments(root: string): Promise<readonly Problem[]> 
   // Below the examples, so that documentation may import what examples/package.json lists, and nothing else.
   const cache = join(root, 'examples/node_modules/.cache');
   await mkdir(cache, { recursive: true });
-  const directory = await mkdtemp(join(cache, 'fences-'));
-  try {
-    return [
-      ...extracted.flatMap((document) => document.problems),
-      ...(await checkFences(root, directory, fences)),
-    ];
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  return [
+    ...extracted.flatMap((document) => document.problems),
+    ...(await withTemporaryFolder((directory) => checkFences(root, directory, fences), cache)),
+  ];
 }
 
 async function checkFences(

@@ -1,9 +1,9 @@
 import { type ExecFileException, execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build, type Options } from 'tsup';
+import { withTemporaryFolder } from '../temporary-folder.js';
 
 // Only against what hangs: a busy machine takes ten times as long as an idle one.
 const secondsAllowed = 180;
@@ -25,8 +25,7 @@ export async function runModules(
   directory: string,
 ): Promise<readonly (Outcome & { readonly path: string })[]> {
   if (paths.length === 0) return [];
-  const outDir = await mkdtemp(join(directory, 'run-'));
-  try {
+  return withTemporaryFolder(async (outDir) => {
     await build({
       config: false,
       silent: true,
@@ -47,11 +46,9 @@ export async function runModules(
     });
     return await inTurns(paths, availableParallelism(), async (path, index) => ({
       path,
-      ...(await run(join(outDir, `${index}.mjs`))),
+      ...(await withTemporaryFolder((empty) => run(join(outDir, `${index}.mjs`), empty))),
     }));
-  } finally {
-    await rm(outDir, { recursive: true, force: true });
-  }
+  }, directory);
 }
 
 /** Leaves libraries out of a bundle, by their paths: what a package of ours imports is not to be found from elsewhere. */
@@ -74,8 +71,7 @@ const librariesByPath: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 
-async function run(path: string): Promise<Outcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'x-example-'));
+async function run(path: string, directory: string): Promise<Outcome> {
   const running = promisify(execFile)(process.execPath, ['--enable-source-maps', path], {
     cwd: directory,
     env: { PATH: process.env.PATH, HOME: directory },
@@ -90,8 +86,6 @@ async function run(path: string): Promise<Outcome> {
     const { code, killed, stdout = '', stderr = '' } = error as ExecFileException;
     const how = killed ? `did not end within ${secondsAllowed} s` : `exited with ${code}`;
     return { stdout, failure: `${how}\n${(stdout + stderr).slice(-4000).trim()}` };
-  } finally {
-    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -5,8 +5,8 @@ import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import { telemetry } from '@x/harness/telemetry';
 import * as z from 'zod';
+import { withTemporaryFolder } from '../../../tooling/temporary-folder.js';
 import { median } from './statistics.js';
-import { withTemporaryFolder } from './temporary-folder.js';
 
 const MARKS = [50, 1_000, 3_000];
 /** Number of steps around each mark over which the median is taken. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool, type Model, RuntimeContext, XError } from '@x/core';
 import { HarnessAgent } from '@x/harness';
 import * as z from 'zod';
+import { withTemporaryFolder } from '../../../tooling/temporary-folder.js';
 import { storeKinds, withStore } from './sessions-stores.js';
 import { quantile, round } from './statistics.js';
-import { withTemporaryFolder } from './temporary-folder.js';
 
 /** Response time of the model in milliseconds. Waiting for it causes no load. */
 const MODEL_MS = 300;

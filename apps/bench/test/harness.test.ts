@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { withTemporaryFolder } from '../../../tooling/temporary-folder.js';
 import { holdConversation, VARIANTS } from '../src/harness.js';
-import { withTemporaryFolder } from '../src/temporary-folder.js';
 
 it.each(Object.entries(VARIANTS))('%s holds the whole conversation', async (_, variant) => {
   await withTemporaryFolder(async (folder) => {
