@@ -1,26 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { AgentInputItem, SessionHistoryMutation } from '@openai/agents';
 import { InvalidInputError, type ItemLog, type JsonObject, type Message } from '@x/core';
-import { type ItemChange, type ItemHistory, sortedJson } from '@x/core/internal';
+import { type ItemChange, type ItemHistory, parseWith, sortedJson } from '@x/core/internal';
+import * as z from 'zod';
 import { toJson, toStored } from './stored-item.js';
 
-/** A history change as SDK versions after 0.14.0 request it. The type is declared here, so that earlier versions work too. */
-export type HistoryTransaction =
-  | { readonly type: 'append_items'; readonly items: readonly AgentInputItem[] }
-  | {
-      readonly type: 'replace_suffix';
-      readonly expectedSuffix: readonly AgentInputItem[];
-      readonly replacement: readonly AgentInputItem[];
-    };
+const items = z.array(z.custom<AgentInputItem>()).readonly();
+// Unknown fields are rejected, because they could request a change that this version would not make.
+const argsSchema = z.object({
+  /** A repeated transaction has the same id. */
+  operationId: z.string().regex(/\S/, 'must be a non-blank string'),
+  transaction: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('append_items'), items }),
+    z.strictObject({ type: z.literal('replace_suffix'), expectedSuffix: items, replacement: items }),
+  ]),
+});
 
-/** A transaction with its id. A repeated transaction has the same id. */
-export interface HistoryTransactionArgs {
-  readonly operationId: string;
-  readonly transaction: HistoryTransaction;
-}
+/** A history change as SDK versions after 0.14.0 request it. The type is declared here, so that earlier versions work too. */
+export type HistoryTransactionArgs = z.input<typeof argsSchema>;
 
 /** Number of transactions that a session remembers to recognize repetitions. */
 const REMEMBERED = 256;
+
+const SUBJECT = 'session history transaction';
+const UNCHANGED = 'Nothing was changed.';
 
 /** The applied transactions, oldest first: the operation's id and a digest of each. */
 type Operations = readonly (readonly [operationId: string, digest: string])[];
@@ -28,18 +31,16 @@ type Operations = readonly (readonly [operationId: string, digest: string])[];
 /**
  * Reads the fields of a transaction, each once. Errors of getters are not passed on, because they could quote an item.
  *
- * @throws {InvalidInputError} if a field cannot be read, or cannot be represented as JSON.
+ * @throws {InvalidInputError} if a field is missing, unknown or wrong, cannot be read, or cannot be represented as JSON.
  */
 export function readTransaction(args: HistoryTransactionArgs): HistoryTransactionArgs {
-  let read: HistoryTransactionArgs;
   try {
-    const { operationId, transaction } = args;
-    read = { operationId, transaction };
-  } catch {
-    throw refusal('', 'cannot be read');
+    const read = parseWith(argsSchema, args, SUBJECT, UNCHANGED);
+    toJson(read.transaction, 'transaction');
+    return read;
+  } catch (error) {
+    throw InvalidInputError.isInstance(error) ? error : refusal('', 'cannot be read');
   }
-  toJson(read.transaction, 'transaction');
-  return read;
 }
 
 /**
@@ -53,10 +54,6 @@ export function planTransaction(
   { messages, state }: ItemHistory,
   log: ItemLog,
 ): ItemChange | undefined {
-  if (typeof operationId !== 'string' || operationId.trim() === '') {
-    throw refusal('operationId', 'must be a non-blank string');
-  }
-  refuseUnknownFields(transaction);
   const digest = digestOf(transaction);
   const before = (state.operations ?? []) as unknown as Operations;
   const known = before.find(([id]) => id === operationId);
@@ -81,34 +78,14 @@ export function planTransaction(
   return { keep, append: stored(replacement), state: stateAfter };
 }
 
-const FIELDS: { readonly [type: string]: readonly string[] } = {
-  append_items: ['items'],
-  replace_suffix: ['expectedSuffix', 'replacement'],
-};
-
-/** Rejects unknown fields, because they could request a change that this version would not make. */
-function refuseUnknownFields(transaction: HistoryTransaction): void {
-  const fields = FIELDS[transaction.type];
-  if (fields === undefined) throw refusal('transaction.type', `must be ${Object.keys(FIELDS).join(' or ')}`);
-  for (const [field, value] of Object.entries(transaction)) {
-    if (field === 'type') continue;
-    if (!fields.includes(field)) throw refusal(`transaction.${field}`, 'is not known');
-    if (!Array.isArray(value)) throw refusal(`transaction.${field}`, 'must be a list of items');
-  }
-  for (const field of fields)
-    if (!(field in transaction)) throw refusal(`transaction.${field}`, 'is missing');
-}
-
-function digestOf(transaction: HistoryTransaction): string {
+function digestOf(transaction: HistoryTransactionArgs['transaction']): string {
   return createHash('sha256')
     .update(sortedJson(toJson(transaction)))
     .digest('base64url');
 }
 
 function refusal(path: string, message: string): InvalidInputError {
-  return new InvalidInputError('session history transaction', [{ path, message }], {
-    remedy: 'Nothing was changed.',
-  });
+  return new InvalidInputError(SUBJECT, [{ path, message }], { remedy: UNCHANGED });
 }
 
 /** Returns the change of mutations: replaces the first call with an id, and removes further calls with the same id. */
