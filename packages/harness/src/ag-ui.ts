@@ -8,6 +8,7 @@ import {
   toClientEvent,
 } from '@x/core';
 import { clientJson, type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
+import { leaveAtOnce } from './lib/leave-at-once.js';
 
 /** An event of the AG-UI protocol. */
 type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
@@ -41,13 +42,7 @@ export function toAgUi(
 ): AsyncGenerator<AgUiEvent, void, void> {
   const source = events[Symbol.asyncIterator]();
   const run = runOf({ [Symbol.asyncIterator]: () => source }, options);
-  const leave = run.return.bind(run);
-  // Ends the agent's call as soon as the reader leaves. The generator alone would wait for the next event.
-  run.return = async (value) => {
-    await source.return?.();
-    return leave(value);
-  };
-  return run;
+  return leaveAtOnce(run, () => source.return?.());
 }
 
 async function* runOf(

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '@x/core';
 import { EventJournal } from '../lib/event-journal.js';
+import { leaveAtOnce } from '../lib/leave-at-once.js';
 import type { Reply } from './call-options.js';
 
 /** The events of a call as they occur. The generator returns the reply. */
@@ -36,16 +37,6 @@ export function callStream(
       await running?.catch(() => {});
     }
   }
-  const stream = read();
-  const leave = stream.return.bind(stream);
-  return Object.defineProperties(stream, {
-    reply: { get: begin },
-    // A generator's `return` waits for a pending `next`. Aborting first ends the call as soon as the reader leaves.
-    return: {
-      value(reply: Reply | PromiseLike<Reply>) {
-        if (isRead) abandoned.abort();
-        return leave(reply);
-      },
-    },
-  }) as CallStream;
+  const stream = leaveAtOnce(read(), () => isRead && abandoned.abort());
+  return Object.defineProperty(stream, 'reply', { get: begin }) as CallStream;
 }

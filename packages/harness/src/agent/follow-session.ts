@@ -1,5 +1,6 @@
 import type { AgentEvent } from '@x/core';
 import type { EventJournal } from '../lib/event-journal.js';
+import { leaveAtOnce } from '../lib/leave-at-once.js';
 import type { Reply } from './call-options.js';
 
 /** Calls `begin` with the events of each call that starts. Returns a function that unsubscribes. */
@@ -21,7 +22,6 @@ export function followSession(
     calls.push(events);
     wake();
   });
-  // A generator's `return` waits for a pending `next`. Waking the loop lets a reader leave at once.
   const leave = () => {
     left.abort();
     unsubscribe();
@@ -41,12 +41,5 @@ export function followSession(
       signal?.removeEventListener('abort', leave);
     }
   }
-  const events = read();
-  const finish = events.return.bind(events);
-  return Object.defineProperty(events, 'return', {
-    value() {
-      leave();
-      return finish(undefined);
-    },
-  });
+  return leaveAtOnce(read(), leave);
 }

@@ -1,0 +1,15 @@
+/**
+ * Has the `return` of a generator call `leave` first, so that a reader who leaves ends the work at once. Without it, `return` would wait for a
+ * pending `next`.
+ */
+export function leaveAtOnce<Value, Result>(
+  generator: AsyncGenerator<Value, Result>,
+  leave: () => unknown,
+): AsyncGenerator<Value, Result> {
+  const end = generator.return.bind(generator);
+  generator.return = async (result) => {
+    await leave();
+    return end(result);
+  };
+  return generator;
+}
