@@ -1,11 +1,9 @@
 import { ContextOverflowError, type FinishReason, type ModelResponse, type Usage } from '@x/core';
 import type {
-  ContentPart,
   FinishReasonLike,
+  GenerateResult,
   InputTokensLike,
   OutputTokensLike,
-  ProviderData,
-  ResponseMetadata,
   UsageLike,
 } from '../language-model.js';
 import { metadataOf, toBlocks } from './to-blocks.js';
@@ -19,13 +17,7 @@ const FULL = 0.99;
  * @throws {ContextOverflowError} when the window ran full although the provider reported no error.
  */
 export function toResponse(
-  result: {
-    readonly content: readonly ContentPart[];
-    readonly finishReason: FinishReasonLike;
-    readonly usage: UsageLike;
-    readonly providerMetadata?: ProviderData | undefined;
-    readonly response?: ResponseMetadata | undefined;
-  },
+  result: Omit<GenerateResult, 'warnings'>,
   model: { readonly id: string; readonly provider: string; readonly contextWindow: number | undefined },
 ): ModelResponse {
   const content = toBlocks(result.content, model.provider);

@@ -53,34 +53,19 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
    */
   async save(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
-    const log = this.#log(chatId);
-    await log.change(({ messages: stored }) => {
-      const differs = items.findIndex((item, at) => {
-        const before = stored[at];
-        return before === undefined || !isDeepStrictEqual(log.item(before), item);
-      });
-      const keep = differs === -1 ? items.length : differs;
-      if (keep === stored.length && keep === items.length) return undefined;
-      return { keep, append: items.slice(keep).map((item) => log.message(item, roleOf(item))) };
-    });
+    await this.#change(chatId, () => items);
   }
 
   /** Adds messages to the end, whoever else adds some meanwhile. A message whose id the chat has takes the place of that one. */
   async append(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
-    const log = this.#log(chatId);
-    await log.change(({ messages: stored }) => {
-      const whole = stored.map((message) => log.item(message));
-      let keep = whole.length;
+    await this.#change(chatId, (stored) => {
+      const whole = [...stored];
       for (const item of items) {
         const known = whole.findLastIndex(({ id }) => id === item.id);
-        const at = known === -1 ? whole.length : known;
-        if (isDeepStrictEqual(whole[at], item)) continue;
-        whole[at] = item;
-        keep = Math.min(keep, at);
+        whole[known === -1 ? whole.length : known] = item;
       }
-      if (keep === whole.length) return undefined;
-      return { keep, append: whole.slice(keep).map((item) => log.message(item, roleOf(item))) };
+      return whole;
     });
   }
 
@@ -89,12 +74,27 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     return this.#chats.delete(chatKey(this.#options, chatId));
   }
 
+  /** Makes the items that `planned` returns the whole chat: writes them from the first that differs. */
+  async #change(chatId: string, planned: (stored: Items) => Items): Promise<void> {
+    const log = this.#log(chatId);
+    await log.change(({ messages }) => {
+      const stored = messages.map((message) => log.item(message));
+      const items = planned(stored);
+      const differs = items.findIndex((item, at) => !isDeepStrictEqual(stored[at], item));
+      const keep = differs === -1 ? items.length : differs;
+      if (keep === stored.length && keep === items.length) return undefined;
+      return { keep, append: items.slice(keep).map((item) => log.message(item, roleOf(item))) };
+    });
+  }
+
   #log(chatId: string): ItemLog {
     return new ItemLog(this.#chats, chatKey(this.#options, chatId), NAME);
   }
 }
 
-function itemsOf(messages: readonly UIMessageLike[]): readonly JsonObject[] {
+type Items = readonly JsonObject[];
+
+function itemsOf(messages: readonly UIMessageLike[]): Items {
   parseWith(z.array(messageSchema), messages, 'UI messages');
   return messages.map((message, at) => itemJson(message, MARK, `messages[${at}]`) as JsonObject);
 }
