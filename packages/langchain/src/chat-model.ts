@@ -15,7 +15,7 @@ const INTERNAL_TAG = 'nostream';
 export function fromChatModel(model: BaseLanguageModel, run: RunnableConfig): Model {
   const contextWindow = windowOf(model);
   return {
-    id: nameOf(model),
+    id: nameOf(model) ?? model.getName?.() ?? 'langchain',
     ...(contextWindow === undefined ? {} : { contextWindow }),
     async generate({ system, messages, signal }) {
       const texts = [...(system === undefined ? [] : [system]), ...messages.map(textOf)];
@@ -31,23 +31,18 @@ export function fromChatModel(model: BaseLanguageModel, run: RunnableConfig): Mo
 
 /** Returns the context window of a model in tokens, from its profile or by its name. */
 export function windowOf(model: object): number | undefined {
-  const { profile, ...names } = model as {
-    readonly profile?: { readonly maxInputTokens?: unknown } | null;
-    readonly model?: unknown;
-    readonly modelName?: unknown;
-  };
+  const { profile } = model as { readonly profile?: { readonly maxInputTokens?: unknown } | null };
   if (profile && 'maxInputTokens' in profile) {
     return typeof profile.maxInputTokens === 'number' ? profile.maxInputTokens : undefined;
   }
-  const name = [names.model, names.modelName].find((value) => typeof value === 'string');
-  return name === undefined ? undefined : getModelContextSize(name as string);
+  const name = nameOf(model);
+  return name === undefined ? undefined : getModelContextSize(name);
 }
 
 /** Returns a model's name. Does not use the model type, which is the same for all chat models. */
-function nameOf(model: BaseLanguageModel): string {
+function nameOf(model: object): string | undefined {
   const { model: name, modelName } = model as { readonly model?: unknown; readonly modelName?: unknown };
-  if (typeof name === 'string') return name;
-  return typeof modelName === 'string' ? modelName : (model.getName?.() ?? 'langchain');
+  return [name, modelName].find((value) => typeof value === 'string');
 }
 
 /** Converts an answer. Some models return a plain text or a plain object. */
