@@ -60,6 +60,7 @@ export default defineConfig({
         ['Streaming and events', '/streaming'],
         ['Structured output', '/structured-output'],
         ['Permissions', '/permissions'],
+        ['Rules for command lines', '/command-lines'],
         ['Approvals', '/approvals'],
         ['Sandbox', '/sandbox'],
         ['Subagents', '/subagents'],
