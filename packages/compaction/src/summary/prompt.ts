@@ -174,7 +174,7 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
   if (response.finishReason !== 'stop') {
     return refuse(`the answer ended with "${response.finishReason}", not "stop"`);
   }
-  const text = textOf(response.content).trim();
+  const text = recordIn(textOf(response.content));
   if (text === '') return refuse('the answer was empty');
   if (text.length < REFUSAL_LENGTH && REFUSAL.test(text)) return refuse('the answer was a refusal');
   if (repeatsItself(text)) return refuse('the answer repeats itself');
@@ -190,6 +190,15 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
     return { ok: false, problem: `the answer has ${tokens} tokens, more than ${longest}`, tooLong: text };
   }
   return { ok: true, text };
+}
+
+/** Removes thoughts that a local model wrote in tags, and a fence around the whole answer. */
+function recordIn(answer: string): string {
+  const text = answer
+    .toWellFormed()
+    .replace(/^\s*<think>.*?<\/think>/s, '')
+    .trim();
+  return text.replace(/^```(?:markdown|md)?\n(#.*)\n```$/s, '$1').trim();
 }
 
 function repeatsItself(text: string): boolean {

@@ -30,6 +30,15 @@ function verdictOn(
   return verdict.ok ? 'accepted' : verdict.problem;
 }
 
+it.each([
+  ['thoughts in tags', `<think>\nThe login is\n</think>\n\n${GOOD_SUMMARY}`, GOOD_SUMMARY],
+  ['a fence', `\`\`\`markdown\n${GOOD_SUMMARY}\n\`\`\``, GOOD_SUMMARY],
+  ['half characters', `${GOOD_SUMMARY} \uD83D`, `${GOOD_SUMMARY} \uFFFD`],
+])('leaves %s out of a record', (_, answer, text) => {
+  const limits = { sections: ['SUMMARY'], shortest: 1, longest: 1_250, count: () => 100 };
+  expect(checkAnswer(said(answer), limits)).toEqual({ ok: true, text });
+});
+
 describe('an answer by the default prompt', () => {
   it.each([
     ['as asked for', GOOD_SUMMARY],
