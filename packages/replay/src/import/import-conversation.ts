@@ -132,8 +132,11 @@ function listIn(value: unknown): Pick<Parsed, 'entries' | 'around'> | undefined 
   if (!isObject(value)) return undefined;
   for (const name of LISTS) {
     const { [name]: list, output, ...around } = value;
-    if (Array.isArray(list))
-      return { entries: [...list, ...(name === 'input' && Array.isArray(output) ? output : [])], around };
+    const answer = name === 'input' && Array.isArray(output) ? output : [];
+    if (Array.isArray(list)) return { entries: [...list, ...answer], around };
+    // The Responses API also takes a text as its input.
+    if (typeof list === 'string' && answer.length > 0)
+      return { entries: [{ role: 'user', content: list }, ...answer], around };
   }
   return WRAPPERS.map((name) => listIn(value[name])).find((found) => found !== undefined);
 }

@@ -69,6 +69,14 @@ it.each(['codex', 'openai-chat'] as const)('keeps the system prompt of %s apart'
   expect(importConversation(logs[format]).system).toBe('You fix bugs.');
 });
 
+it('reads a response whose input is a text', () => {
+  const answer = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] };
+  const source = JSON.stringify({ model: 'gpt-5', input: 'Fix the login.', output: [answer] });
+  const { format, messages } = importConversation(source);
+  expect(format).toBe('openai-responses');
+  expect(messages.map((message) => textOf(message))).toEqual(['Fix the login.', 'Done.']);
+});
+
 describe('rubbish', () => {
   it.each([
     '',
