@@ -157,15 +157,18 @@ describe('a chat', () => {
     expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
   });
 
-  it.each(['From r3', 'from 3', 'from #3, keep names'])('understands /compact %s', async (argument) => {
-    const { shown } = await converse(
-      [{ text: 'Long. '.repeat(500) }, { text: 'Noted. '.repeat(50) }, { text: 'Done.' }],
-      ['Tell me', 'Plan', 'Go on', `/compact ${argument}`],
-    );
-    expect(shown).toContain('1 of 6 messages are gone or shortened');
-  });
+  it.each(['From r3', 'from 3', 'from #3, keep names', 'from message r 3'])(
+    'understands /compact %s',
+    async (argument) => {
+      const { shown } = await converse(
+        [{ text: 'Long. '.repeat(500) }, { text: 'Noted. '.repeat(50) }, { text: 'Done.' }],
+        ['Tell me', 'Plan', 'Go on', `/compact ${argument}`],
+      );
+      expect(shown).toContain('1 of 6 messages are gone or shortened');
+    },
+  );
 
-  it.each(['r3', '3', 'up to r3', 'until 3', 'after message 3'])(
+  it.each(['r3', '3', 'up to r3', 'until 3', 'after message 3', 'from r3-r5', 'from'])(
     'does not take /compact %s for instructions',
     async (argument) => {
       const { shown } = await converse(
