@@ -43,6 +43,18 @@ function killAll(): void {
   for (const kill of running) kill();
 }
 
+/** Kills a program at an interruption, or when this process exits. Returns a function that ends this. */
+function onStop(signal: AbortSignal, kill: () => void): () => void {
+  signal.addEventListener('abort', kill, { once: true });
+  if (running.size === 0) process.once('exit', killAll);
+  running.add(kill);
+  return () => {
+    signal.removeEventListener('abort', kill);
+    running.delete(kill);
+    if (running.size === 0) process.off('exit', killAll);
+  };
+}
+
 /**
  * Runs a program with a minimal environment. A timeout, an interruption and the exit of this process kill its whole process group.
  *
@@ -80,17 +92,12 @@ export function runProgram(
     };
     const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
     const startedAt = performance.now();
-    const onAbort = () => kill(stopStatus(signal, startedAt));
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (running.size === 0) process.once('exit', killAll);
-    running.add(onAbort);
+    const forget = onStop(signal, () => kill(stopStatus(signal, startedAt)));
     let stopGrace = () => {};
     const settle = () => {
       stopTimer();
       stopGrace();
-      signal.removeEventListener('abort', onAbort);
-      running.delete(onAbort);
-      if (running.size === 0) process.off('exit', killAll);
+      forget();
     };
     stdout?.setEncoding('utf8').on('data', (text: string) => output.add(text));
     stderr?.setEncoding('utf8').on('data', (text: string) => errors.add(text));
