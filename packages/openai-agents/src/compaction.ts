@@ -12,6 +12,8 @@ import {
   type Message,
   SessionConflictError,
   textOf,
+  toolResultsOf,
+  toolUsesOf,
 } from '@x/core';
 import type { ItemChange, ItemHistory } from '@x/core/internal';
 import { countMessages, itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
@@ -149,15 +151,31 @@ function holding(message: Message, { role, content }: Message): Message {
   return { ...message, role, content };
 }
 
-/** Returns the outcome with a message that stays although the compactor removed it. */
-function withKept(outcome: CompactionOutcome, kept: Message, log: ItemLog): CompactionOutcome {
+/**
+ * Returns the removed calls that have no result, with their reasoning. If a person approves such a call, the run that made it adds only
+ * the result, which providers reject without the call.
+ */
+function lostOpenCalls(entries: readonly ViewEntry[], reduced: readonly Message[]): readonly Message[] {
+  const answered = entries.flatMap(({ message }) => toolResultsOf(message).map(({ toolUseId }) => toolUseId));
+  const settled = new Set([...answered, ...reduced.flatMap(toolUsesOf).map(({ id }) => id)]);
+  const isLost = ({ blocks }: ViewPart) =>
+    blocks.some((block) => block.type === 'tool_use' && !settled.has(block.id));
+  return entries
+    .filter(({ parts }) => parts.some(isLost))
+    .flatMap(({ parts }) => parts.filter((part) => isLost(part) || part.item.type === 'reasoning'))
+    .map(({ stored }) => stored);
+}
+
+/** Returns the outcome with the messages that stay although the compactor removed them. */
+function withKept(outcome: CompactionOutcome, kept: readonly Message[], log: ItemLog): CompactionOutcome {
   const { tokensAfter, messagesAfter, manifest } = outcome;
-  const view = toView([kept], log).map(({ message }) => message);
+  const view = toView(kept, log).map(({ message }) => message);
+  const ids = new Set(kept.map(({ id }) => id));
   return {
     ...outcome,
     tokensAfter: tokensAfter + countMessages(estimateCounter, view),
-    messagesAfter: messagesAfter + 1,
-    manifest: manifest.filter(({ messageId }) => messageId !== kept.id),
+    messagesAfter: messagesAfter + view.length,
+    manifest: manifest.filter(({ messageId }) => !ids.has(messageId)),
   };
 }
 
@@ -182,9 +200,10 @@ export async function compactHistory(
     const reduced = fromView(outcome.messages, entries, log);
     // Only the provider can read its own compaction, which is all that is left of the items before it.
     const isSealed = (message: Message) => log.item(message).type === 'compaction';
-    const sealed = reduced.some(isSealed) ? undefined : messages.findLast(isSealed);
-    const result = sealed === undefined ? reduced : [sealed, ...reduced];
-    if (sealed !== undefined) outcome = withKept(outcome, sealed, log);
+    const sealed = reduced.some(isSealed) ? [] : messages.filter(isSealed).slice(-1);
+    const needed = [...sealed, ...lostOpenCalls(entries, outcome.messages)];
+    const result = [...needed, ...reduced];
+    outcome = withKept(outcome, needed, log);
     done = { ids: messages.map(({ id }) => id), result };
     return result;
   };

@@ -67,6 +67,35 @@ it('keeps the compaction of a model, which only its provider can read', async ()
   expect((await session.getItems()).filter(({ type }) => type === 'compaction')).toEqual([sealed]);
 });
 
+it('keeps calls that wait for an approval, so that their results have one', async () => {
+  const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
+  const call: AgentInputItem[] = [
+    { type: 'reasoning', id: 'rs_1', content: [] },
+    { type: 'function_call', callId: 'c1', name: 'pay', arguments: '{}' },
+  ];
+  await session.addItems([user('Pay.'), ...call]);
+  const isOf = ({ type }: AgentInputItem) => type === 'reasoning' || type?.startsWith('function_call');
+  const chat = async () => {
+    for (let turn = 0; turn < 40; turn++) {
+      await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
+      await session.runCompaction();
+    }
+    return (await session.getItems()).filter(isOf);
+  };
+  expect(await chat()).toEqual(call);
+  await session.addItems([
+    {
+      type: 'function_call_result',
+      callId: 'c1',
+      name: 'pay',
+      status: 'completed',
+      output: { type: 'text', text: 'paid' },
+    },
+  ]);
+  expect(await chat()).toEqual([]);
+  expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(4);
+});
+
 it('reduces what is stored after a turn, so that the next run begins with less', async () => {
   const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000, keep: { messages: 6 } }));
   const read = tool({
