@@ -15,6 +15,7 @@ import {
   middlewareContextSchema,
 } from './middleware-options.js';
 import { named, RequestMessages } from './reduced-request.js';
+import { noteReplaced, withoutReplaced } from './replaced-messages.js';
 import { type ResolvedSettings, resolveSettings } from './settings.js';
 import { inTheirOrder } from './their-summary.js';
 import { toMessage } from './to-message.js';
@@ -67,17 +68,23 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     if (outcome.status !== 'applied') return undefined;
     const originals = new Map(sources.map((source) => [source.id, source]));
     const messages = options.compactor ? outcome.messages : inTheirOrder(outcome.messages);
-    return messages.map((message) => fromMessage(message, originals.get(message.id), settings.summaryPrefix));
+    const reduced = messages.map((message) =>
+      fromMessage(message, originals.get(message.id), settings.summaryPrefix),
+    );
+    if (isInSubgraph(runtime)) noteReplaced(reduced, sources);
+    return reduced;
   }
 
   return createMiddleware({
     name: 'CompactionMiddleware',
     contextSchema: middlewareContextSchema,
-    beforeModel: async ({ messages }, runtime) => {
-      for (const message of messages) message.id ??= randomUUID();
+    beforeModel: async (state, runtime) => {
+      for (const message of state.messages) message.id ??= randomUUID();
+      const messages = withoutReplaced(state.messages);
       const settings = await resolveSettings(options, runtime.context ?? {});
       const due = await dueNow(settings, messages);
-      const reduced = due && (await reduce(settings, runtime, messages, due));
+      const smaller = messages === state.messages ? undefined : messages;
+      const reduced = (due && (await reduce(settings, runtime, messages, due))) ?? smaller;
       return (
         reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] }
       );
@@ -107,6 +114,11 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       }
     },
   });
+}
+
+/** Tests if a node of another graph runs the agent. LangGraph joins the names of nested nodes with `|`. */
+function isInSubgraph(runtime: object): boolean {
+  return String(pickRunnableConfigKeys(runtime)?.configurable?.checkpoint_ns).includes('|');
 }
 
 /** Replaces lone surrogates in a message, because providers would reject every later request too. Returns the same object if none. */

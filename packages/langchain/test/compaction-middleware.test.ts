@@ -6,6 +6,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
+import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { createCompactor, truncateArgs } from '@x/compaction';
 import type { CompactionOutcome, Model } from '@x/core';
 import { compactionMiddleware } from '@x/langchain';
@@ -292,6 +293,35 @@ it.each(['throws', 'throws LangChain’s own error'])(
     expect(second.messages.slice(-3).map(({ text }) => text)).toEqual(['Fits.', 'On', 'Fits.']);
   },
 );
+
+it('summarizes nothing twice where a graph around the agent brings its messages back', async () => {
+  const outcomes: CompactionOutcome[] = [];
+  const model = Array.from({ length: 40 }, (_, turn) => turn).reduce(
+    (fake, turn) => fake.respond(new AIMessage(`Answer ${turn}. ${'More of it. '.repeat(50)}`)),
+    fakeModel(),
+  );
+  const agent = createAgent({
+    model,
+    middleware: [
+      compactionMiddleware({
+        trigger: { tokens: 2_000 },
+        keep: { messages: 4 },
+        onCompaction: (outcome) => void outcomes.push(outcome),
+      }),
+    ],
+  });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('agent', agent.graph)
+    .addEdge(START, 'agent')
+    .compile({ checkpointer: new MemorySaver() });
+  for (let turn = 0; turn < 40; turn++) {
+    const question = new HumanMessage(`Question ${turn}`);
+    await graph.invoke({ messages: [question] }, { configurable: { thread_id: 't' } });
+  }
+  expect(outcomes.length).toBeGreaterThan(1);
+  expect(outcomes.length).toBeLessThan(10);
+  expect(model.calls.every(({ messages }) => messages.length < 40)).toBe(true);
+});
 
 it('passes on what is no overflow, and an overflow that it cannot help', async () => {
   const failing = async (error: Error, messages: BaseMessage[]) => {
