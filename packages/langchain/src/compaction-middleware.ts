@@ -3,7 +3,7 @@ import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/mess
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
 import { NarrativeDesks } from '@x/compaction/internal';
-import { isContextOverflow } from '@x/core';
+import { isContextOverflow, type Message } from '@x/core';
 import { notify, same, wellFormed } from '@x/core/internal';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
@@ -66,11 +66,8 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     });
     if (outcome.status !== 'skipped') notify('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
-    const originals = new Map(sources.map((source) => [source.id, source]));
     const messages = options.compactor ? outcome.messages : inTheirOrder(outcome.messages);
-    const reduced = messages.map((message) =>
-      fromMessage(message, originals.get(message.id), settings.summaryPrefix),
-    );
+    const reduced = writtenFrom(messages, sources, settings.summaryPrefix);
     if (isInSubgraph(runtime)) noteReplaced(reduced, sources);
     return reduced;
   }
@@ -83,11 +80,9 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       const messages = withoutReplaced(state.messages);
       const settings = await resolveSettings(options, runtime.context ?? {});
       const due = await dueNow(settings, messages);
-      const smaller = messages === state.messages ? undefined : messages;
-      const reduced = (due && (await reduce(settings, runtime, messages, due))) ?? smaller;
-      return (
-        reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] }
-      );
+      const reduced = (due && (await reduce(settings, runtime, messages, due))) ?? messages;
+      if (reduced === state.messages) return undefined;
+      return { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] };
     },
     wrapModelCall: async (given, handler) => {
       // Other middleware may edit the messages of the request in place, as `contextEditingMiddleware` does.
@@ -114,6 +109,15 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       }
     },
   });
+}
+
+function writtenFrom(
+  messages: readonly Message[],
+  sources: readonly BaseMessage[],
+  summaryPrefix: string | undefined,
+): readonly BaseMessage[] {
+  const originals = new Map(sources.map((source) => [source.id, source]));
+  return messages.map((message) => fromMessage(message, originals.get(message.id), summaryPrefix));
 }
 
 /** Tests if a node of another graph runs the agent. LangGraph joins the names of nested nodes with `|`. */
