@@ -342,7 +342,7 @@ export function tasksReminder(tasks: readonly SubagentTask[]): string {
   });
   return [
     '<finished_tasks>',
-    'These tasks of subagents have ended, or wait for approval. You get this message once; wait_async_results shows a result again.',
+    'These tasks of subagents have ended, wait for approval or still run. You get this message once; wait_async_results shows a result again.',
     escapeTags(reports.join('\n'), 'finished_tasks'),
     '</finished_tasks>',
   ].join('\n');

@@ -102,7 +102,7 @@ interface TeamCall {
   readonly scope: CallScope;
   readonly owner: SessionKey;
   readonly subagents: ReadonlyMap<string, Subagent>;
-  /** Ended tasks that the reminder of the current step reports. */
+  /** Tasks that the reminder of the current step reports. */
   showing: readonly SubagentTask[];
   isRunning: boolean;
 }
@@ -178,8 +178,11 @@ class Team implements Capability {
 
   async remind(scope: CallScope): Promise<readonly Message[]> {
     const call = await this.#open(scope);
-    // Report each ended task once: the commit that stores the model's answer also marks the task as reported.
-    call.showing = (await this.news(call)).filter((task) => !isOpen(task) && task.status !== task.told);
+    // Report each end once: the commit that stores the model's answer also marks the task as reported. Also report running tasks that the
+    // model does not know, because the call that started them has no result, for example after a crash.
+    call.showing = (await this.news(call)).filter((task) =>
+      isOpen(task) ? task.told === undefined : task.status !== task.told,
+    );
     if (call.showing.length === 0) return [];
     const text = { type: 'text', text: tasksReminder(call.showing), origin: 'server' } as const;
     return [userMessage([text], { id: 'finished-tasks', kind: 'synthetic' })];
@@ -276,11 +279,11 @@ class Team implements Capability {
   }
 
   /** Marks these tasks as reported to the model. The step that stores the model's answer also stores the mark. */
-  told(call: TeamCall, ended: readonly SubagentTask[]): void {
-    if (ended.length === 0) return;
+  told(call: TeamCall, found: readonly SubagentTask[]): void {
+    if (found.length === 0) return;
     const { state } = call.scope;
-    for (const task of ended) this.#count(call, task);
-    const news = new Map(ended.map(({ callId, status }) => [callId, { told: status }]));
+    for (const task of found) this.#count(call, task);
+    const news = new Map(found.map(({ callId, status }) => [callId, { told: status }]));
     const told = givenTasks(state).map((task) => ({ ...task, ...news.get(task.callId) }));
     keepTasks(state, told);
   }
@@ -288,7 +291,7 @@ class Team implements Capability {
   /** Counts what a task used while no call of the parent ran in its process, once. */
   #count({ scope }: TeamCall, { callId, uncounted = [] }: SubagentTask): void {
     const given = givenTasks(scope.state).find((task) => task.callId === callId);
-    if (given?.told !== undefined) return;
+    if (given?.told !== undefined && !isOpen({ status: given.told })) return;
     for (const used of uncounted) scope.emit({ type: 'usage.reported', source: NAME, ...used });
   }
 
@@ -467,7 +470,7 @@ const reasonOf = (error: unknown) => redactSecrets(errorText(error));
 
 /** Tests if the final status of a task was reported to the model. */
 function isSettled({ told }: GivenTask): boolean {
-  return told !== undefined && told !== 'waiting';
+  return told !== undefined && isEnded({ status: told });
 }
 
 function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): TaskEnding | undefined {
@@ -489,7 +492,7 @@ function teamTools(team: Team): readonly Tool[] {
   async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
     const found = await team.tasks.wait(call.owner, tasks, wait);
     raiseApprovals(found);
-    team.told(call, found.filter(isEnded));
+    team.told(call, found);
     return found;
   }
 

@@ -294,7 +294,10 @@ describe('interruption and shutdown', () => {
     await dead.commit();
     const session = await openSession(store, owner);
     const createdAt = new Date(clock.now()).toISOString();
-    const given = { taskId: 'worker-1', subagent: 'worker', task: 'Work', callId: 'm', createdAt };
+    const given = {
+      ...{ taskId: 'worker-1', subagent: 'worker', task: 'Work', callId: 'm', createdAt },
+      told: 'running',
+    };
     session.state.extensions.subagents = { tasks: [{ ...given, begins: 'running', pendingMs: 10_000 }] };
     await session.commit();
     const turn = await takeTurn(store, key);
@@ -507,7 +510,14 @@ describe('an order in a queue', () => {
     const session = await openSession(store, owner);
     const order = { taskId: 'worker-1', subagent: 'worker', callId: 'm' };
     const createdAt = new Date(clock.now()).toISOString();
-    const given = { ...order, task: 'Work', createdAt, begins: 'pending', pendingMs: 10_000 };
+    const given = {
+      ...order,
+      task: 'Work',
+      createdAt,
+      begins: 'pending',
+      told: 'pending',
+      pendingMs: 10_000,
+    };
     session.state.extensions.subagents = { tasks: [given] };
     await session.commit();
     const { runner, deliver } = queue();
@@ -527,6 +537,30 @@ describe('an order in a queue', () => {
     expect(await statusIn(root)).toBe(comes ? 'completed' : 'failed');
     await agent.close();
   });
+});
+
+it('is named once to a model whose call that started it has no result, as after a crash', async () => {
+  const root = scratch();
+  const clock = new TestClock();
+  clock.pass(Date.now() - clock.now());
+  const session = await openSession(new JsonSession({ directory: `${root}/json` }), owner);
+  const given = {
+    ...{ taskId: 'worker-1', subagent: 'worker', task: 'Work', callId: 'm' },
+    ...{ createdAt: new Date(clock.now()).toISOString(), begins: 'running', pendingMs: 10_000 },
+  };
+  session.state.extensions.subagents = { tasks: [given] };
+  await session.commit();
+  const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+  const agent = lead(model, new ScriptedModel([]), root, { clock }).build();
+  await agent.call('a', context);
+  await agent.call('b', context);
+  clock.pass(11_000);
+  await agent.call('c', context);
+  const told = model.requests.map(({ messages }) => announced(messages));
+  expect(told[0]).toContain('[worker-1: running]');
+  expect(told[1]).toBe('');
+  expect(told[2]).toContain('[worker-1: failed]');
+  await agent.close();
 });
 
 describe('two parents', () => {
