@@ -5,11 +5,19 @@ import { wrapLeases, wrapStore } from '@x/core/store';
 /** Milliseconds between two attempts. */
 const PAUSE_MS = 500;
 
+interface Patience {
+  /** 0 for no limit. */
+  readonly outageMs: number;
+  readonly clock: Clock;
+  /** Ends the repetitions. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * Returns a store that repeats its loads and commits while the store does not respond, at most for `outageMs`; 0 for no limit. A commit that
- * is sent again applies once.
+ * Returns a store that repeats its loads and commits while the store does not respond, at most for `outageMs`. A commit that is sent again
+ * applies once.
  */
-export function patientStore(store: SessionStore, outageMs: number, clock: Clock): SessionStore {
+export function patientStore(store: SessionStore, { outageMs, clock, signal }: Patience): SessionStore {
   async function patient<Value>(request: () => Promise<Value>): Promise<Value> {
     const until = clock.now() + (outageMs || Number.POSITIVE_INFINITY);
     for (;;) {
@@ -17,9 +25,9 @@ export function patientStore(store: SessionStore, outageMs: number, clock: Clock
         return await request();
       } catch (error) {
         const isOut = isOutage(error) || TimeLimitError.isInstance(Object(error).cause);
-        if (!isOut || clock.now() >= until) throw error;
+        if (!isOut || signal.aborted || clock.now() >= until) throw error;
       }
-      await clock.sleep(PAUSE_MS);
+      await clock.sleep(PAUSE_MS, { signal }).catch(() => {});
     }
   }
   return wrapStore(store, (inner) => ({

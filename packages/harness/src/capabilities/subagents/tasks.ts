@@ -210,6 +210,8 @@ interface LiveTask {
  */
 export class Tasks {
   readonly store: SessionStore;
+  /** Aborts when the agent no longer waits for a store that does not respond. */
+  readonly closing = new AbortController();
   /** Tasks that run in this process, by the key of the subagent's session. */
   readonly live = new Map<string, LiveTask>();
   readonly #pollMs: number;
@@ -224,7 +226,7 @@ export class Tasks {
    * @param outageMs How long tasks wait for a store that does not respond.
    */
   constructor(store: SessionStore, pollMs: number, outageMs: number, clock: Clock = systemClock) {
-    this.store = patientStore(store, outageMs, clock);
+    this.store = patientStore(store, { outageMs, clock, signal: this.closing.signal });
     this.#pollMs = pollMs;
     this.#clock = clock;
   }

@@ -202,6 +202,7 @@ class Team implements Capability {
     const { agent, members, tasks } = this.#installed;
     const { runner } = this.settings;
     await (runner === undefined ? members.close(options) : runner.close(() => members.close(options)));
+    if (this.#options.depth === 1) tasks.closing.abort();
     const running = [...tasks.live.values()].filter(({ owner }) => owner.parts.agentId === agent.name);
     await Promise.all(running.map(({ done }) => done));
   }
