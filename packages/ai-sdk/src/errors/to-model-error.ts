@@ -45,7 +45,7 @@ export function toModelError(
     retryable: isBroken || isRetryable(facts),
     ...(isBroken ? { maxRetries: 1 } : {}),
     status,
-    retryAfterMs: retryAfterMs(facts.headers),
+    retryAfterMs: retryAfterMs(facts.headers) ?? pauseIn(facts.texts),
     cause: error,
   });
 }
@@ -131,6 +131,16 @@ export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): n
   // A date in the past means that the clocks differ.
   return date > now ? date - now : undefined;
 }
+
+/** How long a pause texts such as "Please try again in 7m12.3s" ask for, in milliseconds. Gemini and some gateways send no header. */
+export function pauseIn(texts: readonly string[]): number | undefined {
+  const [, asked = ''] = /(?:try again|retry) (?:in|after) (\d[\d.hms ]{0,20})/i.exec(texts.join('\n')) ?? [];
+  const parts = [...asked.matchAll(/(\d{1,9}(?:\.\d{1,9})?) ?(ms|h|m|s)/g)];
+  if (parts.length === 0) return undefined;
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 function number(text: string | undefined): number | undefined {
   const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../src/errors/to-model-error.js';
+import { pauseIn, retryAfterMs } from '../../src/errors/to-model-error.js';
 
 describe('retryAfterMs', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
@@ -15,5 +15,20 @@ describe('retryAfterMs', () => {
     [{}, undefined],
   ])('%j', (headers, expected) => {
     expect(retryAfterMs(headers, now)).toBe(expected);
+  });
+});
+
+describe('pauseIn', () => {
+  it.each([
+    ['Rate limit reached for gpt-4o: Limit 30000. Please try again in 8.25s. Visit https://x', 8_250],
+    ['Please try again in 20ms.', 20],
+    ['Please try again in 7m12.5s', 432_500],
+    ['Quota exceeded. Please retry in 21s.', 21_000],
+    ['Please retry after 26 seconds.', 26_000],
+    ['Try again in 2 hours 5 minutes', 7_200_000],
+    ['Please try again later.', undefined],
+    ['Please try again in a minute', undefined],
+  ])('%s', (text, expected) => {
+    expect(pauseIn(['The call failed.', text])).toBe(expected);
   });
 });
