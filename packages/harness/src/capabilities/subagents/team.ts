@@ -491,10 +491,18 @@ function teamTools(team: Team): readonly Tool[] {
 
   /** Waits for tasks to end. Tasks that take longer continue in the background. */
   async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
-    const found = await team.tasks.wait(call.owner, tasks, wait);
-    raiseApprovals(found);
-    team.told(call, found);
-    return found;
+    const { signal } = wait;
+    try {
+      const found = await team.tasks.wait(call.owner, tasks, wait);
+      raiseApprovals(found);
+      team.told(call, found);
+      return found;
+    } catch (error) {
+      // Interrupting the wait interrupts the tasks. After a shutdown of the agent, they can be resumed.
+      const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
+      if (signal.aborted && !isShutdown) for (const each of tasks) await team.tasks.cancel(call.owner, each);
+      throw error;
+    }
   }
 
   return [
@@ -524,19 +532,10 @@ function teamTools(team: Team): readonly Tool[] {
       async execute({ agent, task, background, timeoutMs }, { state, signal, decisions }) {
         const call = await team.callOf(state);
         const given = decisions ? await team.decide(call, decisions) : [await team.begin(call, agent, task)];
-        try {
-          const found = await collect(call, given, { timeoutMs: background ? 0 : timeoutMs, signal });
-          const report = found.map(taskReport).join('\n');
-          if (found.some(({ status }) => status === 'failed')) throw new Error(report);
-          return report;
-        } catch (error) {
-          // Interrupting the wait interrupts the task. After a shutdown of the agent, the task can be resumed.
-          const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
-          if (signal.aborted && !isShutdown) {
-            for (const each of given) await team.tasks.cancel(call.owner, each);
-          }
-          throw error;
-        }
+        const found = await collect(call, given, { timeoutMs: background ? 0 : timeoutMs, signal });
+        const report = found.map(taskReport).join('\n');
+        if (found.some(({ status }) => status === 'failed')) throw new Error(report);
+        return report;
       },
     }),
     defineTool({

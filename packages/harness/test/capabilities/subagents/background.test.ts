@@ -245,6 +245,27 @@ describe('interruption and shutdown', () => {
     await agent.close();
   });
 
+  it('interrupting the parent interrupts a subagent in the background if the parent waits for it', async () => {
+    const root = scratch();
+    const work = held();
+    const model = new ScriptedModel([
+      background,
+      async () => {
+        await work.started;
+        return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
+      },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root)
+      .onEvent(
+        (event) =>
+          event.type === 'tool.call' && event.call.name !== 'agent_spawn' && agent.interrupt(context),
+      )
+      .build();
+    expect((await agent.call('go', context)).stopReason).toBe('interrupted');
+    await until(async () => (await statusIn(root)) === 'cancelled');
+    await agent.close();
+  });
+
   it('fails where it meets the lease of another session than its own', async () => {
     const root = scratch();
     const lost = new SessionLeaseError('lease_lost', 'Another process has it.', { sessionKey: '//helper/x' });
