@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidInputError, readText, type Workspace, WorkspaceError } from '@x/core';
-import { decodeSegment, encodeSegment, isObject, parsedJson, parseWith } from '@x/core/internal';
+import {
+  decodeSegment,
+  encodeSegment,
+  isObject,
+  parsedJson,
+  parseWith,
+  prefixesWithin,
+} from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { MemoryFormatError } from './errors.js';
@@ -132,24 +139,14 @@ export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
 }
 
 const OWN = [CORE_FILE, FOLDER, 'sessions'];
-const LEVELS = ['tenants', 'users', 'agents'] as const;
 
 /** Lists all directories in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
-export async function* memoryPrefixes(
-  workspace: Workspace,
-  prefix = '',
-  level = 0,
-): AsyncGenerator<string, void, undefined> {
-  for await (const { path } of workspace.list(prefix)) {
-    const name = path.slice(prefix.length);
-    if (!OWN.includes(name)) continue;
-    yield prefix;
-    break;
-  }
-  for (const [index, folder] of LEVELS.entries()) {
-    if (index < level) continue;
-    for await (const { path, type } of workspace.list(`${prefix}${folder}`)) {
-      if (type === 'directory') yield* memoryPrefixes(workspace, `${path}/`, index + 1);
+export async function* memoryPrefixes(workspace: Workspace): AsyncGenerator<string, void, undefined> {
+  for await (const prefix of prefixesWithin(workspace, {})) {
+    for await (const { path } of workspace.list(prefix)) {
+      if (!OWN.includes(path.slice(prefix.length))) continue;
+      yield prefix;
+      break;
     }
   }
 }

@@ -12,7 +12,7 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
 import { InvalidInputError, storageOf, type Workspace } from '@x/core';
-import { isObject, parseWith, TextScan } from '@x/core/internal';
+import { isObject, jsonFault, parseWith, TextScan } from '@x/core/internal';
 import { fileSegment } from '@x/core/store';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
@@ -91,7 +91,8 @@ export class WorkspaceStore extends BaseStore {
   }
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
-    refuseOthers(value, 'value');
+    const fault = jsonFault(value);
+    if (fault) throw new InvalidInputError('item', [{ ...fault, path: `value.${fault.path}` }]);
     // Without the lock, which needs space: a full storage can be emptied.
     if (value === null) return void (await this.#workspace.delete(path));
     await exclusively(this.#workspace, `store ${path}`, async () => {
@@ -174,16 +175,6 @@ export class WorkspaceStore extends BaseStore {
 /** Returns the folder of a namespace: empty, or ends with `/`. Two namespaces never share a folder. */
 function segments(namespace: readonly string[]): string {
   return namespace.map((label) => `${fileSegment(label)}/`).join('');
-}
-
-/** @throws {InvalidInputError} with the path of a value that JSON would change. */
-function refuseOthers(value: unknown, path: string): void {
-  if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return;
-  if (typeof value === 'number' && Number.isFinite(value)) return;
-  const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined;
-  const isPlain = Array.isArray(value) || prototype === null || prototype === Object.prototype;
-  if (!isPlain) throw new InvalidInputError('item', [{ path, message: 'must be a JSON value' }]);
-  for (const [key, child] of Object.entries(value as object)) refuseOthers(child, `${path}.${key}`);
 }
 
 function textsOf(value: unknown, fields: readonly string[] | undefined): string[] {

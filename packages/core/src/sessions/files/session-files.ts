@@ -198,28 +198,31 @@ export async function* listBelowPrefixes(
   workspace: Workspace,
   folder: string,
   scope: SessionScope,
+): AsyncIterable<string> {
+  const only = scope.sessionId === undefined ? '' : `/${fileSegment(scope.sessionId)}`;
+  for await (const prefix of prefixesWithin(workspace, scope)) {
+    for await (const { path, type } of workspace.list(`${prefix}${folder}`))
+      if (type === 'directory' && path.endsWith(only)) yield path;
+  }
+}
+
+/** Lists the directory prefixes of all tenants, users and agents in a workspace that a scope allows. */
+export async function* prefixesWithin(
+  workspace: Workspace,
+  scope: SessionScope,
   prefix = '',
   level = 0,
 ): AsyncIterable<string> {
-  if (LEVELS.slice(level).every(([, part]) => scope[part] === undefined)) {
-    const only = scope.sessionId === undefined ? '' : `/${fileSegment(scope.sessionId)}`;
-    for await (const { path, type } of workspace.list(`${prefix}${folder}`)) {
-      if (type === 'directory' && path.endsWith(only)) yield path;
-    }
-  }
+  if (LEVELS.slice(level).every(([, part]) => scope[part] === undefined)) yield prefix;
   for (const [index, [parent, part]] of LEVELS.entries()) {
     if (index < level) continue;
     const only = scope[part];
     if (only !== undefined) {
-      const below = `${prefix}${parent}/${fileSegment(only)}/`;
-      yield* listBelowPrefixes(workspace, folder, scope, below, index + 1);
+      yield* prefixesWithin(workspace, scope, `${prefix}${parent}/${fileSegment(only)}/`, index + 1);
       // The scope requires this part, so keys without it do not match.
       return;
     }
-    for await (const { path, type } of workspace.list(`${prefix}${parent}`)) {
-      if (type === 'directory') {
-        yield* listBelowPrefixes(workspace, folder, scope, `${path}/`, index + 1);
-      }
-    }
+    for await (const { path, type } of workspace.list(`${prefix}${parent}`))
+      if (type === 'directory') yield* prefixesWithin(workspace, scope, `${path}/`, index + 1);
   }
 }
