@@ -10,7 +10,9 @@ import type { FreshLine } from './new-notes.js';
 const NO_CHANGE = 'NO_CHANGE';
 /** Maximum length of a fact in UTF-16 units. */
 const MAX_FACT = 500;
-const EDIT = /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::(.*))?$/u;
+/** Matches an edit, with or without Markdown, and with a reason behind a dash. */
+const EDIT =
+  /^(?:(?:[-*]|\d+[.)])\s+)?\**(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\**\s*(?::\**(.*)|[—–-].*)?$/u;
 
 /** One change: adds a text, replaces a fact by a text, or retires a fact. The notes justify the change. */
 export interface Edit {

@@ -165,6 +165,23 @@ describe('an answer', () => {
     expect(await textOf(workspace)).toBe('# Memory\n- by hand: fact-0\n');
   });
 
+  it.each([
+    ['1. ADD n1: fact-1', '- fact-0\n- fact-1'],
+    ['**REPLACE f1 BY n1:** fact-1', '- fact-1'],
+    ['RETIRE f1 BY n1 — note n1 says so', ''],
+  ])('may be written as models write lists: %s', async (answer, text) => {
+    const workspace = await testWorkspace();
+    await workspace.write(note('2026-01-01'), '- fact-0\n');
+    const answers = ['ADD n1: fact-0', answer];
+    const model = modelOf((_, call) => answers[call - 1] ?? '');
+    const consolidator = consolidatorOf({ workspace, model });
+    await consolidator.consolidate(scope);
+    await workspace.append(note('2026-01-01'), '- fact-1, not fact-0\n');
+    await consolidator.consolidate(scope);
+    expect(model.prompts).toHaveLength(2);
+    expect((await textOf(workspace)).replace('## Noted', '').trim()).toBe(text);
+  });
+
   it('that says that nothing is new leaves the file, and is not asked for again', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, MANY);
