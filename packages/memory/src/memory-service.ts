@@ -33,6 +33,7 @@ import {
   type FactSource,
   factKey,
   factKeys,
+  hashIn,
   keyHash,
   type MemoryFact,
   plainLine,
@@ -181,10 +182,14 @@ export class MemoryService {
       const inCore = factKeys(core);
       const matching = pick([...bulletsOf(core), ...noted, ...lost], query);
       // The note lines that a fact was merged from are deleted too, so they do not make the query ambiguous.
-      const isAmong = ({ text }: StoredFact) => matching.some(({ key }) => key === factKey(text));
-      const isSource = (key: string) =>
-        known.some((one) => isAmong(one) && factKey(one.text) !== key && keyHash(key) in hashesOf([one], ''));
-      const found = matching.filter(({ key }) => inCore.has(key) || !isSource(key));
+      const keys = new Set(matching.map(({ key }) => key));
+      const sources = new Set(
+        known.flatMap(({ text, from }) => {
+          const key = factKey(text);
+          return keys.has(key) ? from.map(hashIn).filter((hash) => hash !== keyHash(key)) : [];
+        }),
+      );
+      const found = matching.filter(({ key }) => inCore.has(key) || !sources.has(keyHash(key)));
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;

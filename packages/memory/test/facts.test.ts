@@ -454,6 +454,22 @@ describe('save, correct and forget', () => {
     expect((await service.search(scope, 'X1234567')).hits).toEqual([]);
   });
 
+  it('names at once what words match that nearly all facts and notes have', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace, { maxMemoryTokens: 100_000 });
+    const lines = (count: number, said: string) =>
+      Array.from(
+        { length: count },
+        (_, at) => `- The user ${said} ${at} <!-- model 2026-01-01 s - -->\n`,
+      ).join('');
+    await workspace.write(note('2026-01-01'), lines(300, 'likes'));
+    await service.consolidate(scope, { now: true });
+    await workspace.write(note('2026-01-02'), lines(1_500, 'owns'));
+    const query = 'the user '.repeat(200);
+    expect((await service.forget(scope, query)).facts).toHaveLength(1_800);
+    expect((await service.correct(scope, query, 'Alice')).status).toBe('ambiguous');
+  });
+
   it('forgets the words of a note together with the fact that a model made of them', async () => {
     const workspace = await testWorkspace();
     const model = modelOf(() => 'ADD n1: The passport of Alice has the number X1234567');

@@ -39,7 +39,7 @@ function hasWordsOf(query: string): (text: string) => boolean {
   const said = query
     .split(' ')
     .map((word) => word.replace(/^["'(«„“]+|(?<!["')»”,.;:?!])["')»”,.;:?!]+$/gu, ''));
-  const words = said.filter(Boolean).map((word) => {
+  const words = [...new Set(said)].filter(Boolean).map((word) => {
     const escaped = word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
     const [before, after] = [`^${letter}`, `${letter}$`].map((edge) => new RegExp(edge, 'u').test(escaped));
     return new RegExp(`${before ? `(?<!${letter})` : ''}${escaped}${after ? `(?!${letter})` : ''}`, 'u');
