@@ -43,8 +43,8 @@ const memoryShape = {
    */
   withoutUser,
   /**
-   * The path of the index file, or an open index that you close yourself. Default `:memory:`: the index is built from the memory files on
-   * first use, and ends with the process.
+   * The path of the index file, or an open index that you close yourself. Each workspace needs its own index. Default `:memory:`: the
+   * index is built from the memory files on first use, and ends with the process.
    */
   index: indexSchema.default(':memory:'),
   /**

@@ -12,7 +12,7 @@ const NO_CHANGE = 'NO_CHANGE';
 const MAX_FACT = 500;
 /** Matches an edit, with or without Markdown, and with a reason behind a dash. */
 const EDIT =
-  /^(?:(?:[-*]|\d+[.)])\s+)?\**(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\**\s*(?::\**(.*)|[—–-].*)?$/u;
+  /^(?:(?:[-*]|\d+[.)])\s+)?(?:\*\*)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)(?:\*\*)?\s*(?::(?:\*\*)?(.*)|[—–-].*)?$/u;
 
 /** One change: adds a text, replaces a fact by a text, or retires a fact. The notes justify the change. */
 export interface Edit {
