@@ -47,7 +47,8 @@ interface SlashCommand {
   readonly summary: string;
   /** The capability without which the command has no effect. */
   readonly needs?: string;
-  run(scope: ChatScope, argument: string): Promise<CommandResult>;
+  /** A text is to be shown. */
+  run(scope: ChatScope, argument: string): Promise<string | CommandResult>;
 }
 
 /**
@@ -85,11 +86,10 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (number === undefined && NAMES_A_MESSAGE.test(argument))
         return { say: 'Not compacted. `/compact from r12` keeps message 12 and all after it.' };
       const upTo = number && (await messageAt({ agent, context }, Number(number))).before;
-      if (upTo === undefined && number !== undefined)
-        return { say: `There is no message before r${number}.` };
+      if (upTo === undefined && number !== undefined) return `There is no message before r${number}.`;
       const { context: seen = [] } = (await agent.state(context)) ?? {};
       if (upTo && !seen.some(({ id }) => id === upTo))
-        return { say: `Everything before r${number} was compacted already.` };
+        return `Everything before r${number} was compacted already.`;
       const outcome = await agent.compact(context, {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
@@ -102,7 +102,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         status === 'applied'
           ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo takes it back.${full}`
           : `Not compacted (${status}): ${message}`;
-      return { say: [say, ...stepNotes(steps)].join('\n') };
+      return [say, ...stepNotes(steps)].join('\n');
     },
   },
   '/undo': {
@@ -110,8 +110,8 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'undoes the last compaction',
     async run({ agent, context, events }) {
       const before = compactionLines(await events.read(agent, context));
-      if (!(await agent.undo(context))) return { say: 'There is nothing to undo.' };
-      return { say: undoInWords(before, await events.read(agent, context)) };
+      if (!(await agent.undo(context))) return 'There is nothing to undo.';
+      return undoInWords(before, await events.read(agent, context));
     },
   },
   '/pin': {
@@ -120,23 +120,21 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     async run({ agent, context }, argument) {
       const [, number] = /^r(\d+)$/i.exec(argument) ?? [];
       const messageId = number && (await messageAt({ agent, context }, Number(number))).id;
-      if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
+      if (number !== undefined && messageId === undefined) return `There is no message r${number}.`;
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
-        return { say: `Pinned; /unpin ${pin.id} removes the pin: ${clip(pin.text, 80)}` };
+        return `Pinned; /unpin ${pin.id} removes the pin: ${clip(pin.text, 80)}`;
       }
       const { pins = [] } = (await agent.explain(context)) ?? {};
       const lines = pins.map(({ id, text }) => `${id} ${clip(text.replaceAll(/\s+/g, ' '), 80)}`);
-      return { say: lines.length > 0 ? lines.join('\n') : 'Nothing is pinned.' };
+      return lines.length > 0 ? lines.join('\n') : 'Nothing is pinned.';
     },
   },
   '/unpin': {
     usage: '/unpin ID',
     summary: 'removes a pin',
     async run({ agent, context }, id) {
-      return {
-        say: (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `No pin is "${id}": see /pin.`,
-      };
+      return (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `No pin is "${id}": see /pin.`;
     },
   },
   '/explain': {
@@ -144,7 +142,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'shows what the model no longer sees, where it is, and why it was removed',
     async run({ agent, context, events }) {
       const receipt = await agent.explain(context);
-      return { say: receipt ? explanation(receipt, await events.read(agent, context)) : NOTHING_YET };
+      return receipt ? explanation(receipt, await events.read(agent, context)) : NOTHING_YET;
     },
   },
   '/plan': {
@@ -158,11 +156,11 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         });
       }
       const state = await agent.state(context);
-      if (state === undefined) return { say: NOTHING_YET };
+      if (state === undefined) return NOTHING_YET;
       const mode = state.planModeContext.active
         ? 'Plan mode is on: nothing is changed until the plan is approved.'
         : 'Plan mode is off.';
-      return { say: `${mode}\n${(await readPlan(agent, state)) ?? 'There is no plan.'}` };
+      return `${mode}\n${(await readPlan(agent, state)) ?? 'There is no plan.'}`;
     },
   },
   '/tasks': {
@@ -174,9 +172,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ({ taskId, status, task, error }) =>
           `${taskId} ${status}: ${clip(task, 80)}${error === undefined ? '' : `\n  ${clip(error, 200)}`}`,
       );
-      return {
-        say: [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n'),
-      };
+      return [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n');
     },
   },
   '/permissions': {
@@ -185,25 +181,22 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     needs: 'permissions',
     async run({ agent, context, mode: configured = 'default' }, argument) {
       const mode = PERMISSION_MODES.find((known) => known === argument);
-      if (argument !== '' && mode === undefined) {
-        return { say: `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.` };
-      }
+      if (argument !== '' && mode === undefined)
+        return `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.`;
       if (mode !== undefined) {
         await agent.updateState(context, (state) => {
           state.permissionContext = { ...state.permissionContext, mode };
         });
       }
       const permissions = (await agent.state(context))?.permissionContext;
-      if (permissions === undefined) return { say: NOTHING_YET };
+      if (permissions === undefined) return NOTHING_YET;
       const rules = (['deny', 'ask', 'allow'] as const).flatMap((kind) =>
         permissions[kind].map((rule) => `${kind} ${formatRule(rule)}`),
       );
-      return {
-        say: [
-          `Mode: ${permissions.mode ?? configured}`,
-          ...(rules.length > 0 ? rules : ['This session has no rules.']),
-        ].join('\n'),
-      };
+      return [
+        `Mode: ${permissions.mode ?? configured}`,
+        ...(rules.length > 0 ? rules : ['This session has no rules.']),
+      ].join('\n');
     },
   },
   '/cost': {
@@ -211,8 +204,8 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'shows what compaction saved, and what the session cost',
     async run({ agent, context, events }) {
       const state = await agent.state(context);
-      if (state === undefined) return { say: NOTHING_YET };
-      return { say: costLines({ state, events: await events.read(agent, context) }).join('\n') };
+      if (state === undefined) return NOTHING_YET;
+      return costLines({ state, events: await events.read(agent, context) }).join('\n');
     },
   },
   '/context': {
@@ -220,13 +213,13 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'shows what fills the context window; with a number, what the model saw in that request',
     async run({ agent, context, events, usage }, argument) {
       const state = await agent.state(context);
-      if (state === undefined) return { say: NOTHING_YET };
+      if (state === undefined) return NOTHING_YET;
       if (argument !== '') {
         const seen = requestOf({ events: await events.read(agent, context) }, Number(argument));
-        return { say: seen.messages.map((message) => renderMessage(message, false)).join('\n\n') };
+        return seen.messages.map((message) => renderMessage(message, false)).join('\n\n');
       }
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
-      return { say: [`Messages: ${state.context.length}${summary}.`, ...windowLines(usage)].join('\n') };
+      return [`Messages: ${state.context.length}${summary}.`, ...windowLines(usage)].join('\n');
     },
   },
   '/resume': {
@@ -312,7 +305,10 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   const { needs } = command ?? {};
   if (needs !== undefined && !scope.agent.capabilities.includes(needs))
     return { say: `This agent has no ${needs}: add it to the capabilities in its file.` };
-  if (command !== undefined) return command.run(scope, line.slice(name.length).trim());
+  if (command !== undefined) {
+    const result = await command.run(scope, line.slice(name.length).trim());
+    return typeof result === 'string' ? { say: result } : result;
+  }
   if (name === '/help' || name === '/') return { say: help() };
   return {
     say: `There is no command ${name}${didYouMean(name, Object.keys(commands)) || '.'} /help lists all commands.`,
