@@ -1,5 +1,5 @@
 import type { CompactionReason, CompactionStep, Message, MessageFate, Model, Usage } from '@x/core';
-import type { Redact } from '@x/core/internal';
+import { holdsFile, type Redact } from '@x/core/internal';
 import { messageBytes, type ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
 import type { ModelWork } from './summary/narrative-desk.js';
@@ -155,13 +155,7 @@ export function isByMessages(view: View, budget: ReductionTarget): boolean {
 
 /** Tests if the messages without files have so many bytes that a reduction is due. Then more than files has to go. */
 export function isHeavyInText({ messages }: Pick<View, 'messages'>, budget: ReductionTarget): boolean {
-  const hasFile = ({ content }: Message) =>
-    content.some(
-      (block) =>
-        block.type === 'file' ||
-        (block.type === 'tool_result' && block.output.some(({ type }) => type === 'file')),
-    );
-  return isHeavy({ messages: messages.filter((message) => !hasFile(message)) }, budget);
+  return isHeavy({ messages: messages.filter(({ content }) => !content.some(holdsFile)) }, budget);
 }
 
 /** Returns the view unchanged, with the reason. */

@@ -61,7 +61,7 @@ export { type CommandEnd, endIn, withEnd } from './messages/command-end.js';
 export { describeFile } from './messages/media.js';
 export { isNumbered, nativeIndex } from './messages/message.js';
 export { Numbering, numbersIn, type SummaryNumbers, withNumbers } from './messages/numbering.js';
-export { DistinctCalls, distinctId, fileLine, readableMessage } from './messages/sendable.js';
+export { DistinctCalls, distinctId, fileLine, holdsFile, readableMessage } from './messages/sendable.js';
 export { sendableTool } from './messages/sendable-tool.js';
 export { describeContent } from './messages/set-aside.js';
 export { isOfUser, quotesStrangers, REMINDED, strangersIn, UNCONFIRMED } from './messages/strangers.js';

@@ -1,17 +1,14 @@
 import { type CompactOptions, InvalidInputError, type Message } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { having, parseWith } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod/mini';
-
-const holding = <Value>(key: string, what: string) =>
-  z.custom<Value>((value) => typeof value === 'object' && value !== null && key in value, `must be ${what}`);
 
 const optionsSchema = z.strictObject({
   reason: z.optional(z.enum(['proactive_budget', 'request_too_large', 'manual'])),
   instructions: z.optional(z.string()),
-  signal: z.optional(holding<AbortSignal>('aborted', 'an AbortSignal')),
+  signal: z.optional(having<AbortSignal>('aborted', 'an AbortSignal')),
   system: z.optional(z.string()),
-  tools: z.optional(z.array(holding<ToolDefinition>('name', 'a tool definition'))),
+  tools: z.optional(z.array(having<ToolDefinition>('name', 'a tool definition'))),
   contextWindow: z.optional(z.number().check(z.minimum(1))),
   tokenRatio: z.optional(z.number().check(z.gt(0))),
   appendix: z.optional(z.string()),

@@ -4,7 +4,6 @@ import type {
   CompactOptions,
   ManifestEntry,
   Message,
-  Model,
   Pin,
   PinProof,
 } from '@x/core';
@@ -20,6 +19,7 @@ import {
   mustShrink,
   type ReductionTarget,
   type Stage,
+  type StageContext,
   type View,
 } from '../stage.js';
 import { savesEnough, savesMessages } from '../stages/alter-messages.js';
@@ -33,27 +33,18 @@ import { sharedId } from './check-request.js';
 import { pinBoard, pinsOf, pinsWithin, proofOf, roomForPins, withPins } from './pins.js';
 
 /** The input of one run. */
-interface RunInput {
+interface RunInput
+  extends Pick<StageContext, 'meter' | 'summarizer' | 'model' | 'live' | 'isAhead' | 'dryRun'> {
   readonly config: ResolvedCompactionConfig;
   readonly stages: readonly Stage[];
-  readonly meter: Meter;
   readonly messages: readonly Message[];
   readonly options: CompactOptions & { readonly reminders?: readonly Message[] };
-  /** The model that writes summaries. */
-  readonly summarizer: Model | undefined;
-  /** The model that reads the result. */
-  readonly model: Model | undefined;
-  readonly dryRun: boolean;
   /** The context window, if the caller has a better value than options, configuration and model. */
   readonly window?: ContextWindow | undefined;
   /** `true` if the provider reported the size of the request that it rejected. */
   readonly isMeasured?: boolean | undefined;
   /** Runs the model calls and receives their usage and warnings. */
   readonly work: Omit<ModelWork, 'patience'>;
-  /** `true`: only start the model calls that the next reduction will wait for; change nothing. */
-  readonly isAhead?: boolean | undefined;
-  /** `true` if the summarizer is the agent's own model. */
-  readonly live?: boolean | undefined;
   /** Called with every message if no reduction is due, so that stages can prepare their work. */
   readonly observe?: ((message: Message) => void) | undefined;
 }

@@ -57,7 +57,8 @@ export function readableMessage(
   return after;
 }
 
-function holdsFile(block: ContentBlock): boolean {
+/** Tests if a block is a file, or a result with a file. */
+export function holdsFile(block: ContentBlock): boolean {
   return block.type === 'file' || (block.type === 'tool_result' && block.output.some(holdsFile));
 }
 
