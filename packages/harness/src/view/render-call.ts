@@ -61,8 +61,8 @@ const TOOLS: Readonly<Record<string, readonly [kind: CallKind, verb: string, fie
  * import { renderCall } from '@x/harness/view';
  *
  * export function question(call: PendingCall): string {
- *   const { wants, lines } = renderCall(call);
- *   return `It wants to ${wants}.\n${lines.map(({ mark, text }) => `${mark}${text}`).join('\n')}`;
+ *   const { wants, lines, rest } = renderCall(call);
+ *   return `It wants to ${wants}.\n${[...lines, ...rest].map(({ mark, text }) => `${mark}${text}`).join('\n')}`;
  * }
  * ```
  */
