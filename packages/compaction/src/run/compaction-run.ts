@@ -7,6 +7,7 @@ import type {
   Pin,
   PinProof,
 } from '@x/core';
+import { holdsFile } from '@x/core/internal';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { isPinBoard, withoutBoards } from '../conversation/marks.js';
 import { redactorFor } from '../conversation/redaction.js';
@@ -126,7 +127,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     const isOnlyForFiles = isTooHeavy && !isOtherwiseDue && !isHeavyInText(view, budget);
     const steps = [
       ...(broken ? [repairPairs] : []),
-      ...(isTooHeavy ? [reduceMedia] : []),
+      ...(isTooHeavy || messages.some(({ content }) => content.some(holdsFile)) ? [reduceMedia] : []),
       ...(isOnlyForFiles ? [] : stages),
     ];
     const originals = new Map(messages.map((message) => [message.id, message]));

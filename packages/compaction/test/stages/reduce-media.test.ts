@@ -108,6 +108,34 @@ describe('a request with too many bytes', () => {
     expect(await compact(heavy, { trigger: { bytes: 0 } })).toMatchObject({ status: 'skipped' });
   });
 
+  it('loses its oldest files without a summary where they fill the window', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const pdfs = shots(4, 1_000_000).map((message): Message => {
+      const content = message.content.map((block) =>
+        block.type === 'tool_result' ? { ...block, output: [file(1_000_000, 'application/pdf')] } : block,
+      );
+      return { ...message, content };
+    });
+    const messages = [userMessage('Read all'), ...pdfs, assistantMessage('ok')];
+    const compactor = createCompactor({ contextWindow: 100_000, model });
+    const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+    expect(outcome).toMatchObject({ status: 'applied', messagesAfter: messages.length });
+    expect(outcome.steps.map(({ stage }) => stage)).toEqual(['reduce_media']);
+    expect(outcome.tokensAfter).toBeLessThan(85_000);
+    expect(outcome.messages.slice(-3)).toEqual(messages.slice(-3));
+    expect(model.requests).toHaveLength(0);
+    // Files are no reason to lose them if other messages fill the window.
+    const others = [userMessage('Go'), ...rounds(150, () => ({ output: lines(400) }))];
+    const all = [...others, ...shots(4, 1_000), assistantMessage('ok')];
+    const { steps } = await compactor.compact(all, { reason: 'proactive_budget' });
+    const [step] = steps;
+    expect(steps.map(({ stage }) => stage)).toContain('summarize');
+    expect(step).toMatchObject({
+      stage: 'reduce_media',
+      note: expect.stringContaining('still too large'),
+    });
+  });
+
   it('goes on with the other stages where tokens are too many, too', async () => {
     const messages = [
       userMessage('Go'),
