@@ -1,9 +1,16 @@
 import type { Message } from '@x/core';
 import { toolResultsOf } from '@x/core';
-import { checkMessages, type MessageGroup, pairingOf } from '@x/core/messages';
+import { type MessageGroup, pairingOf } from '@x/core/messages';
 import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Reduction, saysAnything } from '../stage.js';
 import { checkConversation, sharedId } from './check-request.js';
+
+const ROLES: ReadonlySet<unknown> = new Set([
+  'system',
+  'user',
+  'assistant',
+  'tool',
+] satisfies Message['role'][]);
 
 /**
  * Returns why a reduction is invalid, or `undefined` if it is valid. In a valid reduction every call keeps its result, every change has a
@@ -21,11 +28,12 @@ export function problemWith(
   const { messages: after, fates } = reduction;
   checkConversation(after);
   const known = new Set(before.map(({ id }) => id));
-  // Messages of a caller may lack fields that no stage needs. What a stage adds is complete, so that an agent can store it.
-  checkMessages(
-    after.filter(({ id }) => !known.has(id)),
-    'result',
-  );
+  // Messages of a caller may lack fields that no stage needs. An agent stores what a stage adds.
+  for (const { id, role, createdAt } of after) {
+    if (known.has(id)) continue;
+    if (!ROLES.has(role) || typeof createdAt !== 'string')
+      return `message ${id} needs a role and createdAt: create it with userMessage or a similar function`;
+  }
   const shared = sharedId(after);
   if (shared !== undefined) return `two messages have the id ${JSON.stringify(shared)}`;
   if (saysAnything(before) && !saysAnything(after)) return 'nothing of the conversation was left';
