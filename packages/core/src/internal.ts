@@ -42,6 +42,7 @@ export { isObject, isPlain, jsonFault, jsonText, parsedJson, sortedJson } from '
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
 export { notify } from './lib/notify.js';
+export { RecentMap } from './lib/recent-map.js';
 export {
   isSqliteMissing,
   type LoadModule,

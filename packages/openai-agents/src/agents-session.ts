@@ -15,7 +15,7 @@ import {
   type SessionKey,
   type SessionStore,
 } from '@x/core';
-import { callable, having, notify, parseWith } from '@x/core/internal';
+import { callable, having, notify, parseWith, RecentMap } from '@x/core/internal';
 import * as z from 'zod';
 import { compactHistory } from './compaction.js';
 import {
@@ -72,7 +72,7 @@ export class AgentsSession
   readonly acceptsRunContext = true;
   readonly #options: z.output<typeof optionsSchema>;
   /** Cached sessions by key, the least recently used first. */
-  readonly #logs = new Map<string, ItemLog>();
+  readonly #logs = new RecentMap<string, ItemLog>(MAX_LOGS);
 
   /** @throws {InvalidInputError} with the name of each missing, unknown or invalid option. */
   constructor(options: AgentsSessionOptions) {
@@ -181,10 +181,7 @@ export class AgentsSession
     }
     const id = key.toString();
     const log = this.#logs.get(id) ?? new ItemLog(store, key, FRAMEWORK);
-    this.#logs.delete(id);
     this.#logs.set(id, log);
-    const [oldest] = this.#logs.keys();
-    if (this.#logs.size > MAX_LOGS && oldest !== undefined) this.#logs.delete(oldest);
     return log;
   }
 }

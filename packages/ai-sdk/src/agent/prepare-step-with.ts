@@ -1,8 +1,8 @@
 import { type Compactor, estimateCounter } from '@x/core';
-import { notify, parseWith, wellFormed } from '@x/core/internal';
+import { notify, parseWith, RecentMap, wellFormed } from '@x/core/internal';
 import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
-import { Reductions, rememberIn } from './reductions.js';
+import { CAPACITY, Reductions } from './reductions.js';
 import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
 
 /**
@@ -27,7 +27,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
   );
   const reductions = new Reductions(compactor, remember);
   // By conversation, because others may have another model, other tools or another language.
-  const learned = new Map<string, number>();
+  const learned = new RecentMap<string, number>(CAPACITY);
   return async <Message extends SdkMessage>({
     messages,
     instructions,
@@ -42,7 +42,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     const now = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
     // In a small request, most of what the provider counts may be tools that are not counted here.
     if (contextWindow !== undefined && now !== undefined && reportedBy(steps) * 4 > contextWindow)
-      rememberIn(learned, reductions.beginning(messages), within(now, MOST_OF_MESSAGES));
+      learned.set(reductions.beginning(messages), within(now, MOST_OF_MESSAGES));
     const ratio = now ?? learned.get(reductions.beginning(messages)) ?? 1;
     const reduced = await reductions.reduce(messages, {
       ...frame,

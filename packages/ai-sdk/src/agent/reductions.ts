@@ -10,7 +10,7 @@ import {
   type SessionStore,
   textOf,
 } from '@x/core';
-import { collectionOf, errorText } from '@x/core/internal';
+import { collectionOf, errorText, RecentMap } from '@x/core/internal';
 import { madeFrom } from '@x/core/messages';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from './sdk-message.js';
@@ -112,28 +112,20 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   return { ...entry.message, content };
 }
 
+/** Maximum number of reductions by a compactor that a process keeps in memory, over all conversations. */
+export const CAPACITY = 2_000;
+
 /**
  * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
  * converted. A summary is then no request of the user.
  */
-const summaries = new Map<string, Message>();
+const summaries = new RecentMap<string, Message>(CAPACITY);
 
 function asSummary(message: Message, source: SdkMessage): Message {
   const known = message.role === 'user' ? summaries.get(textOf(message)) : undefined;
   if (known === undefined) return message;
   const { kind = 'summary', metadata = {} } = known;
   return madeFrom({ ...message, kind, metadata }, source);
-}
-
-/** Maximum number of reductions by a compactor that a process keeps in memory, over all conversations. */
-const CAPACITY = 2_000;
-
-/** Sets the newest entry of a table, and deletes the oldest one beyond its capacity. */
-export function rememberIn<Value>(table: Map<string, Value>, key: string, value: Value): void {
-  table.delete(key);
-  table.set(key, value);
-  const [oldest] = table.keys();
-  if (table.size > CAPACITY && oldest !== undefined) table.delete(oldest);
 }
 
 /** A conversation whose beginning was reduced. */
@@ -178,7 +170,7 @@ export class Reductions {
       throw new InvalidInputError('compactor', [{ path: '', message }]);
     }
     this.#compactor = compactor;
-    this.#known = knownBy.get(compactor) ?? new Map();
+    this.#known = knownBy.get(compactor) ?? new RecentMap(CAPACITY);
     knownBy.set(compactor, this.#known);
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
@@ -258,9 +250,9 @@ export class Reductions {
   /** Remembers a reduction by what was reduced, and by what is sent: later versions of the SDK go on from that. */
   #remember(reduction: Reduction): void {
     for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? ''])
-      rememberIn(this.#known, id, reduction);
+      this.#known.set(id, reduction);
     for (const message of reduction.messages)
-      if (message.kind === 'summary') rememberIn(summaries, textOf(message), message);
+      if (message.kind === 'summary') summaries.set(textOf(message), message);
   }
 }
 

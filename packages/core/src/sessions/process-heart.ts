@@ -1,4 +1,5 @@
 import { type Clock, steadyClock } from '../lib/clock.js';
+import { RecentMap } from '../lib/recent-map.js';
 import { hasEnded, thisProcess } from '../workspace/lock-holder.js';
 import type { HeldLease, LeaseClaim, ProcessNote, SessionProcesses } from './session-leases.js';
 import { operationId } from './store-rules.js';
@@ -82,7 +83,7 @@ export class ProcessHeart {
   /** Received notes that have not been acknowledged to the store. */
   #received: readonly ProcessNote[] = [];
   readonly #delivered = new Set<string>();
-  readonly #watches = new Map<string, Watch>();
+  readonly #watches = new RecentMap<string, Watch>(REMEMBERED);
 
   constructor(processes: SessionProcesses, clock: Clock) {
     this.#processes = processes;
@@ -217,10 +218,7 @@ export class ProcessHeart {
     // Count the time between the last response and this request. It is never longer than the real time without a heartbeat.
     watch.quietMs += Math.min(askedAt - watch.at, LONGEST_PAUSE_MS);
     watch.at = this.#clock.now();
-    this.#watches.delete(process);
     this.#watches.set(process, watch);
-    const oldest = this.#watches.keys().next().value;
-    if (this.#watches.size > REMEMBERED && oldest !== undefined) this.#watches.delete(oldest);
     // Soon after a lapse of this process, the store may have been down, so the heartbeats of other processes may be late, too.
     const isStoreBack = this.#clock.now() < this.#certainUntil && askedAt - this.#lapsedAt > this.#ttlMs;
     const needed = seen === undefined && (isStoreBack || !this.#isRunning) ? SECOND_LOOK_MS : ttlMs;

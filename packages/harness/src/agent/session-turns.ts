@@ -16,6 +16,7 @@ import {
   errorText,
   KeyedMutex,
   notify,
+  RecentMap,
   type SessionTurn,
   startTimer,
   type TakeTurnOptions,
@@ -442,7 +443,7 @@ const MAX_OPEN_LOGS = 64;
 /** Caches the most recently used session logs. Each log caches the ids of its messages. */
 class OpenLogs {
   readonly #workspace: Workspace;
-  readonly #logs = new Map<string, WorkspaceSessionLog>();
+  readonly #logs = new RecentMap<string, WorkspaceSessionLog>(MAX_OPEN_LOGS);
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -455,10 +456,7 @@ class OpenLogs {
   of(key: SessionKey): WorkspaceSessionLog {
     const id = key.toString();
     const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#workspace, key);
-    this.#logs.delete(id);
     this.#logs.set(id, log);
-    const oldest = this.#logs.keys().next().value;
-    if (this.#logs.size > MAX_OPEN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
     return log;
   }
 }

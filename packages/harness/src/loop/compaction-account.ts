@@ -4,6 +4,7 @@ import {
   type CompactionCounters,
   compactionCounters,
   costOf,
+  RecentMap,
   sumOfCounters,
 } from '@x/core/internal';
 
@@ -12,12 +13,10 @@ const MAX_SESSIONS = 1_000;
 
 /** Costs that were reported after a session's call had ended. They are added at its next call. */
 export class LateCosts {
-  readonly #late = new Map<string, CompactionCounters>();
+  readonly #late = new RecentMap<string, CompactionCounters>(MAX_SESSIONS);
 
   add(session: string, more: Partial<CompactionCounters>): void {
     this.#late.set(session, sumOfCounters(this.#late.get(session) ?? compactionCounters({}), more));
-    const oldest = this.#late.keys().next().value;
-    if (this.#late.size > MAX_SESSIONS && oldest !== undefined) this.#late.delete(oldest);
   }
 
   settle(session: string, state: AgentState): void {

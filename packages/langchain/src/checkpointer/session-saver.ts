@@ -22,7 +22,7 @@ import {
   type SessionStore,
   SessionStoreError,
 } from '@x/core';
-import { collectionOf, having, parseWith } from '@x/core/internal';
+import { collectionOf, having, parseWith, RecentMap } from '@x/core/internal';
 import * as z from 'zod';
 import { CheckpointTuples } from './checkpoint-tuples.js';
 import { SoundSerializer } from './sound-serializer.js';
@@ -94,7 +94,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   readonly #agent: string;
   readonly #serde: SoundSerializer;
   /** Cached threads by key, the least recently used first. */
-  readonly #threads = new Map<string, Thread>();
+  readonly #threads = new RecentMap<string, Thread>(MAX_THREADS);
 
   /**
    * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
@@ -288,10 +288,7 @@ export class SessionSaver extends BaseCheckpointSaver {
       isGone: false,
       ...stateOf(new ThreadIndex([])),
     };
-    this.#threads.delete(name);
     this.#threads.set(name, thread);
-    const [oldest] = this.#threads.keys();
-    if (this.#threads.size > MAX_THREADS && oldest !== undefined) this.#threads.delete(oldest);
     return thread;
   }
 

@@ -8,7 +8,7 @@ import {
   type SessionStore,
   WorkspaceError,
 } from '@x/core';
-import { isObject, STORAGE } from '@x/core/internal';
+import { isObject, RecentMap, STORAGE } from '@x/core/internal';
 import { operationId, pathSegments, sessionPrefix, type WorkspaceEntry } from '@x/core/store';
 import { isLog, keyOfLog, type LogFiles } from './log-path.js';
 
@@ -41,7 +41,7 @@ interface End {
 /** Stores logs in a collection of a session store: one record per log, under the key of its session, and one message per append. */
 export class StoreLogs implements LogFiles {
   readonly #records: SessionStore;
-  readonly #ends = new Map<string, End>();
+  readonly #ends = new RecentMap<string, End>(MAX_ENDS);
 
   /** @throws {InvalidInputError} when the store has no collections. */
   constructor(store: SessionStore) {
@@ -89,8 +89,6 @@ export class StoreLogs implements LogFiles {
       const key = keyOfLog(name);
       const end = await this.#endOf(key);
       if (end !== undefined) this.#ends.set(key.toString(), end);
-      const [oldest] = this.#ends.size > MAX_ENDS ? this.#ends.keys() : [];
-      if (oldest !== undefined) this.#ends.delete(oldest);
       return end && { path: name, type: 'file', size: end.size, modifiedAt: end.updatedAt };
     }
     for await (const { updatedAt } of this.#below(name)) {

@@ -8,7 +8,7 @@ import {
   StopCallError,
   type Usage,
 } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { parseWith, RecentMap } from '@x/core/internal';
 import { countMessage } from '@x/core/messages';
 import * as z from 'zod';
 
@@ -93,7 +93,7 @@ const MAX_REMEMBERED = 1_000;
 class SessionSpending {
   /** The calls by their state, because each call has a state of its own. */
   readonly #calls = new WeakMap<AgentState, { spent: Spending; isOver: boolean }>();
-  readonly #late = new Map<string, Spending>();
+  readonly #late = new RecentMap<string, Spending>(MAX_REMEMBERED);
 
   begin(scope: CallScope): void {
     this.#calls.set(scope.state, { spent: NOTHING, isOver: false });
@@ -113,8 +113,6 @@ class SessionSpending {
     if (call?.isOver) {
       const session = sessionOf(scope);
       this.#late.set(session, plus(this.#late.get(session) ?? NOTHING, spent));
-      const [oldest] = this.#late.keys();
-      if (this.#late.size > MAX_REMEMBERED && oldest !== undefined) this.#late.delete(oldest);
       return;
     }
     spend(scope.state, spent);

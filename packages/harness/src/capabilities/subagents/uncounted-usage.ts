@@ -1,4 +1,5 @@
 import { addUsage, type Usage } from '@x/core';
+import { RecentMap } from '@x/core/internal';
 
 /** Maximum number of sessions whose usage is kept. Beyond it, the oldest is dropped. */
 const MAX_SESSIONS = 1_000;
@@ -12,15 +13,13 @@ export interface TaskUsage {
 
 /** Keeps what subagents use while no call of their parent runs in this process. */
 export class UncountedUsage {
-  readonly #bySession = new Map<string, readonly TaskUsage[]>();
+  readonly #bySession = new RecentMap<string, readonly TaskUsage[]>(MAX_SESSIONS);
 
   add(session: string, used: TaskUsage): void {
     const all = this.#bySession.get(session) ?? [];
     const isSame = ({ taskId, modelId }: TaskUsage) => taskId === used.taskId && modelId === used.modelId;
     const usage = all.filter(isSame).reduce((sum, earlier) => addUsage(sum, earlier.usage), used.usage);
     this.#bySession.set(session, [...all.filter((each) => !isSame(each)), { ...used, usage }]);
-    const oldest = this.#bySession.keys().next().value;
-    if (this.#bySession.size > MAX_SESSIONS && oldest !== undefined) this.#bySession.delete(oldest);
   }
 
   /** Removes and returns what the tasks of a session used, or one of them. */
