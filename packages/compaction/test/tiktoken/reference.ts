@@ -6,7 +6,7 @@ import { ranksIn } from '../../src/tiktoken/tiktoken-counter.js';
 const SPACE = String.raw`\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
 /** js-tiktoken's data, from which both its encoder and ours are made, with tiktoken's own idea of a space. */
-const rankData = withSpace(o200kBase);
+export const rankData = withSpace(o200kBase);
 
 function withSpace(data: typeof o200kBase): typeof o200kBase {
   let inClass = false;
