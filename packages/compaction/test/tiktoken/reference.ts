@@ -1,6 +1,6 @@
 import { Tiktoken } from 'js-tiktoken/lite';
 import o200kBase from 'js-tiktoken/ranks/o200k_base';
-import { ranksIn } from '../../src/tiktoken/tiktoken-counter.js';
+import { parseRanks, RankTable } from '../../src/tiktoken/rank-table.js';
 
 /** The characters of `\\s` in Rust, in which tiktoken is written; JavaScript has U+FEFF and lacks U+0085. */
 const SPACE = String.raw`\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
@@ -27,4 +27,4 @@ export function referenceCount(text: string): number {
   return tiktoken.encode(text, [], []).length;
 }
 
-export const ranks = ranksIn(rankData.bpe_ranks);
+export const table = new RankTable(parseRanks(rankData.bpe_ranks));
