@@ -23,13 +23,18 @@ const agent = HarnessAgent.builder()
   .session(store)
   .build();
 
-/** Whoever signed in: here, the header says it. A chat of one user is out of reach of every other. */
-const userOf = (request: Request) => request.headers.get('x-user') ?? 'nobody';
+const users = new Map([['login=secret-of-alice', 'alice']]);
+
+/** Your sign-in maps a secret to a user. Never trust a user's id that the client sends. */
+const userOf = (request: Request) => users.get(request.headers.get('cookie') ?? '');
+
+const refuse = () => new Response('Sign in first.', { status: 401 });
 
 /** POST /api/chat: `useChat` sends the chat's id and messages. */
 export async function POST(request: Request): Promise<Response> {
-  const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
   const userId = userOf(request);
+  if (userId === undefined) return refuse();
+  const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
   const question = messages
     .at(-1)
     ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -59,7 +64,9 @@ export async function GET(
   request: Request,
   { params }: { params: Promise<{ id: string }> },
 ): Promise<Response> {
-  const streams = new ResumableStreams({ store, userId: userOf(request) });
+  const userId = userOf(request);
+  if (userId === undefined) return refuse();
+  const streams = new ResumableStreams({ store, userId });
   const stream = await streams.resume((await params).id);
   return stream === undefined
     ? new Response(null, { status: 204 })
@@ -87,7 +94,7 @@ async function answerOf(response: Response): Promise<UIMessage | undefined> {
 const post = (id: string, messages: UIMessage[]) =>
   app.request('/api/chat', {
     method: 'POST',
-    headers: { 'x-user': 'alice' },
+    headers: { cookie: 'login=secret-of-alice' },
     body: JSON.stringify({ id, messages }),
   });
 
@@ -100,11 +107,12 @@ const kept = await chats.load('chat-1');
 const second = await answerOf(
   await post('chat-1', [...kept, { id: 'q2', role: 'user', parts: [{ type: 'text', text: 'Still?' }] }]),
 );
-const over = await app.request('/api/chat/chat-1/stream', { headers: { 'x-user': 'alice' } });
+const over = await app.request('/api/chat/chat-1/stream', { headers: { cookie: 'login=secret-of-alice' } });
+const refused = await app.request('/api/chat/chat-1/stream', { headers: { 'x-user': 'alice' } });
 console.log(second?.parts, over.status, (await chats.load('chat-1')).length, 'messages kept');
 
 const others = await new UIMessageStore({ store, userId: 'bob' }).load('chat-1');
-if (kept.length !== 2 || over.status !== 204 || others.length !== 0)
+if (kept.length !== 2 || over.status !== 204 || refused.status !== 401 || others.length !== 0)
   throw new Error('The chat was not kept.');
 if (!JSON.stringify(second?.parts).includes('And still Bern.')) throw new Error('The answer did not come.');
 await agent.close();
