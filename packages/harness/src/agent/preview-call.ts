@@ -17,7 +17,8 @@ const MOST_BYTES = 1_000_000;
  * export async function questions(agent: HarnessAgent, session: RuntimeContext): Promise<string[]> {
  *   const state = await agent.state(session);
  *   const calls = await Promise.all(pendingCalls(state).map((call) => previewCall(agent, session, call)));
- *   return calls.map(({ wants }) => `It wants to ${wants}.`);
+ *   const textOf = (lines: readonly { readonly text: string }[]) => lines.map(({ text }) => text).join('\n');
+ *   return calls.map(({ wants, lines, rest }) => `It wants to ${wants}.\n${textOf([...lines, ...rest])}`);
  * }
  * ```
  */
