@@ -65,7 +65,7 @@ describe('a summarizer with a small window', () => {
         if (outcome.message.includes('stands in')) records++;
       }
       expect(records).toBe(0);
-      expect(model.requests.length).toBeLessThanOrEqual(applied * 6);
+      expect(model.requests.length).toBeLessThanOrEqual(applied * 8);
     },
   );
 });
