@@ -1,5 +1,3 @@
-import { othersTurn } from './in-pieces.js';
-
 /** Milliseconds for which a loop may block the event loop. */
 const TURN_MS = 50;
 
@@ -13,8 +11,11 @@ export function turnTaker(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < TURN_MS) return undefined;
-    return othersTurn().then(() => {
-      since = performance.now();
+    return new Promise((resolve) => {
+      setTimeout(() => {
+        since = performance.now();
+        resolve();
+      }, 0);
     });
   };
 }
