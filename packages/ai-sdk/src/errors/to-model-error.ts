@@ -134,13 +134,15 @@ export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): n
 
 /** How long a pause texts such as "Please try again in 7m12.3s" ask for, in milliseconds. Gemini and some gateways send no header. */
 export function pauseIn(texts: readonly string[]): number | undefined {
-  const [, asked = ''] = /(?:try again|retry) (?:in|after) (\d[\d.hms ]{0,20})/i.exec(texts.join('\n')) ?? [];
-  const parts = [...asked.matchAll(/(\d{1,9}(?:\.\d{1,9})?) ?(ms|h|m|s)/g)];
+  const [asked = ''] = PAUSE.exec(texts.join('\n')) ?? [];
+  const parts = [...asked.matchAll(/(\d+(?:\.\d+)?) ?(ms|milli|[dhms])/g)];
   if (parts.length === 0) return undefined;
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 1), 0);
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const PAUSE = /(?:try again|retry) (?:in|after) (?:\d{1,9}(?:\.\d{1,9})? ?[a-z]{1,12},? ?(?:and )?){1,5}/i;
+/** Milliseconds of each unit of time but milliseconds. */
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function number(text: string | undefined): number | undefined {
   const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);

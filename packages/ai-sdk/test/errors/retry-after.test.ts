@@ -25,7 +25,10 @@ describe('pauseIn', () => {
     ['Please try again in 7m12.5s', 432_500],
     ['Quota exceeded. Please retry in 21s.', 21_000],
     ['Please retry after 26 seconds.', 26_000],
-    ['Try again in 2 hours 5 minutes', 7_200_000],
+    ['Try again in 2 hours 5 minutes', 7_500_000],
+    ['Please try again in 1 minute and 30 seconds.', 90_000],
+    ['Please retry after 500 milliseconds.', 500],
+    ['Please try again in 1d2h.', 93_600_000],
     ['Please try again later.', undefined],
     ['Please try again in a minute', undefined],
   ])('%s', (text, expected) => {
