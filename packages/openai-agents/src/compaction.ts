@@ -12,10 +12,8 @@ import {
   type Message,
   SessionConflictError,
   textOf,
-  toolResultsOf,
-  toolUsesOf,
 } from '@x/core';
-import type { ItemChange, ItemHistory } from '@x/core/internal';
+import { type ItemChange, type ItemHistory, isObject } from '@x/core/internal';
 import { countMessages, itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
 import { fromJson, toStored } from './stored-item.js';
 
@@ -152,18 +150,34 @@ function holding(message: Message, { role, content }: Message): Message {
 }
 
 /**
- * Returns the removed calls that have no result, with their reasoning. If a person approves such a call, the run that made it adds only
- * the result, which providers reject without the call.
+ * Returns the calls of the last interrupted answer that were removed, with their reasoning. If a person approves such a call, the run
+ * that made it adds only the result, which providers reject without the call. Calls of earlier answers were abandoned.
  */
-function lostOpenCalls(entries: readonly ViewEntry[], reduced: readonly Message[]): readonly Message[] {
-  const answered = entries.flatMap(({ message }) => toolResultsOf(message).map(({ toolUseId }) => toolUseId));
-  const settled = new Set([...answered, ...reduced.flatMap(toolUsesOf).map(({ id }) => id)]);
-  const isLost = ({ blocks }: ViewPart) =>
-    blocks.some((block) => block.type === 'tool_use' && !settled.has(block.id));
-  return entries
-    .filter(({ parts }) => parts.some(isLost))
-    .flatMap(({ parts }) => parts.filter((part) => isLost(part) || part.item.type === 'reasoning'))
-    .map(({ stored }) => stored);
+function lostOpenCalls(
+  entries: readonly ViewEntry[],
+  reduced: readonly Message[],
+  log: ItemLog,
+): readonly Message[] {
+  const items = entries.flatMap(({ parts }) => parts.map(({ item }) => item));
+  const answered = new Set(items.filter(isAnswer).map(linkOf));
+  const kept = new Set(reduced.map((message) => linkOf(log.item(message))));
+  const isOpen = ({ item }: ViewPart) => linkOf(item) !== undefined && !answered.has(linkOf(item));
+  const isLost = (part: ViewPart) => isOpen(part) && !kept.has(linkOf(part.item));
+  const { parts } = entries.findLast((entry) => entry.parts.some(isOpen)) ?? { parts: [] };
+  if (!parts.some(isLost)) return [];
+  return parts.filter((part) => isLost(part) || part.item.type === 'reasoning').map(({ stored }) => stored);
+}
+
+/** Returns the id that a call and its result share, or a hosted MCP tool's question for approval and its answer. */
+function linkOf({ name, id, callId, providerData }: JsonObject): JsonValue | undefined {
+  if (name === 'mcp_approval_request') return id;
+  return name === APPROVAL && isObject(providerData) ? providerData.approval_request_id : callId;
+}
+
+const APPROVAL = 'mcp_approval_response';
+
+function isAnswer(item: JsonObject): boolean {
+  return item.name === APPROVAL || itemRole(item) === 'tool';
 }
 
 /** Returns the outcome with the messages that stay although the compactor removed them. */
@@ -201,7 +215,7 @@ export async function compactHistory(
     // Only the provider can read its own compaction, which is all that is left of the items before it.
     const isSealed = (message: Message) => log.item(message).type === 'compaction';
     const sealed = reduced.some(isSealed) ? [] : messages.filter(isSealed).slice(-1);
-    const needed = [...sealed, ...lostOpenCalls(entries, outcome.messages)];
+    const needed = [...sealed, ...lostOpenCalls(entries, reduced, log)];
     const result = [...needed, ...reduced];
     outcome = withKept(outcome, needed, log);
     done = { ids: messages.map(({ id }) => id), result };

@@ -67,33 +67,43 @@ it('keeps the compaction of a model, which only its provider can read', async ()
   expect((await session.getItems()).filter(({ type }) => type === 'compaction')).toEqual([sealed]);
 });
 
-it('keeps calls that wait for an approval, so that their results have one', async () => {
+it.each<[string, AgentInputItem, AgentInputItem]>([
+  ['calls', called('c1', 'pay', {}), answered('c1', 'pay', 'paid')],
+  [
+    'calls of hosted MCP tools',
+    { type: 'hosted_tool_call', id: 'c1', name: 'mcp_approval_request', providerData: { id: 'c1' } },
+    {
+      type: 'hosted_tool_call',
+      name: 'mcp_approval_response',
+      providerData: { approve: true, approval_request_id: 'c1' },
+    },
+  ],
+])('keeps %s that wait for an approval, so that their results have one', async (_, call, result) => {
   const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
-  const call: AgentInputItem[] = [
-    { type: 'reasoning', id: 'rs_1', content: [] },
-    { type: 'function_call', callId: 'c1', name: 'pay', arguments: '{}' },
-  ];
-  await session.addItems([user('Pay.'), ...call]);
-  const isOf = ({ type }: AgentInputItem) => type === 'reasoning' || type?.startsWith('function_call');
+  await session.addItems([user('Pay.'), reasoning('rs_1'), call]);
   const chat = async () => {
     for (let turn = 0; turn < 40; turn++) {
       await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
       await session.runCompaction();
     }
-    return (await session.getItems()).filter(isOf);
+    return (await session.getItems()).filter(({ type }) => type !== 'message');
   };
-  expect(await chat()).toEqual(call);
-  await session.addItems([
-    {
-      type: 'function_call_result',
-      callId: 'c1',
-      name: 'pay',
-      status: 'completed',
-      output: { type: 'text', text: 'paid' },
-    },
-  ]);
+  expect(await chat()).toEqual([reasoning('rs_1'), call]);
+  await session.addItems([result]);
   expect(await chat()).toEqual([]);
   expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(4);
+});
+
+it('removes calls of runs that were abandoned', async () => {
+  const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
+  for (let turn = 0; turn < 60; turn++) {
+    await session.addItems([user(`Question ${turn}`), said('a word '.repeat(100))]);
+    if (turn % 4 === 0)
+      await session.addItems([called(`c${turn}`, 'write_file', { text: 'a word '.repeat(400) })]);
+    await session.runCompaction();
+  }
+  expect(outcomes.every(({ tokensAfter }) => tokensAfter < 6_000)).toBe(true);
+  expect(JSON.stringify(await session.getItems()).match(/"c\d+"/g)).toHaveLength(1);
 });
 
 it('reduces what is stored after a turn, so that the next run begins with less', async () => {
