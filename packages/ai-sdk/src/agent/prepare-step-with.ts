@@ -1,8 +1,8 @@
 import { type Compactor, estimateCounter } from '@x/core';
-import { notify, parseWith, RecentMap, wellFormed } from '@x/core/internal';
+import { notify, parseWith, wellFormed } from '@x/core/internal';
 import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
-import { CAPACITY, Reductions } from './reductions.js';
+import { Reductions } from './reductions.js';
 import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
 
 /**
@@ -26,8 +26,6 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     'prepareStepWith options',
   );
   const reductions = new Reductions(compactor, remember);
-  // By conversation, because others may have another model, other tools or another language.
-  const learned = new RecentMap<string, number>(CAPACITY);
   return async <Message extends SdkMessage>({
     messages,
     instructions,
@@ -39,14 +37,11 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
   }): Promise<{ messages: Message[] }> => {
     if (steps.length === 0) await reductions.recollect(messages);
     const frame = { system: system ?? textIn(instructions), tools };
-    const now = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
-    // In a small request, most of what the provider counts may be tools that are not counted here.
-    if (contextWindow !== undefined && now !== undefined && reportedBy(steps) * 4 > contextWindow)
-      learned.set(reductions.beginning(messages), within(now, MOST_OF_MESSAGES));
-    const ratio = now ?? learned.get(reductions.beginning(messages)) ?? 1;
     const reduced = await reductions.reduce(messages, {
       ...frame,
-      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: ratio }),
+      ...(contextWindow === undefined
+        ? {}
+        : { contextWindow, tokenRatio: ratioIn(contextWindow, reductions, messages, steps, frame) }),
       reason: 'proactive_budget',
     });
     if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);
@@ -77,6 +72,17 @@ interface FinishedStep {
 
 /** A count that is off by more than this is of something else than the messages: of tools that nobody told of, of a cache. */
 const [LEAST, MOST_OF_MESSAGES, MOST] = [0.5, 2, 4];
+
+/** Returns the provider's tokens for each token that is counted here: as the last step reports it, or as an earlier call learned it. */
+function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio>): number {
+  const [reductions, messages, steps] = request;
+  const now = usageRatio(...request);
+  // In a small request, most of what the provider counts may be tools that are not counted here.
+  const isLarge = reportedBy(steps) * 4 > contextWindow;
+  const learned = now !== undefined && isLarge ? within(now, MOST_OF_MESSAGES) : undefined;
+  const last = reductions.ratio(messages, contextWindow, learned);
+  return now ?? last ?? 1;
+}
 
 /**
  * Returns the provider's tokens for each token that is counted here of a conversation; `undefined` if no usage was reported. What the

@@ -112,8 +112,8 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   return { ...entry.message, content };
 }
 
-/** Maximum number of reductions by a compactor that a process keeps in memory, over all conversations. */
-export const CAPACITY = 2_000;
+/** Maximum number of reductions, and of ratios, by a compactor that a process keeps in memory, over all conversations. */
+const CAPACITY = 2_000;
 
 /**
  * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
@@ -141,11 +141,16 @@ interface Reduction {
   readonly originals: ReadonlyMap<string, SdkMessage>;
 }
 
-/**
- * The reductions by a compactor, by the fingerprint of what was reduced; least recently used first. Applications may make
- * `prepareStepWith(compactor)` anew at each request.
- */
-const knownBy = new WeakMap<Compactor, Map<string, Reduction>>();
+/** What is known of the conversations that a compactor reduces; least recently used first. */
+interface Known {
+  /** By the fingerprint of what was reduced. */
+  readonly reductions: Map<string, Reduction>;
+  /** The provider's tokens for each token that is counted here, by conversation. */
+  readonly ratios: Map<string, number>;
+}
+
+/** Applications may make `prepareStepWith(compactor)` anew at each request. */
+const knownBy = new WeakMap<Compactor, Known>();
 
 /** A conversation as it is sent. */
 interface ReducedConversation<Source extends SdkMessage> {
@@ -162,6 +167,7 @@ export class Reductions {
   readonly #compactor: Compactor;
   readonly #stored: StoredReductions | undefined;
   readonly #known: Map<string, Reduction>;
+  readonly #ratios: Map<string, number>;
 
   /** @param where The store that remembers reductions for other processes, too. */
   constructor(compactor: Compactor, where?: ChatOptions) {
@@ -170,8 +176,13 @@ export class Reductions {
       throw new InvalidInputError('compactor', [{ path: '', message }]);
     }
     this.#compactor = compactor;
-    this.#known = knownBy.get(compactor) ?? new RecentMap(CAPACITY);
-    knownBy.set(compactor, this.#known);
+    const known = knownBy.get(compactor) ?? {
+      reductions: new RecentMap(CAPACITY),
+      ratios: new RecentMap(CAPACITY),
+    };
+    knownBy.set(compactor, known);
+    this.#known = known.reductions;
+    this.#ratios = known.ratios;
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
@@ -182,9 +193,16 @@ export class Reductions {
     return reduction === undefined ? messages : joined(reduction, current, messages.slice(start));
   }
 
-  /** The fingerprint of the conversation up to its first answer, also for what is sent of it. */
-  beginning(messages: readonly SdkMessage[]): string {
-    return this.#find(messages).beginning ?? '';
+  /**
+   * Returns the ratio that was learned last for a conversation and a window, because others may have another model, other tools or
+   * another language.
+   *
+   * @param learned Replaces that ratio.
+   */
+  ratio(messages: readonly SdkMessage[], contextWindow: number, learned?: number): number | undefined {
+    const conversation = `${contextWindow} ${this.#find(messages).beginning ?? ''}`;
+    if (learned !== undefined) this.#ratios.set(conversation, learned);
+    return this.#ratios.get(conversation);
   }
 
   /** Reduces further what is known, if the compactor sees need. */

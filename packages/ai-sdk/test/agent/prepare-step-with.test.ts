@@ -547,15 +547,15 @@ it('knows at the first step of a later call of a chat how the provider counts, u
     ]).flat();
   const compactedAfter = async (turns: number, inputTokens: number, isOther = false) => {
     const outcomes: CompactionOutcome[] = [];
-    const prepareStep = prepareStepWith(createCompactor({ keep: { messages: 6 } }), {
-      contextWindow: 10_000,
-      onCompaction: (outcome) => void outcomes.push(outcome),
-    });
-    await prepareStep({ messages: chat(turns), steps: [{ usage: { inputTokens } }] });
+    const compactor = createCompactor({ keep: { messages: 6 } });
+    const onCompaction = (outcome: CompactionOutcome) => void outcomes.push(outcome);
+    // Applications may make it anew at each request.
+    const inRequest = () => prepareStepWith(compactor, { contextWindow: 10_000, onCompaction });
+    await inRequest()({ messages: chat(turns), steps: [{ usage: { inputTokens } }] });
     expect(outcomes).toEqual([]);
     // About 5 300 tokens by our count.
     const another = chat(40).slice(isOther ? 2 : 0);
-    await prepareStep({ messages: [...another, { role: 'user', content: 'Go on' }] });
+    await inRequest()({ messages: [...another, { role: 'user', content: 'Go on' }] });
     return outcomes.map(({ status }) => status);
   };
   expect(await compactedAfter(20, 5_300)).toEqual(['applied']);
