@@ -339,7 +339,9 @@ export class RunningCall {
     const names = new Set([...this.tools.byName.keys(), ...this.#answerNames]);
     this.control = stepControl(control, own, names);
     const { model } = this.control;
-    this.scope.model = model === undefined || this.#failed.has(model) ? this.#model : model;
+    // `prepareStep` may make the same model anew at each step.
+    const hasFailed = [...this.#failed].some(({ id }) => id === model?.id);
+    this.scope.model = model === undefined || hasFailed ? this.#model : model;
   }
 
   get progress(): CallProgress {

@@ -5,6 +5,7 @@ import {
   ContextOverflowError,
   defineTool,
   estimateCounter,
+  type Model,
   ModelError,
   RuntimeContext,
   textOf,
@@ -74,7 +75,8 @@ describe('a fallback model', () => {
   it.each(['model', 'prepareStep'])('replaces the model of %s for the rest of the call', async (from) => {
     const chosen = modelOf('chosen', [refused()]);
     const second = modelOf('second', [LOOK(1), LOOK(2), { text: 'here' }]);
-    const options = from === 'model' ? { model: chosen } : { prepareStep: () => ({ model: chosen }) };
+    const anew = (): Model => ({ id: chosen.id, generate: (request) => chosen.generate(request) });
+    const options = from === 'model' ? { model: chosen } : { prepareStep: () => ({ model: anew() }) };
     const reply = await build(modelOf('first', []), second).call('Hi', context, options);
     expect(reply).toMatchObject({ stopReason: 'completed', text: 'here' });
     chosen.assertComplete();
