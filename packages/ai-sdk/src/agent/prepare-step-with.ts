@@ -63,9 +63,9 @@ interface FinishedStep {
   readonly usage?:
     | {
         readonly inputTokens?: number | undefined;
-        /** In version 5, some providers leave these out of `inputTokens`. Later versions add `inputTokenDetails`. */
+        /** Some providers of version 5 leave these out of `inputTokens`. Later ones report `noCacheTokens`, too. */
         readonly cachedInputTokens?: number | undefined;
-        readonly inputTokenDetails?: object | undefined;
+        readonly inputTokenDetails?: { readonly noCacheTokens?: number | undefined } | undefined;
       }
     | undefined;
 }
@@ -109,7 +109,7 @@ function usageRatio(
   let sent = count(reductions.recall(messages.slice(0, before)));
   if (system !== undefined) sent += estimateCounter.count(system);
   for (const tool of tools ?? []) sent += countTool(estimateCounter, tool);
-  const cached = inputTokenDetails === undefined ? cachedInputTokens : 0;
+  const cached = inputTokenDetails?.noCacheTokens === undefined ? cachedInputTokens : 0;
   const known = Math.max(reported, Math.min(sent, reported + cached));
   // A count that is far too low leaves out what was written to a cache.
   if (known < sent * LEAST) return undefined;

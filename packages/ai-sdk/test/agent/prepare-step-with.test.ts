@@ -521,12 +521,19 @@ it('learns from the usage of steps how the provider counts', async () => {
 
 it.each([
   ['all', () => ({ inputTokens: 300 })],
-  ['the first half', (tokens: number) => ({ inputTokens: tokens / 2, cachedInputTokens: tokens / 2 })],
-])('keeps to the window where version 5 leaves %s of a request out of its usage', async (_, usageOf) => {
+  ['the beginning', (tokens: number) => ({ inputTokens: tokens * 0.6, cachedInputTokens: tokens * 0.4 })],
+  [
+    'in version 6 the beginning',
+    (tokens: number) => ({
+      inputTokens: tokens * 0.6,
+      cachedInputTokens: tokens * 0.4,
+      inputTokenDetails: { noCacheTokens: undefined },
+    }),
+  ],
+])('keeps to the window where a provider of version 5 leaves %s of a request out', async (_, usageOf) => {
   const prepareStep = prepareStepWith(createCompactor(), { contextWindow: 10_000 });
   const said: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
-  const steps: { readonly usage: { readonly inputTokens: number; readonly cachedInputTokens?: number } }[] =
-    [];
+  const steps: { readonly usage: ReturnType<typeof usageOf> }[] = [];
   for (let step = 0; step < 40; step++) {
     const { messages } = await prepareStep({ messages: structuredClone(said), steps });
     const tokens = JSON.stringify(messages).length / 4;
