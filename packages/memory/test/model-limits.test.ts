@@ -48,6 +48,19 @@ describe('a request for facts', () => {
     expect(Math.max(...asked)).toBeLessThanOrEqual(4_096);
   });
 
+  it('has many notes, even if MEMORY.md fills the window', async () => {
+    const workspace = await testWorkspace();
+    const model = { ...scribe(), contextWindow: 4_096 };
+    const service = new MemoryService({ workspace, model, maintenance: false });
+    onTestFinished(() => service.close());
+    const prefix = 'users/alice/agents/coder/';
+    await workspace.write(`${prefix}MEMORY.md`, '- A person likes tea\n'.repeat(800));
+    const notes = Array.from({ length: 50 }, (_, at) => `- The service uses port ${at}\n`);
+    await workspace.write(`${prefix}memory/2026-06-01.md`, notes.join(''));
+    await service.consolidate(alice, { now: true });
+    expect(model.prompts.length).toBeLessThan(5);
+  });
+
   it('asks for twice as many after a cut-off answer, because models think in them', async () => {
     const asked: (number | undefined)[] = [];
     const model = modelOf(() => (asked.length % 3 === 0 ? 'NO_REPLY' : { finishReason: 'length' }));

@@ -45,8 +45,11 @@ export async function consolidateNotes(
       const age = scope.now - Date.parse(core.state.consolidatedAt ?? '');
       // A clock that was once ahead must not block merges.
       if (isFirst && age >= 0 && age < gapMs) return undefined;
-      // The request contains all of MEMORY.md, too.
-      const maxTokens = tokensFor(model, MAX_NOTES_TOKENS, 1 / 3, estimateCounter.count(core.text));
+      // The request contains all of MEMORY.md, too. If MEMORY.md fills the window, a request for each line would cost far more.
+      const maxTokens = Math.max(
+        tokensFor(model, MAX_NOTES_TOKENS, 1 / 3, estimateCounter.count(core.text)),
+        tokensFor(model, MAX_NOTES_TOKENS, 1 / 12),
+      );
       const notes = await freshNotes(workspace, prefix, core, maxTokens);
       const state = { ...core.state, consolidatedAt: new Date(scope.now).toISOString() };
       // Saved before the model is called, so that no process repeats a failure at once.
