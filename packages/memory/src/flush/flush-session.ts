@@ -14,6 +14,8 @@ import { type Batch, nextBatch } from './log-batches.js';
 
 /** Estimated tokens of messages that are read in one batch. */
 const MAX_BATCH_TOKENS = 12_000;
+/** How long an automatic flush waits for another process that flushes the session. That process reads the new messages, too. */
+const PATIENCE_MS = 1_000;
 
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
@@ -80,7 +82,8 @@ export async function flushSession(
     }
   };
   // One process at a time, so that no two pay for the same messages.
-  await unlessLocked(workspace, `memory flush ${place.log}`, flushAll);
+  const patienceMs = reason === 'manual' ? undefined : PATIENCE_MS;
+  await unlessLocked(workspace, `memory flush ${place.log}`, flushAll, patienceMs);
   return { status: 'flushed', ...done, paths: [...done.paths] };
 }
 

@@ -84,6 +84,29 @@ it('processes that flush one session at once pay for each message once', async (
   expect(outcomes.map(({ messages }) => messages).sort()).toEqual([0, 1]);
 });
 
+it('an automatic flush leaves its messages to a process that is reading the session', {
+  timeout: 20_000,
+}, async () => {
+  const workspace = await testWorkspace();
+  const parts = { userId: 'alice', sessionId: 's-1' };
+  await logSession(workspace, parts, [userMessage('Remember fact-1.')]);
+  const [reader, late] = [factTaker(), factTaker()];
+  const slow: Model = {
+    ...reader,
+    async generate(request) {
+      if (reader.prompts.length === 0) {
+        await logSession(workspace, parts, [userMessage('Remember fact-2.')]);
+        const other = flusherOf({ workspace: storageIn(dirname(workspace.root)), model: late });
+        await other.flush(SessionKey.of(parts), { reason: 'turn' });
+      }
+      return reader.generate(request);
+    },
+  };
+  const { bullets } = await flusherOf({ workspace, model: slow }).flush(SessionKey.of(parts));
+  expect(bullets).toEqual(['In call 1: fact-1', 'In call 2: fact-2']);
+  expect(late.prompts).toEqual([]);
+});
+
 it('a workspace that cannot exclude others is still safe within a process', async () => {
   const workspace = await testWorkspace();
   const lockless = withoutLock(workspace);
