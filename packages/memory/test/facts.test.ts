@@ -5,6 +5,8 @@ import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { openBeside } from '@x/test-support';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { pickNoted } from '../src/facts/find-facts.js';
+import type { MemoryState } from '../src/facts/memory-state.js';
 import { MemoryIndex, MemoryService } from '../src/index.js';
 import type { MemoryServiceOptions } from '../src/settings.js';
 import { ManualClock } from './support/manual-clock.js';
@@ -468,6 +470,23 @@ describe('save, correct and forget', () => {
     const query = 'the user '.repeat(200);
     expect((await service.forget(scope, query)).facts).toHaveLength(1_800);
     expect((await service.correct(scope, query, 'Alice')).status).toBe('ambiguous');
+  });
+
+  it('looks at each fact once, however many notes match the words of a correction', async () => {
+    const workspace = await testWorkspace();
+    const lines = Array.from({ length: 50 }, (_, at) => `- The user likes ${at}\n`);
+    await workspace.write(note('2026-01-01'), lines.join(''));
+    let reads = 0;
+    const fact = {
+      ...{ id: 'x', text: 'Other', author: 'model', saidOn: '2026-01-01' },
+      get from() {
+        reads++;
+        return [];
+      },
+    } as const;
+    const state = { facts: [fact], gone: {} } as unknown as MemoryState;
+    expect(await pickNoted({ workspace, prefix }, state, 'the user')).toHaveLength(50);
+    expect(reads).toBe(1);
   });
 
   it('forgets the words of a note together with the fact that a model made of them', async () => {

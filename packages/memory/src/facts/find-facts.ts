@@ -81,12 +81,17 @@ export async function notedBullets(workspace: Workspace, prefix: string) {
 }
 
 /** Finds facts that hold and are in notes but not in MEMORY.md. A note line that was merged into a fact stands for that fact. */
-export async function pickNoted({ workspace, prefix }: CoreOptions, state: MemoryState, query: string) {
+export async function pickNoted(
+  { workspace, prefix }: Pick<CoreOptions, 'workspace' | 'prefix'>,
+  state: MemoryState,
+  query: string,
+) {
   const noted = await notedBullets(workspace, prefix);
   const reasons = new Map(noted.flatMap(({ key, why }) => (why === undefined ? [] : [[key, why]])));
+  const mergedFrom = new Map(state.facts.flatMap((fact) => fact.from.map((from) => [hashIn(from), fact])));
   const found = pick(noted, query).flatMap((bullet) => {
     const hash = keyHash(bullet.key);
-    const merged = state.facts.find(({ from }) => from.map(hashIn).includes(hash));
+    const merged = mergedFrom.get(hash);
     if (merged !== undefined) return { ...merged, key: factKey(merged.text), isByPerson: false };
     return hash in state.gone && reasons.get(bullet.key) !== NO_ROOM ? [] : bullet;
   });
