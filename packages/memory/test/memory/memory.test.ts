@@ -70,6 +70,10 @@ describe('memory_save', () => {
     ['half a character', 'Likes tea \ud83d', 'Likes tea \ufffd'],
     ['the mark of an unconfirmed note', '[unconfirmed: web_fetch] Likes tea', 'Likes tea'],
     ['the mark of the system prompt', '- [model 2026-01-31] Likes tea', 'Likes tea'],
+    ['the mark of a change', 'now: - [model 2026-01-31] Likes tea', 'Likes tea'],
+    ['the place of a search hit', 'memory/2026-01-31.md:1: - Likes tea', 'Likes tea'],
+    ['the number of a line', '12| - Likes tea', 'Likes tea'],
+    ['brackets of its own', '[model 3] Likes tea', '[model 3] Likes tea'],
   ])('keeps a fact the model’s own if it has %s', async (_, content, text) => {
     const workspace = await testWorkspace();
     const capability = testMemory();
