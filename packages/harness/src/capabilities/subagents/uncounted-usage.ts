@@ -26,10 +26,10 @@ export class UncountedUsage {
   take(session: string, taskId?: string): readonly TaskUsage[] {
     const all = this.#bySession.get(session) ?? [];
     const isTaken = (used: TaskUsage) => taskId === undefined || used.taskId === taskId;
-    this.#bySession.set(
-      session,
-      all.filter((used) => !isTaken(used)),
-    );
+    const rest = all.filter((used) => !isTaken(used));
+    // Most sessions have no usage here, and must not push out those that have.
+    if (rest.length > 0) this.#bySession.set(session, rest);
+    else this.#bySession.delete(session);
     return all.filter(isTaken);
   }
 }
