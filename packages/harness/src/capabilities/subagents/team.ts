@@ -498,9 +498,10 @@ function teamTools(team: Team): readonly Tool[] {
       team.told(call, found);
       return found;
     } catch (error) {
-      // Interrupting the wait interrupts the tasks. After a shutdown of the agent, they can be resumed.
-      const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
-      if (signal.aborted && !isShutdown) for (const each of tasks) await team.tasks.cancel(call.owner, each);
+      // Interrupting the wait interrupts the tasks. After a shutdown of the agent, they can be resumed. If another process took the session,
+      // the tasks are that process's.
+      const isInterrupted = signal.reason instanceof Interruption && signal.reason.kind !== 'shutdown';
+      if (isInterrupted) for (const each of tasks) await team.tasks.cancel(call.owner, each);
       throw error;
     }
   }

@@ -1,6 +1,7 @@
 import { cpSync } from 'node:fs';
 import {
   defineTool,
+  InMemorySession,
   openSession,
   RuntimeContext,
   SessionKey,
@@ -11,6 +12,7 @@ import {
 import { strangersIn, takeTurn } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
 import { wrapStore } from '@x/core/store';
+import { takeLease } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -263,6 +265,43 @@ describe('interruption and shutdown', () => {
       .build();
     expect((await agent.call('go', context)).stopReason).toBe('interrupted');
     await until(async () => (await statusIn(root)) === 'cancelled');
+    await agent.close();
+  });
+
+  it('leaves background tasks to the process that takes the session while the parent waits for them', async () => {
+    const inner = new InMemorySession();
+    const { leases } = inner;
+    let isSilent = false;
+    const beat: typeof leases.processes.beat = async (...given) => {
+      if (isSilent) throw new Error('no answer');
+      return leases.processes.beat(...given);
+    };
+    const store = wrapStore(inner, {
+      leases: { ...leases, processes: { ...leases.processes, beat } },
+    });
+    const work = held();
+    const model = new ScriptedModel([
+      background,
+      async () => {
+        await work.started;
+        return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
+      },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), scratch())
+      .session(store)
+      .settings({ processTtlMs: 20 })
+      .onEvent(async (event) => {
+        if (event.type === 'tool.call' && event.call.name === 'wait_async_results') isSilent = true;
+        if (event.type !== 'turn.uncertain') return;
+        const lease = await inner.leases.find(owner);
+        await takeLease(inner, owner, { over: lease?.fence });
+        isSilent = false;
+      })
+      .build();
+    await expect(agent.call('go', context)).rejects.toMatchObject({ code: 'lease_lost' });
+    expect((await subagentTasks(inner, owner))[0]?.status).toBe('running');
+    work.release('RESULT');
+    await until(async () => (await subagentTasks(inner, owner))[0]?.status === 'completed');
     await agent.close();
   });
 
