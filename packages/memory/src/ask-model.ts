@@ -56,7 +56,12 @@ export async function askModel<Value>(
   for (let asked = 0; asked < MOST_REFUSALS; asked++) {
     const again = `${prompt}\n\nAn earlier answer could not be used: ${refused}. Answer again as instructed.`;
     const attempt = { ...question, maxOutputTokens, prompt: asked === 0 ? prompt : again };
-    const found = await ask(model, attempt, check);
+    const found = await ask(model, attempt, check).catch((error: unknown): Checked<Value> => {
+      // More tokens take longer. Without a limit on the attempts, each turn would pay for the cut-off answers again.
+      const isTimeout = Object(error).name === 'TimeoutError' && !question.signal?.aborted;
+      if (isTimeout && maxOutputTokens > answerTokens) return { refused: 'it took too long' };
+      throw error;
+    });
     if ('value' in found) return found.value;
     refused = found.refused;
     // Thinking uses output tokens.

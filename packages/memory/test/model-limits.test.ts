@@ -1,10 +1,11 @@
 // Models with small windows, and models that accept only short answers.
 import { ContextOverflowError, estimateCounter, type Model, SessionKey, userMessage } from '@x/core';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MemoryService, memory } from '../src/index.js';
 import { modelOf, promptOf, scribe } from './support/models.js';
 import { callScope, logSession, testWorkspace } from './support/test-context.js';
 
+const TIMEOUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 const alice = { userId: 'alice', agentId: 'coder' };
 
 /** A model that counts the tokens of the answer as part of its window, as vLLM does. */
@@ -74,6 +75,22 @@ describe('a request for facts', () => {
     expect(await factsBy(thinking)).toBe(0);
     expect(asked).toEqual([4_000, 8_000, 16_000]);
   });
+});
+
+it('skips messages about which a model thinks longer than a request may take, and pays for them once', async () => {
+  const workspace = await testWorkspace();
+  await logSession(workspace, { ...alice, sessionId: 's' }, [userMessage('Hard')]);
+  const never = new AbortController().signal;
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => never);
+  onTestFinished(() => timeout.mockRestore());
+  // The second request asks for twice as many tokens, which take too long.
+  timeout.mockImplementationOnce(() => never).mockImplementationOnce(() => AbortSignal.abort(TIMEOUT));
+  const model = modelOf(() => ({ finishReason: 'length' }));
+  const service = new MemoryService({ workspace, model, maintenance: false });
+  onTestFinished(() => service.close());
+  const session = SessionKey.of({ ...alice, sessionId: 's' });
+  expect((await service.flush(session)).messages).toBe(1);
+  expect((await service.flush(session)).messages).toBe(0);
 });
 
 it('shows MEMORY.md in at most an eighth of a small window', async () => {
