@@ -69,7 +69,9 @@ export function parseEdits(
     const fact = facts[Number(factNumber) - 1];
     const reasons = noteNumbers.split(',').map((number) => notes[Number(number.trim().slice(1)) - 1]);
     const known = reasons.filter((note) => note !== undefined);
-    const text = plainLine(said);
+    // If the whole line is bold, the text ends with the marks that the line begins with.
+    const isUnpaired = said.split('**').length % 2 === 0;
+    const text = plainLine(isUnpaired ? said.trimEnd().replace(/\*\*$/, '') : said);
     const spoken = contentTermsOf(known.map((note) => note.text).join('\n'), tokenizer);
     const isAbout = (other: string) => [...contentTermsOf(other, tokenizer)].some((term) => spoken.has(term));
     const quoted = JSON.stringify(line.slice(0, 80));

@@ -168,6 +168,8 @@ describe('an answer', () => {
   it.each([
     ['1. ADD n1: fact-1', '- fact-0\n- fact-1'],
     ['**REPLACE f1 BY n1:** fact-1', '- fact-1'],
+    ['**REPLACE f1 BY n1: fact-1**', '- fact-1'],
+    ['REPLACE f1 BY n1: **fact-1**', '- **fact-1**'],
     ['RETIRE f1 BY n1 — note n1 says so', ''],
   ])('may be written as models write lists: %s', async (answer, text) => {
     const workspace = await testWorkspace();
