@@ -92,7 +92,10 @@ export class WorkspaceStore extends BaseStore {
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
     const fault = jsonFault(value);
-    if (fault) throw new InvalidInputError('item', [{ ...fault, path: `value.${fault.path}` }]);
+    if (fault)
+      throw new InvalidInputError('item', [
+        { ...fault, path: ['value', fault.path].filter(Boolean).join('.') },
+      ]);
     // Without the lock, which needs space: a full storage can be emptied.
     if (value === null) return void (await this.#workspace.delete(path));
     await exclusively(this.#workspace, `store ${path}`, async () => {

@@ -115,6 +115,7 @@ it('keeps users apart, goes with the user who is erased, and refuses what JSON c
       /value\.\w+: is .*, which JSON cannot represent|toJSON/,
     );
   }
+  await expect(bob.put(['facts'], 'k', new Map() as never)).rejects.toThrow('value: is not a plain object');
   await expect(bob.put([], 'k', {})).rejects.toThrow('Namespace');
 });
 
