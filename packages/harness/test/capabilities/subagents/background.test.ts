@@ -305,6 +305,30 @@ describe('interruption and shutdown', () => {
     await agent.close();
   });
 
+  it('closing the agent does not wait for a store that does not respond', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    const work = held();
+    let isOut = false;
+    const store = wrapStore(new JsonSession({ directory: `${root}/json` }), (inner) => ({
+      async commit(key, change) {
+        if (!isOut || key.parts.agentId === 'lead') return inner.commit(key, change);
+        throw new SessionStoreError('session_unavailable', 'The store is out.', { outcome: 'unknown' });
+      },
+    }));
+    const child = new ScriptedModel([work.reply]);
+    const model = new ScriptedModel([background, { text: 'begun' }]);
+    const settings = { limits: { outageMs: 1 } };
+    const agent = lead(model, child, root, { clock, settings }).session(store).build();
+    await agent.call('go', context);
+    await work.started;
+    isOut = true;
+    work.release('RESULT');
+    await until(() => clock.sleeping > 0);
+    await agent.close();
+    expect((await tasksIn(root))[0]?.status).not.toBe('completed');
+  });
+
   it('fails where it meets the lease of another session than its own', async () => {
     const root = scratch();
     const lost = new SessionLeaseError('lease_lost', 'Another process has it.', { sessionKey: '//helper/x' });
