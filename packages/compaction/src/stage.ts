@@ -148,6 +148,11 @@ export function isHeavy({ messages }: Pick<View, 'messages'>, { dueBytes }: Redu
   return dueBytes < Number.POSITIVE_INFINITY && messageBytes(messages) >= dueBytes;
 }
 
+/** Tests if the number of tokens makes a reduction due, or will soon. A reduction that was asked for condenses the conversation anyway. */
+export function isTooLong(view: View, budget: ReductionTarget, isAhead: boolean | undefined): boolean {
+  return !budget.forced && (isAhead === true || view.tokens >= budget.dueTokens);
+}
+
 /** Tests if only the number of messages makes a reduction due. The reduction must then save messages. */
 export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;

@@ -17,6 +17,7 @@ import {
   isByMessages,
   isHeavy,
   isHeavyInText,
+  isTooLong,
   mustShrink,
   type ReductionTarget,
   type Stage,
@@ -124,10 +125,11 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
+    const hasFiles = messages.some(({ content }) => content.some(holdsFile));
     const isOnlyForFiles = isTooHeavy && !isOtherwiseDue && !isHeavyInText(view, budget);
     const steps = [
       ...(broken ? [repairPairs] : []),
-      ...(isTooHeavy || messages.some(({ content }) => content.some(holdsFile)) ? [reduceMedia] : []),
+      ...(isTooHeavy || (isTooLong(view, budget, isAhead) && hasFiles) ? [reduceMedia] : []),
       ...(isOnlyForFiles ? [] : stages),
     ];
     const originals = new Map(messages.map((message) => [message.id, message]));

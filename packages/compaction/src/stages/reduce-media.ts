@@ -1,28 +1,29 @@
 import type { ContentBlock, FileBlock, Message, TextBlock } from '@x/core';
 import { blockBytes, messageBytes } from '@x/core/messages';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
-import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { type Fate, isHeavy, type Stage, unchanged } from '../stage.js';
+import {
+  firstUserRequest,
+  isUserRequest,
+  latestUserRequest,
+  startOfUnseen,
+} from '../conversation/regions.js';
+import { type Fate, isHeavy, isTooLong, type Stage, unchanged } from '../stage.js';
 import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the byte trigger that may remain after a reduction. */
 const LEFT = 0.5;
 
 /**
- * Replaces encoded files with references, the oldest first. Keeps files of the latest request and of unseen results. Replaces those of
- * the first request last. Runs before all other stages: if a request has too many bytes, until at most half of the byte trigger is left,
- * and if it has too many tokens, provided that this alone makes it small enough.
+ * Replaces encoded files with references, the oldest first. Keeps files of the latest request and of unseen results. Runs before all other
+ * stages. If a request has too many bytes, it leaves at most half of the byte trigger, and replaces files of the first request last. If it
+ * has too many tokens, it replaces no file of a user, which a summary would keep, and only reduces if no other stage is then needed. It
+ * then aims for the target, so that it ends the prompt cache as rarely as a summary.
  */
 export const reduceMedia: Stage = {
   name: 'reduce_media',
   cost: 'free',
   async reduce(view, target, context) {
     const { messages } = view;
-    const { meter, isAhead } = context;
-    const isTooHeavy = isHeavy(view, target);
-    const isTooLong = !target.forced && (isAhead || view.tokens > target.dueTokens);
-    const mostTokens = isTooLong ? target.enoughTokens : Infinity;
-    const mostBytes = isTooHeavy ? target.dueBytes * LEFT : Infinity;
     const end = startOfUnseen(messages);
     const [first, latest] = [firstUserRequest(messages), latestUserRequest(messages)];
     const order = messages
@@ -30,21 +31,31 @@ export const reduceMedia: Stage = {
       .flatMap((_, index) => (index === first || index === latest ? [] : index));
     if (first !== latest && first >= 0 && first < end) order.push(first);
     const places = placesIn(messages, context);
-    const result = [...messages];
-    const fates: Fate[] = [];
-    let [bytes, tokens] = [messageBytes(messages), view.tokens];
-    for (const index of order) {
-      if (bytes <= mostBytes && tokens <= mostTokens) break;
-      const message = messages[index] as Message;
-      const reduced = withoutFiles(message, places(message));
-      if (reduced === message) continue;
-      bytes += messageBytes([reduced]) - messageBytes([message]);
-      tokens += meter.messages([reduced]) - meter.messages([message]);
-      result[index] = reduced;
-      fates.push({ messageId: message.id, fate: 'truncated' });
+    const reduceTo = (mostBytes: number, mostTokens: number, indexes: readonly number[]) => {
+      const result = [...messages];
+      const fates: Fate[] = [];
+      let [bytes, tokens] = [messageBytes(messages), view.tokens];
+      for (const index of indexes) {
+        if (bytes <= mostBytes && tokens <= mostTokens) break;
+        const message = messages[index] as Message;
+        const reduced = withoutFiles(message, places(message));
+        if (reduced === message) continue;
+        bytes += messageBytes([reduced]) - messageBytes([message]);
+        tokens += context.meter.messages([reduced]) - context.meter.messages([message]);
+        result[index] = reduced;
+        fates.push({ messageId: message.id, fate: 'truncated' });
+      }
+      return { messages: result, fates, isEnough: bytes <= mostBytes && tokens <= target.enoughTokens };
+    };
+    const isTooHeavy = isHeavy(view, target);
+    const mostBytes = isTooHeavy ? target.dueBytes * LEFT : Infinity;
+    if (isTooLong(view, target, context.isAhead)) {
+      const others = order.filter((index) => !isUserRequest(messages[index] as Message));
+      const { isEnough, ...reduction } = reduceTo(mostBytes, target.targetTokens, others);
+      if (isEnough && reduction.fates.length > 0) return reduction;
     }
-    if (!isTooHeavy && tokens > mostTokens)
-      return unchanged(view, 'without its files, the request is still too large');
+    if (!isTooHeavy) return unchanged(view, 'without the files of tools, the request is still too large');
+    const { messages: result, fates } = reduceTo(mostBytes, Infinity, order);
     return fates.length > 0 ? { messages: result, fates } : unchanged(view, 'no file can go');
   },
 };

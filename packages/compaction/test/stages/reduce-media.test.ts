@@ -121,7 +121,8 @@ describe('a request with too many bytes', () => {
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: messages.length });
     expect(outcome.steps.map(({ stage }) => stage)).toEqual(['reduce_media']);
-    expect(outcome.tokensAfter).toBeLessThan(85_000);
+    // Each reduction ends the prompt cache, so it goes as far as a summary, and is as rare.
+    expect(outcome.tokensAfter).toBeLessThan(42_500);
     expect(outcome.messages.slice(-3)).toEqual(messages.slice(-3));
     expect(model.requests).toHaveLength(0);
     // Files are no reason to lose them if other messages fill the window.
@@ -134,6 +135,30 @@ describe('a request with too many bytes', () => {
       stage: 'reduce_media',
       note: expect.stringContaining('still too large'),
     });
+  });
+
+  it('keeps the files of users, and those that need not go, where a summary has to be written', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const compactor = createCompactor({ contextWindow: 100_000, model });
+    const asked = userMessage([{ type: 'text', text: 'Implement this' }, file(2_000_000, 'application/pdf')]);
+    const work = rounds(20, () => ({ output: lines(600) }));
+    const messages = [
+      asked,
+      ...work,
+      assistantMessage('Done.'),
+      userMessage('Go on'),
+      assistantMessage('ok'),
+    ];
+    const { messages: after } = await compactor.compact(messages, { reason: 'proactive_budget' });
+    expect(model.requests).toHaveLength(1);
+    expect(after).toContain(asked);
+    const more = rounds(20, () => ({ output: lines(600) }));
+    const all = [userMessage('Go'), ...work, ...more, ...shots(20, 1_200_000), assistantMessage('ok')];
+    const heavy = await compactor.compact(all, { reason: 'proactive_budget' });
+    expect(model.requests).toHaveLength(2);
+    expect(heavy.messages.slice(-9)).toEqual(all.slice(-9));
+    const manual = await compactor.compact(messages, { reason: 'manual' });
+    expect(manual.steps.map(({ stage }) => stage)).not.toContain('reduce_media');
   });
 
   it('goes on with the other stages where tokens are too many, too', async () => {
