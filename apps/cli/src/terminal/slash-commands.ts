@@ -8,7 +8,7 @@ import {
   readText,
   toolResultMessage,
 } from '@x/core';
-import { isNumbered, PERMISSION_MODES, renderTodos } from '@x/core/internal';
+import { Numbering, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { runProgram } from '@x/harness/internal';
 import { shortNumber } from '@x/harness/view';
@@ -56,13 +56,14 @@ interface SlashCommand {
  * message is a tool result, `before` is the message before its call.
  */
 async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'>, at: number) {
-  let number = 0;
+  const numbering = new Numbering();
   let last: string | undefined;
   let before: string | undefined;
   for await (const message of agent.log(context).read()) {
-    if (!isNumbered(message)) continue;
+    const number = numbering.next(message);
+    if (number === undefined) continue;
     if (message.role !== 'tool') before = last;
-    if (++number === at) return { id: message.id, before };
+    if (number === at) return { id: message.id, before };
     last = message.id;
   }
   return {};

@@ -25,13 +25,14 @@ async function converse(
   lines: readonly string[],
   guards: readonly Capability[] = [permissions(), planMode()],
   sessionId = 's-1',
+  store = new InMemorySession(),
 ) {
   const model = new ScriptedModel(script);
   const events = eventLog();
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
-    .session(new InMemorySession())
+    .session(store)
     .use(compaction({ model: null, keep: { messages: 1 } }), todoList(), events, ...guards)
     .build();
   const [input, output] = [new PassThrough(), new PassThrough()];
@@ -155,6 +156,22 @@ describe('a chat', () => {
     expect(shown).toContain('Everything before r3 was compacted already.');
     expect(shown).toContain('> The session has 3 requests: there is no request 9.\n');
     expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
+  });
+
+  it('finds messages by their numbers after the log was lost', async () => {
+    const store = new InMemorySession();
+    const first = await converse(
+      [{ text: 'Long. '.repeat(500) }, { text: 'Noted.' }],
+      ['Tell me', 'Plan', '/compact'],
+      undefined,
+      's-1',
+      store,
+    );
+    expect(first.shown).toContain('Compacted: ');
+    rmSync(join(directory, '.x'), { recursive: true });
+    const lines = ['Pay in cents', '/pin r5'];
+    const { shown } = await converse([{ text: 'Done.' }], lines, undefined, 's-1', store);
+    expect(shown).toContain('Pinned; /unpin p1 removes the pin: Pay in cents');
   });
 
   it.each(['From r3', 'from 3', 'from #3, keep names', 'from message r 3'])(
