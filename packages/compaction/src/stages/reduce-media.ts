@@ -12,12 +12,14 @@ import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the byte trigger that may remain after a reduction. */
 const LEFT = 0.5;
+/** The share of the token trigger that is saved at least, because each reduction ends the prompt cache. */
+const SAVED = 0.25;
 
 /**
  * Replaces encoded files with references, the oldest first. Keeps files of the latest request and of unseen results. Runs before all other
  * stages. If a request has too many bytes, it leaves at most half of the byte trigger, and replaces files of the first request last. If it
- * has too many tokens, it replaces no file of a user, which a summary would keep, and only reduces if no other stage is then needed. It
- * then aims for the target, so that it ends the prompt cache as rarely as a summary.
+ * has too many tokens, it aims for the target, and replaces no file of a user, which a summary would keep. It only does so if this saves
+ * much, and no other stage is then needed.
  */
 export const reduceMedia: Stage = {
   name: 'reduce_media',
@@ -45,16 +47,17 @@ export const reduceMedia: Stage = {
         result[index] = reduced;
         fates.push({ messageId: message.id, fate: 'truncated' });
       }
-      return { messages: result, fates, isEnough: bytes <= mostBytes && tokens <= target.enoughTokens };
+      return { messages: result, fates, bytes, tokens };
     };
     const isTooHeavy = isHeavy(view, target);
     const mostBytes = isTooHeavy ? target.dueBytes * LEFT : Infinity;
     if (isTooLong(view, target, context.isAhead)) {
       const others = order.filter((index) => !isUserRequest(messages[index] as Message));
-      const { isEnough, ...reduction } = reduceTo(mostBytes, target.targetTokens, others);
-      if (isEnough && reduction.fates.length > 0) return reduction;
+      const { bytes, tokens, ...reduction } = reduceTo(mostBytes, target.targetTokens, others);
+      const isWorthwhile = view.tokens - tokens >= target.dueTokens * SAVED;
+      if (isWorthwhile && bytes <= mostBytes && tokens <= target.enoughTokens) return reduction;
     }
-    if (!isTooHeavy) return unchanged(view, 'without the files of tools, the request is still too large');
+    if (!isTooHeavy) return unchanged(view, 'the files of tools are too small to be all that goes');
     const { messages: result, fates } = reduceTo(mostBytes, Infinity, order);
     return fates.length > 0 ? { messages: result, fates } : unchanged(view, 'no file can go');
   },
