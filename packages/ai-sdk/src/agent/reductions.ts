@@ -3,6 +3,7 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
+  estimateCounter,
   InvalidInputError,
   ItemLog,
   type JsonValue,
@@ -11,7 +12,7 @@ import {
   textOf,
 } from '@x/core';
 import { collectionOf, errorText, RecentMap } from '@x/core/internal';
-import { madeFrom } from '@x/core/messages';
+import { countMessages, madeFrom } from '@x/core/messages';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from './sdk-message.js';
 
@@ -115,6 +116,9 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
 /** Maximum number of reductions, and of ratios, by a compactor that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
+/** Maximum tokens of these reductions: about 350 MB of memory. */
+const CAPACITY_TOKENS = 10_000_000;
+
 /**
  * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
  * converted. A summary is then no request of the user.
@@ -135,6 +139,7 @@ interface Reduction {
   /** The fingerprint of its beginning up to the first answer. */
   readonly beginning: string;
   readonly messages: readonly Message[];
+  readonly tokens: number;
   /** The same in the words of the SDK: one list for all steps. */
   readonly written: readonly SdkMessage[];
   /** What altered messages were made from, by id. */
@@ -269,6 +274,12 @@ export class Reductions {
   #remember(reduction: Reduction): void {
     for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? ''])
       this.#known.set(id, reduction);
+    let tokens = 0;
+    for (const [id, each] of [...this.#known].reverse()) {
+      // Each reduction has two ids.
+      tokens += each.tokens / 2;
+      if (each !== reduction && tokens > CAPACITY_TOKENS) this.#known.delete(id);
+    }
     for (const message of reduction.messages)
       if (message.kind === 'summary') summaries.set(textOf(message), message);
   }
@@ -289,6 +300,7 @@ function reductionTo(
   return {
     ...of,
     messages,
+    tokens: countMessages(estimateCounter, messages),
     originals,
     written: messages.map((message) => {
       const original = originals.get(message.id);

@@ -135,7 +135,7 @@ export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): n
 /** How long a pause texts such as "Please try again in 7m12.3s" ask for, in milliseconds. Gemini and some gateways send no header. */
 export function pauseIn(texts: readonly string[]): number | undefined {
   const [asked = ''] = PAUSE.exec(texts.join('\n')) ?? [];
-  const parts = [...asked.matchAll(/(\d+(?:\.\d+)?) ?(ms|milli|[dhms])/g)];
+  const parts = [...asked.matchAll(/(\d{1,9}(?:\.\d{1,9})?) ?(ms|milli|[dhms])/g)];
   if (parts.length === 0) return undefined;
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 1), 0);
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCompactor, maskOutputs } from '@x/compaction';
-import { type CompactionOutcome, InMemorySession, type Model } from '@x/core';
+import { type CompactionOutcome, type Compactor, InMemorySession, type Model, userMessage } from '@x/core';
 import { sortedJson } from '@x/core/internal';
 import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
@@ -179,6 +179,26 @@ it('finds a reduction again where each request makes its own prepareStep', async
   }
   expect(outcomes.length).toBeGreaterThan(1);
   expect(outcomes.length).toBeLessThan(10);
+});
+
+it('forgets the reductions that were used least once they take too much memory', async () => {
+  const { compactor } = observed();
+  let compactions = 0;
+  // Each takes more than half of what may be kept.
+  const large = userMessage('字'.repeat(9_000_000));
+  const compact: Compactor['compact'] = async (messages, options) => {
+    const outcome = await compactor.compact([], options);
+    if (messages.length < 4) return { ...outcome, messages };
+    compactions++;
+    return { ...outcome, status: 'applied', messages: [large, ...messages.slice(-1)] } as CompactionOutcome;
+  };
+  const keepsMuch = { ...compactor, compact };
+  const ask = async (who: string) => {
+    const messages = Array.from({ length: 6 }, (): ModelMessage => ({ role: 'user', content: who }));
+    await prepareStepWith(keepsMuch)({ messages });
+    return compactions;
+  };
+  expect([await ask('Ann'), await ask('Ann'), await ask('Bob'), await ask('Ann')]).toEqual([1, 1, 2, 3]);
 });
 
 it('finds a reduction again in a conversation whose keys a database has sorted', async () => {
