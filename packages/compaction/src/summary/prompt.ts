@@ -192,13 +192,17 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
   return { ok: true, text };
 }
 
-/** Removes thoughts that a local model wrote in tags, and a fence around the whole answer. */
+/** Matches a fence around sections. The sections are no code, whose quotations would not be checked. */
+const FENCED_SECTIONS =
+  /^[ \t]*(`{3,}|~{3,})(?:(?:markdown|md)[ \t]*\n(?=#)|[ \t]*\n(?=## ))(.*)\n[ \t]*\1[ \t]*$/ms;
+
+/** Removes thoughts that a local model wrote in tags, and a fence around the sections of the answer. */
 function recordIn(answer: string): string {
   const text = answer
     .toWellFormed()
     .replace(/^\s*<think>.*?<\/think>/s, '')
     .trim();
-  return text.replace(/^```(?:markdown|md)?\n(#.*)\n```$/s, '$1').trim();
+  return text.replace(FENCED_SECTIONS, '$2').trim();
 }
 
 function repeatsItself(text: string): boolean {

@@ -33,6 +33,8 @@ function verdictOn(
 it.each([
   ['thoughts in tags', `<think>\nThe login is\n</think>\n\n${GOOD_SUMMARY}`, GOOD_SUMMARY],
   ['a fence', `\`\`\`markdown\n${GOOD_SUMMARY}\n\`\`\``, GOOD_SUMMARY],
+  ['a fence behind a remark', `Here it is:\n\n~~~\n${GOOD_SUMMARY}\n~~~`, `Here it is:\n\n${GOOD_SUMMARY}`],
+  ['no fence around code', `${GOOD_SUMMARY}\n\`\`\`\n# go\n\`\`\``, `${GOOD_SUMMARY}\n\`\`\`\n# go\n\`\`\``],
   ['half characters', `${GOOD_SUMMARY} \uD83D`, `${GOOD_SUMMARY} \uFFFD`],
 ])('leaves %s out of a record', (_, answer, text) => {
   const limits = { sections: ['SUMMARY'], shortest: 1, longest: 1_250, count: () => 100 };
