@@ -69,11 +69,12 @@ async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'
   return {};
 }
 
-/** Matches the number in `from r12` and `from 12`, and the instructions behind it. */
-const FROM = /^(?:from\s+(?:message\s+)?#?r?\s?(\d+)(?![\w-])[,:;.]?)?(.*)$/is;
+/** Matches the number in `from r12` and `from 12`, and the instructions behind it. Matches no range, and no number of messages. */
+const FROM =
+  /^(?:from\s+(?:message\s+)?#?r?\s?(\d+)(?![\w-]|\s*(?:(?:[-–—…]|\.{2,}|to|until|and)\s*#?r?\d|messages\b))[,:;.]?)?(.*)$/is;
 /** Matches an argument that names a message in another way. As instructions, it would compact what the user wants to keep. */
 const NAMES_A_MESSAGE =
-  /^(?:from$|(?:(?:from|since|after|before|until|(?:up\s*)?to)\b\s*)?(?:(?:the\s+)?message\s*)?#?r?[-\s]?\d+\b)/i;
+  /^(?:from$|(?:(?:from|since|after|before|until|(?:up\s*)?to)\b\s*)?(?:(?:the\s+)?messages?\s*)?#?r?[-\s]?\d+\b)/i;
 
 const NOTHING_YET = 'This session has no messages yet.';
 

@@ -185,17 +185,25 @@ describe('a chat', () => {
     },
   );
 
-  it.each(['r3', '3', 'up to r3', 'until 3', 'after message 3', 'from r3-r5', 'from'])(
-    'does not take /compact %s for instructions',
-    async (argument) => {
-      const { shown } = await converse(
-        [{ text: 'Long. '.repeat(500) }, { text: 'Done.' }],
-        ['Tell me', 'Go on', `/compact ${argument}`, '/context'],
-      );
-      expect(shown).toContain('Not compacted. `/compact from r12` keeps message 12 and all after it.');
-      expect(shown).toContain('Messages: 4.');
-    },
-  );
+  it.each([
+    'r3',
+    '3',
+    'up to r3',
+    'until 3',
+    'after message 3',
+    'from r3-r5',
+    'from r3 to r5',
+    'from 3 messages ago',
+    'from messages 3-5',
+    'from',
+  ])('does not take /compact %s for instructions', async (argument) => {
+    const { shown } = await converse(
+      [{ text: 'Long. '.repeat(500) }, { text: 'Done.' }],
+      ['Tell me', 'Go on', `/compact ${argument}`, '/context'],
+    );
+    expect(shown).toContain('Not compacted. `/compact from r12` keeps message 12 and all after it.');
+    expect(shown).toContain('Messages: 4.');
+  });
 
   it('goes on after a failed call, and knows its commands', async () => {
     expect(completionsOf('/hel')).toEqual(['/help ']);
