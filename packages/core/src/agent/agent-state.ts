@@ -207,12 +207,13 @@ export class AgentState {
    * @throws {InvalidInputError} with the path of every invalid field.
    */
   check(): void {
-    checkHead(this.head());
+    const texts = fieldTexts(this);
+    checkFields(JSON.parse(headText(texts)) as JsonObject, texts);
   }
 
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
-    return JSON.parse(headText(this)) as JsonObject;
+    return JSON.parse(headText(fieldTexts(this))) as JsonObject;
   }
 
   toJSON(): JsonObject {
@@ -244,17 +245,34 @@ function asRecord(json: unknown): Record<string, unknown> {
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
-/** Returns the text of `state.head()`. */
-export function headText(state: AgentState): string {
+/** Returns the JSON text of each field of `state.head()`. */
+export function fieldTexts(state: AgentState): ReadonlyMap<string, string> {
   const head = { schemaVersion: AGENT_STATE_VERSION, ...pick(state) };
   const fault = jsonFault(head);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
-  return JSON.stringify(head);
+  const texts = new Map<string, string>();
+  for (const [name, value] of Object.entries(head))
+    if (value !== undefined) texts.set(name, JSON.stringify(value));
+  return texts;
 }
 
-/** @throws {InvalidInputError} with the path of every invalid field. */
-export function checkHead(head: JsonObject): void {
-  parseWith(headSchema, head, 'AgentState');
+/** Joins the texts of the fields to the text of the head. */
+export function headText(texts: ReadonlyMap<string, string>): string {
+  let text = '';
+  for (const [name, value] of texts) text += `${text && ','}"${name}":${value}`;
+  return `{${text}}`;
+}
+
+const fieldSchemas = FIELDS.map((name) => [name, z.strictObject({ [name]: fields[name] })] as const);
+
+/** Validates the fields of a head whose texts differ from others, because validating all of them at every commit would cost more. */
+export function checkFields(
+  head: JsonObject,
+  texts: ReadonlyMap<string, string>,
+  checked: ReadonlyMap<string, string> = new Map(),
+): void {
+  for (const [name, schema] of fieldSchemas)
+    if (texts.get(name) !== checked.get(name)) parseWith(schema, { [name]: head[name] }, 'AgentState');
 }
 
 const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {

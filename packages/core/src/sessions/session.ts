@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AGENT_STATE_VERSION, AgentState, checkHead, headText } from '../agent/agent-state.js';
+import { AGENT_STATE_VERSION, AgentState, checkFields, fieldTexts, headText } from '../agent/agent-state.js';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
@@ -100,6 +100,8 @@ class StoredBackedSession implements Session {
   /** The messages in the store, compared by identity. */
   #stored: Message[];
   #storedHead: string;
+  /** The texts of the fields of the head that were last validated. */
+  #checked: ReadonlyMap<string, string> | undefined;
   /** The head of the state when it last equaled the stored head. */
   #ancestorHead: JsonObject;
   #version: number;
@@ -170,11 +172,13 @@ class StoredBackedSession implements Session {
     const keep = commonPrefix(this.#stored, context);
     const append = context.slice(keep);
     this.state.title ??= titleOf(append);
-    const text = headText(this.state);
+    const texts = fieldTexts(this.state);
+    const text = headText(texts);
     const unchanged = append.length === 0 && keep === this.#stored.length && text === this.#storedHead;
     if (unchanged && this.#version > 0) return this.#version;
     const head = JSON.parse(text) as JsonObject;
-    if (text !== this.#storedHead) checkHead(head);
+    if (text !== this.#storedHead) checkFields(head, texts, this.#checked);
+    this.#checked = texts;
     checkMessages(append, 'AgentState', 'context');
 
     const { fence } = this.#options;
