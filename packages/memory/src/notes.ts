@@ -28,6 +28,9 @@ const MARK = /^<!-- model (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
 /** The marker at the beginning of a bullet. */
 export const SIGN = /^\s*[-*+•]\s+/u;
+/** Matches what a model reads before a fact: where a search found it, its line number or change, the list marker, and the author. */
+const SHOWN =
+  /^\s*(?:(?:(?:MEMORY|memory\/[\w./-]+)\.md:\d+: |\d+\| |(?:now|no longer): )?[-*+•]\s+)?(?:\[model \d{4}-\d\d-\d\d\]\s+)?/u;
 const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const RULE = /^([-*])(?: *\1){2,}$/;
@@ -113,9 +116,9 @@ export function confirmed(text: string): string {
   return text.startsWith(UNCONFIRMED) ? text.replace(/^[^\]]*\] ?/, '') : text;
 }
 
-/** Returns a fact without the marks with which a model reads it: list marker, author, unconfirmed. */
+/** Returns a fact without the marks with which a model reads it: place, list marker, author, unconfirmed. */
 export function withoutShownMarks(line: string): string {
-  return confirmed(line.replace(SIGN, '').replace(/^\[model [\d-]+\]\s+/, ''));
+  return confirmed(line.replace(SHOWN, ''));
 }
 
 /** Tests whether a line is a heading of Markdown. */
