@@ -9,8 +9,10 @@ await workspace.append('.x/notes.md', 'before\n');
 try {
   for (;;) openSync('/dev/null', 'r');
 } catch {
-  for (const use of [workspace.read('.x/notes.md'), workspace.append('.x/new/notes.md', 'lost\n')]) {
-    const error: unknown = await use.catch((thrown: unknown) => thrown);
+  const read = () => workspace.read('.x/notes.md');
+  const append = () => workspace.append('.x/new/notes.md', 'lost\n');
+  for (const use of [read, append]) {
+    const error: unknown = await use().catch((thrown: unknown) => thrown);
     if (WorkspaceError.isInstance(error)) process.stdout.write(`${error.code} ${error.isTransient}\n`);
   }
 }
