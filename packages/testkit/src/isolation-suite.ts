@@ -163,26 +163,31 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       });
       const before = await textsOf(storage, files);
       const first = agent.call('Swap', RuntimeContext.of({ ...user, sessionId: 'first' }));
-      const place = await Promise.race([
-        vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
-        first.then(() => undefined),
-      ]);
-      if (calls?.length === 0) return skip('the agent has no tool that takes a command');
-      if (place === undefined) throw new Error('The command of the first session swapped no files.');
       const leakIn = (reply: unknown) => excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
+      let place: string | undefined;
       let leak: string | undefined;
-      const most = Math.min(sequences, SWAP_SEQUENCES);
-      const attacks = { words: [WORD, ...paths], foreign: paths, sequences: most, rounds: 2 };
-      await attackWith(attacker, attacks, async (made) => {
-        const reply = await agent
-          .call('Read', RuntimeContext.of({ ...user, sessionId: `second-${made}` }))
-          .catch(String);
-        leak ??= leakIn(reply);
-        return reply;
-      });
-      attacker.plan(() => []);
-      await storage.write(`${place}/stop`, '');
-      leak ??= leakIn(await first.catch(String));
+      try {
+        place = await Promise.race([
+          vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
+          first.then(() => undefined),
+        ]);
+        if (calls?.length === 0) return skip('the agent has no tool that takes a command');
+        if (place === undefined) throw new Error('The command of the first session swapped no files.');
+        const most = Math.min(sequences, SWAP_SEQUENCES);
+        const attacks = { words: [WORD, ...paths], foreign: paths, sequences: most, rounds: 2 };
+        await attackWith(attacker, attacks, async (made) => {
+          const reply = await agent
+            .call('Read', RuntimeContext.of({ ...user, sessionId: `second-${made}` }))
+            .catch(String);
+          leak ??= leakIn(reply);
+          return reply;
+        });
+      } finally {
+        // The first call must not carry out the plans of later tests.
+        attacker.plan(() => []);
+        if (place !== undefined) await storage.write(`${place}/stop`, '');
+        leak ??= leakIn(await first.catch(String));
+      }
       expect(leak).toBeUndefined();
       expect(await textsOf(storage, files)).toEqual(before);
     });
