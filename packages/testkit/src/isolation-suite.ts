@@ -186,7 +186,8 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
         // The first call must not carry out the plans of later tests.
         attacker.plan(() => []);
         if (place !== undefined) await storage.write(`${place}/stop`, '');
-        leak ??= leakIn(await first.catch(String));
+        const reply = await first.catch(String);
+        leak ??= leakIn(reply);
       }
       expect(leak).toBeUndefined();
       expect(await textsOf(storage, files)).toEqual(before);
