@@ -3,14 +3,13 @@ import {
   type AgentState,
   type CallScope,
   type Capability,
-  estimateCounter,
   InvalidInputError,
   StopCallError,
   type Usage,
 } from '@x/core';
 import { parseWith, RecentMap } from '@x/core/internal';
-import { countMessage } from '@x/core/messages';
 import * as z from 'zod';
+import { AnswerUsage } from '../../lib/answer-usage.js';
 
 const EXTENSION = 'budget';
 const MILLION = 1_000_000;
@@ -178,8 +177,7 @@ type Limits = z.output<typeof budgetConfigSchema>;
 export function budget(config: BudgetConfig): Capability {
   const limits = parseWith(budgetConfigSchema, config, 'budget configuration');
   const spending = new SessionSpending();
-  /** Tokens of the current request, by the state of its call. Used as the estimate if the provider reports no usage. */
-  const requested = new WeakMap<AgentState, number>();
+  const answers = new AnswerUsage();
   const unpriced = new Set<string>();
 
   function check(scope: CallScope): void {
@@ -190,12 +188,6 @@ export function budget(config: BudgetConfig): Capability {
       'budget_exceeded',
       `The ${excess.unit} budget of the ${excess.scope} is used up: ${excess.used} of ${excess.limit}.`,
     );
-  }
-
-  /** Estimates the usage of a model call whose provider reported none. */
-  function estimated(event: AgentEventBody & { readonly type: 'model.completed' }, state: AgentState): Usage {
-    const outputTokens = countMessage(estimateCounter, event.message);
-    return { inputTokens: requested.get(state) ?? 0, outputTokens };
   }
 
   function addReported(event: AgentEventBody & { readonly type: 'usage.reported' }, scope: CallScope): void {
@@ -215,14 +207,11 @@ export function budget(config: BudgetConfig): Capability {
       return price && spendingFor(usage, price).cost;
     },
     observe(event, scope) {
-      const { state } = scope;
       if (event.type === 'call.started') spending.begin(scope);
-      else if (event.type === 'model.started') requested.set(state, event.context.total);
-      else if (event.type === 'usage.reported') addReported(event, scope);
-      else if (event.type === 'model.completed') {
-        const usage = event.usage ?? estimated(event, state);
-        spending.add(scope, spendingFor(usage, priceOf(limits, scope.model.id)));
-      } else if (event.type === 'call.completed' || event.type === 'call.failed') spending.end(scope);
+      if (event.type === 'usage.reported') addReported(event, scope);
+      const usage = answers.of(event, scope.state);
+      if (usage !== undefined) spending.add(scope, spendingFor(usage, priceOf(limits, scope.model.id)));
+      if (event.type === 'call.completed' || event.type === 'call.failed') spending.end(scope);
     },
     async aroundReason(scope, next) {
       check(scope);

@@ -2,7 +2,6 @@ import {
   AgentState,
   type CallScope,
   type Capability,
-  estimateCounter,
   type Model,
   RuntimeContext,
   type Tool,
@@ -12,7 +11,6 @@ import {
   type Workspace,
 } from '@x/core';
 import { allOf, type Clock, having } from '@x/core/internal';
-import { countMessage } from '@x/core/messages';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { type CloseOptions, HarnessAgent } from '../../agent/harness-agent.js';
@@ -20,6 +18,7 @@ import { share } from '../../agent/share-capability.js';
 import { unknownTools } from '../../agent/tool-references.js';
 import { loadSubagents, subagentFileSchema } from '../../config/subagent-files.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
+import { AnswerUsage } from '../../lib/answer-usage.js';
 import { authorize } from '../../loop/clearance.js';
 import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
 import { NAME, type TaskRunner } from './tasks.js';
@@ -276,8 +275,7 @@ export class Parent {
  * parent, and passes the parent's plan mode on to the subagent.
  */
 function inheritance({ name, capabilities }: ComposedAgent): Capability {
-  /** Tokens of the current request. Used as the estimate if the provider reports no usage. */
-  const requested = new WeakMap<AgentState, number>();
+  const answers = new AnswerUsage();
   /** Returns the scope of the parent's own call, once for each parent state whose permissions apply. */
   const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
     const parent = scope.runtime.get(Parent);
@@ -331,11 +329,10 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
     },
     observe(event, { runtime, model, state }) {
       const parent = runtime.get(Parent);
-      if (event.type === 'model.started') requested.set(state, event.context.total);
-      if (event.type === 'usage.reported') parent?.used(event.modelId, event.usage);
-      if (event.type !== 'model.completed') return;
-      const outputTokens = countMessage(estimateCounter, event.message);
-      parent?.used(model.id, event.usage ?? { inputTokens: requested.get(state) ?? 0, outputTokens });
+      if (parent === undefined) return;
+      if (event.type === 'usage.reported') parent.used(event.modelId, event.usage);
+      const usage = answers.of(event, state);
+      if (usage !== undefined) parent.used(model.id, usage);
     },
   };
 }

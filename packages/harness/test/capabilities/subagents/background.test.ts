@@ -34,6 +34,17 @@ const background = {
   toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } }],
 };
 
+/** The model starts a task, and waits for its result as soon as the task runs. */
+function waiting({ started }: ReturnType<typeof held>): ConstructorParameters<typeof ScriptedModel>[0] {
+  return [
+    background,
+    async () => {
+      await started;
+      return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
+    },
+  ];
+}
+
 function worker(model: ScriptedModel): SubagentDefinition {
   return { name: 'worker', description: 'Works', model };
 }
@@ -250,13 +261,7 @@ describe('interruption and shutdown', () => {
   it('interrupting the parent interrupts a subagent in the background if the parent waits for it', async () => {
     const root = scratch();
     const work = held();
-    const model = new ScriptedModel([
-      background,
-      async () => {
-        await work.started;
-        return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
-      },
-    ]);
+    const model = new ScriptedModel(waiting(work));
     const agent = lead(model, new ScriptedModel([work.reply]), root)
       .onEvent(
         (event) =>
@@ -280,13 +285,7 @@ describe('interruption and shutdown', () => {
       leases: { ...leases, processes: { ...leases.processes, beat } },
     });
     const work = held();
-    const model = new ScriptedModel([
-      background,
-      async () => {
-        await work.started;
-        return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
-      },
-    ]);
+    const model = new ScriptedModel(waiting(work));
     const agent = lead(model, new ScriptedModel([work.reply]), scratch())
       .session(store)
       .settings({ processTtlMs: 20 })
