@@ -54,7 +54,7 @@ export {
   type SqliteValues,
   sqliteCode,
 } from './lib/sqlite.js';
-export { errorText, escapeTags, headOf, LINE_BREAK, nearNames, tailOf } from './lib/text.js';
+export { errorText, escapeTags, headOf, LINE_BREAK, nearNames, tailOf, withoutThoughts } from './lib/text.js';
 export { turnTaker } from './lib/turn-taker.js';
 export { warn } from './lib/warn.js';
 export { same, wellFormed } from './lib/well-formed.js';

@@ -9,7 +9,14 @@ import {
   userMessage,
   withRetries,
 } from '@x/core';
-import { errorText, escapeTags, isRefused, soundUsage, unlessAborted } from '@x/core/internal';
+import {
+  errorText,
+  escapeTags,
+  isRefused,
+  soundUsage,
+  unlessAborted,
+  withoutThoughts,
+} from '@x/core/internal';
 
 /** Timeout of one model call. `close()` of an agent waits for it. */
 const TIMEOUT_MS = 120_000;
@@ -97,10 +104,7 @@ async function ask<Value>(
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };
   if (finishReason === 'length') return { refused: 'it was cut off', isCut: true };
   if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };
-  // Some servers leave the thoughts of a model in its text.
-  const text = textOf(answer)
-    .replace(/^\s*<think>.*?<\/think>/s, '')
-    .trim();
+  const text = withoutThoughts(textOf(answer)).trim();
   // Removes a code fence around the whole answer.
   return check(/^```[a-z]*\n([\s\S]*)\n```$/.exec(text)?.[1]?.trim() ?? text);
 }

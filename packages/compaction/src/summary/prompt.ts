@@ -1,4 +1,5 @@
 import { type ModelResponse, textOf } from '@x/core';
+import { withoutThoughts } from '@x/core/internal';
 import type { SummarizeOptions } from './options.js';
 import { withoutNonce } from './transcript.js';
 
@@ -196,13 +197,9 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
 const FENCED_SECTIONS =
   /^[ \t]*(`{3,}|~{3,})(?:(?:markdown|md)[ \t]*\n(?=#)|[ \t]*\n(?=## ))(.*)\n[ \t]*\1[ \t]*$/ms;
 
-/** Removes thoughts that a local model wrote in tags, and a fence around the sections of the answer. */
+/** Removes the thoughts of the model, and a fence around the sections of its answer. */
 function recordIn(answer: string): string {
-  const text = answer
-    .toWellFormed()
-    .replace(/^\s*<think>.*?<\/think>/s, '')
-    .trim();
-  return text.replace(FENCED_SECTIONS, '$2').trim();
+  return withoutThoughts(answer.toWellFormed()).trim().replace(FENCED_SECTIONS, '$2').trim();
 }
 
 function repeatsItself(text: string): boolean {

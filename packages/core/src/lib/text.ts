@@ -105,3 +105,8 @@ function editDistance(left: string, right: string): number {
 function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
+
+/** Removes the thoughts at the beginning of an answer. Some servers leave them in the text, in tags. */
+export function withoutThoughts(answer: string): string {
+  return answer.replace(/^\s*<think>.*?<\/think>/s, '');
+}
