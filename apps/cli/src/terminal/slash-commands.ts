@@ -69,24 +69,27 @@ async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'
   return {};
 }
 
-/** Matches the number in `from r12` and `from 12`, and the instructions behind it. Matches no range, and no number of messages. */
-const FROM =
-  /^(?:from\s+(?:message\s+)?#?r?\s?(\d+)(?![\w-]|\s*(?:(?:[-–—…]|\.{2,}|to|until|and)\s*#?r?\d|messages\b))[,:;.]?)?(.*)$/is;
-/** Matches an argument that names a message in another way. As instructions, it would compact what the user wants to keep. */
-const NAMES_A_MESSAGE =
-  /^(?:from$|(?:(?:from|since|after|before|until|(?:up\s*)?to)\b\s*)?(?:(?:the\s+)?messages?\s*)?#?r?[-\s]?\d+\b)/i;
+/** Matches the number in `from r12`, and instructions behind a comma. They contain no second number: it could be a range. */
+const FROM = /^from\s+#?r?(\d+)(?:[,:;.]\s*(\D*))?$/is;
+
+/** Tests if an argument seems to name messages. As instructions, it would compact what the user wants to keep. */
+function namesMessages(argument: string): boolean {
+  const words = argument.split(/\s+/);
+  return words[0]?.toLowerCase() === 'from' || (words.length <= 3 && /\d/.test(argument));
+}
 
 const NOTHING_YET = 'This session has no messages yet.';
 
 const commands: Readonly<Record<string, SlashCommand>> = {
   '/compact': {
-    usage: '/compact [from rN] [instructions]',
+    usage: '/compact [from rN,] [instructions]',
     summary:
       'compacts the context now; `from rN` keeps message N and all after it; instructions say what else to keep',
     async run({ agent, context, events }, argument) {
-      const [, number, instructions = ''] = FROM.exec(argument) ?? [];
-      if (number === undefined && NAMES_A_MESSAGE.test(argument))
-        return { say: 'Not compacted. `/compact from r12` keeps message 12 and all after it.' };
+      const from = FROM.exec(argument);
+      if (from === null && namesMessages(argument))
+        return 'Not compacted. `/compact from r12, keep the prices` keeps message 12, all after it, and the prices.';
+      const [, number, instructions = ''] = from ?? ['', undefined, argument];
       const upTo = number && (await messageAt({ agent, context }, Number(number))).before;
       if (upTo === undefined && number !== undefined) return `There is no message before r${number}.`;
       const { context: seen = [] } = (await agent.state(context)) ?? {};
