@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { decisionsIn, ResumableStreams, toUIMessageStream, UIMessageStore } from '@x/ai-sdk';
 import { RuntimeContext } from '@x/core';
 import { JsonSession } from '@x/core/node';
@@ -23,10 +24,13 @@ const agent = HarnessAgent.builder()
   .session(store)
   .build();
 
-const users = new Map([['login=secret-of-alice', 'alice']]);
+const users = new Map([['secret-of-alice', 'alice']]);
 
 /** Your sign-in maps a secret to a user. Never trust a user's id that the client sends. */
-const userOf = (request: Request) => users.get(request.headers.get('cookie') ?? '');
+function userOf(request: Request): string | undefined {
+  const [, secret = ''] = /(?:^|; )login=([^;]*)/.exec(request.headers.get('cookie') ?? '') ?? [];
+  return users.get(secret);
+}
 
 const refuse = () => new Response('Sign in first.', { status: 401 });
 
@@ -34,7 +38,9 @@ const refuse = () => new Response('Sign in first.', { status: 401 });
 export async function POST(request: Request): Promise<Response> {
   const userId = userOf(request);
   if (userId === undefined) return refuse();
-  const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
+  const body: unknown = await request.json().catch(() => undefined);
+  const { id, messages } = (body ?? {}) as { id?: string; messages?: UIMessage[] };
+  if (id === undefined || messages === undefined) return new Response('No chat.', { status: 400 });
   const question = messages
     .at(-1)
     ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -43,7 +49,8 @@ export async function POST(request: Request): Promise<Response> {
   // A call that waited was approved or denied on the page: the agent continues with it.
   const decisions = decisionsIn(messages);
   const chats = new UIMessageStore<UIMessage>({ store, userId });
-  await chats.save(id, messages);
+  // A page that decides again, for example in a second tab, may have an older state of the chat.
+  if (!decisions) await chats.save(id, messages);
   const stream = createUIMessageStream<UIMessage>({
     originalMessages: messages,
     execute: ({ writer }) =>
@@ -52,7 +59,9 @@ export async function POST(request: Request): Promise<Response> {
           decisions ? agent.resumeStream(context, { decisions }) : agent.stream(question ?? '', context),
         ) as ReadableStream,
       ),
-    onFinish: ({ messages: whole }) => chats.save(id, whole),
+    onFinish: async ({ responseMessage }) => {
+      if (!isDeepStrictEqual(responseMessage, messages.at(-1))) await chats.append(id, [responseMessage]);
+    },
   });
   return createUIMessageStreamResponse({
     stream: await new ResumableStreams({ store, userId }).record(id, stream),
