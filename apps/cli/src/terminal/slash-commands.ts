@@ -70,7 +70,7 @@ async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'
 }
 
 /** Matches the number in `from r12`, and instructions behind a comma. They contain no second number: it could be a range. */
-const FROM = /^from\s+#?r?(\d+)(?:[,:;.]\s*(\D*))?$/is;
+const FROM = /^from\s+#?r?(\d+)(?:[,:;.](\D*))?$/is;
 
 /** Tests if an argument seems to name messages. As instructions, it would compact what the user wants to keep. */
 function namesMessages(argument: string): boolean {
