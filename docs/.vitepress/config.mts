@@ -48,6 +48,7 @@ export default defineConfig({
       ]),
       group('Concepts', [
         ['The agent loop', '/agent-loop'],
+        ['Settings and limits', '/agent-settings'],
         ['Messages and state', '/messages-and-state'],
         ['How compaction works', '/how-compaction-works'],
         ['Sessions and stores', '/sessions'],
@@ -56,6 +57,7 @@ export default defineConfig({
       ]),
       group('Build', [
         ['Models', '/models'],
+        ['When a model fails', '/when-a-model-fails'],
         ['Tools', '/tools'],
         ['Streaming and events', '/streaming'],
         ['Structured output', '/structured-output'],
@@ -76,6 +78,7 @@ export default defineConfig({
         ['Triggers', '/triggers'],
         ['Stages', '/stages'],
         ['Summaries', '/summaries'],
+        ['Provider compaction', '/provider-compaction'],
         ['Recall', '/recall'],
         ['Keep something forever', '/pins'],
         ['What was removed, undo', '/what-was-removed'],
@@ -108,6 +111,7 @@ export default defineConfig({
       ]),
       group('Production', [
         ['Serve over HTTP', '/serve-an-agent'],
+        ['Reconnect to a call', '/reconnect'],
         ['Scale out', '/many-machines'],
         ['Deploy', '/deploy'],
         ['When a store fails', '/when-a-store-fails'],
@@ -115,6 +119,8 @@ export default defineConfig({
         ['Sizes and capacity', '/sizes-and-capacity'],
         ['Telemetry', '/telemetry'],
         ['Security', '/security'],
+        ['Trust files and sessions', '/trust'],
+        ['How security is tested', '/security-tests'],
         ['Erase a user', '/erase-a-user'],
       ]),
       group('Extend', [
