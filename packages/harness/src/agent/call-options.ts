@@ -37,7 +37,7 @@ const decisionsSchema = z.record(z.string(), decisionSchema);
 /** A human's decision on a tool call that waits for approval. */
 export type Decision = z.output<typeof decisionSchema>;
 
-/** Decisions by the id of the tool call. */
+/** Decisions by approval id. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
 /** @throws {InvalidInputError} naming the path of every bad field. */
