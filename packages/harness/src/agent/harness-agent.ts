@@ -197,7 +197,8 @@ export class HarnessAgent {
    * ```
    *
    * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
-   * @throws {HarnessError} `nothing_to_resume` if the session does not exist, or its last call is complete.
+   * @throws {HarnessError} `nothing_to_resume` if the session does not exist, if its last call is complete, or if this call was interrupted
+   * or timed out in the middle of an answer. Send a message then.
    */
   resume<Output>(context: RuntimeContext, options: OutputOptions<Output>): Promise<OutputReply<Output>>;
   resume(context: RuntimeContext, options?: CallOptions): Promise<Reply>;
