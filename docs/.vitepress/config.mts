@@ -92,6 +92,7 @@ export default defineConfig({
         ['Without an agent', '/memory-service'],
         ['Search past sessions', '/session-history'],
         ['Full-text search', '/memory-search'],
+        ['Serve memory over MCP', '/mcp-server'],
       ]),
       group('Storage', [
         ['Which store', '/sessions'],
@@ -102,6 +103,7 @@ export default defineConfig({
       ]),
       group('Integrations', [
         ['AI SDK', '/ai-sdk'],
+        ['Chats of useChat', '/use-chat'],
         ['LangChain and LangGraph', '/langchain'],
         ['OpenAI Agents', '/openai-agents'],
         ['Editors', '/editors'],
