@@ -1,9 +1,9 @@
-import { type Capability, defineTool, InvalidInputError, userMessage } from '@x/core';
+import { type Capability, defineTool, estimateCounter, InvalidInputError, userMessage } from '@x/core';
 import { escapeTags, renderTodos } from '@x/core/internal';
 import * as z from 'zod';
 
-/** Characters of a list. Every request contains the whole list, and compaction cannot shrink it. */
-const MAX_CHARS = 12_000;
+/** Maximum estimated tokens of a list. Every request contains the whole list, and compaction cannot shrink it. */
+const MAX_TOKENS = 3_000;
 
 const todoWrite = defineTool({
   name: 'todo_write',
@@ -28,9 +28,9 @@ const todoWrite = defineTool({
         { path: 'todos', message: `${active.length} items are in_progress; at most one may be` },
       ]);
     }
-    const { length } = renderTodos(todos);
-    if (length > MAX_CHARS) {
-      const message = `the list has ${length} characters, at most ${MAX_CHARS} are possible; use shorter texts, or leave out completed items`;
+    const tokens = estimateCounter.count(renderTodos(todos));
+    if (tokens > MAX_TOKENS) {
+      const message = `the list has about ${tokens} tokens, at most ${MAX_TOKENS} are possible; use shorter texts, or leave out completed items`;
       throw new InvalidInputError('input of tool todo_write', [{ path: 'todos', message }]);
     }
     state.tasksContext = { todos };

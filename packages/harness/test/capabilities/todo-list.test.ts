@@ -41,7 +41,8 @@ describe('todoList', () => {
     ['a blank item', [item('a', 'pending'), item('  ', 'pending')], 'todos[1].content'],
     ['an unknown key', [{ ...item('a', 'pending'), priority: 1 }], 'priority'],
     ['no list', undefined, 'todos'],
-    ['a list that fills the window', Array(100).fill(item('word '.repeat(40), 'pending')), 'at most 12000'],
+    ['a list that fills the window', Array(100).fill(item('word '.repeat(40), 'pending')), 'at most 3000'],
+    ['a shorter one in Chinese', Array(100).fill(item('记录'.repeat(50), 'pending')), 'at most 3000'],
   ])('refuses %s, and keeps the list before', async (_, todos, complaint) => {
     const before = [item('before', 'pending')];
     const model = new ScriptedModel([
