@@ -75,9 +75,9 @@ const CAN_ACT = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
 const IN_SUBFOLDERS: readonly unknown[] = ['session', 'agent'];
 
 /**
- * Creates the agent of a file. If the file names no workspace, the agent works in the current folder. If its `compaction`, or that of its
- * subagents, has no settings, a `compaction.yaml` in the same directory applies. A Markdown file has the same keys in its front matter,
- * followed by the system prompt.
+ * Creates the agent of a file. If the file names no workspace, the agent works in the current folder. A `compaction.yaml` in the same
+ * directory sets the keys that its `compaction`, or that of its subagents, does not set. A Markdown file has the same keys in its front
+ * matter, followed by the system prompt.
  *
  * @throws {UsageError} if the file cannot be read, or is not trusted.
  * @throws {InvalidInputError} with the file's name and all of its problems.

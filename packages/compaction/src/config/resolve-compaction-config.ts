@@ -85,7 +85,7 @@ function placed(error: unknown, own: Layer, file: Layer, fileName: string): unkn
 function merged(far: Layer, near: Layer): Layer {
   const kept = without(far, near, ALTERNATIVES);
   const groups = Object.entries(near).map(([key, ours]) => {
-    const theirs = Object.hasOwn(kept, key) ? kept[key] : undefined;
+    const theirs = Object.hasOwn(far, key) ? far[key] : undefined;
     return [key, isLayer(ours) && isLayer(theirs) ? { ...without(theirs, ours, [SIZES]), ...ours } : ours];
   });
   return { ...kept, ...Object.fromEntries(groups) };

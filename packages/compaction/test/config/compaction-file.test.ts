@@ -82,6 +82,16 @@ describe('resolveCompactionConfig', () => {
     expect(options).not.toHaveProperty('keep.tokens');
   });
 
+  it('merges the other keys of `trigger`, and ignores the `target` of a farther layer', () => {
+    const file = { trigger: { tokens: 5_000, bytes: 400 }, target: { tokens: 3_000 } };
+    expect(resolve({ trigger: { share: 0.7 } }, file).options).toMatchObject({
+      trigger: { share: 0.7, bytes: 400 },
+    });
+    const { options } = resolve({ trigger: { bytes: 500 } }, file);
+    expect(options).toMatchObject({ trigger: { tokens: 5_000, bytes: 500 } });
+    expect(options).not.toHaveProperty('target');
+  });
+
   it('reads the keys of an agent by the preset that compaction.yaml names', () => {
     const { options } = resolve({ keep_last_messages: 5 }, { preset: 'aura', threshold: 70 });
     expect(options).toMatchObject({ preset: 'aura', keepLastMessages: 5, threshold: 70 });
