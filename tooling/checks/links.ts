@@ -7,26 +7,41 @@ import { documents } from './workspace.js';
 /** What the site alone has: it is built from the sources. */
 const BUILT = /^\/(?:api|packages)\//;
 
-/** Finds links of the guides and READMEs to files that do not exist. VitePress looks only at links between pages of its site. */
+/** Finds links of the guides and READMEs to files and headings that do not exist. VitePress looks only at links between pages of its site. */
 export function checkLinks(root: string): readonly Problem[] {
   return documents(root).flatMap((file) => deadLinks(root, file));
 }
 
 function deadLinks(root: string, file: string): readonly Problem[] {
-  const prose = linesOf(readFileSync(join(root, file), 'utf8')).filter(({ fence }) => fence === undefined);
-  return prose.flatMap(({ line, text }) =>
+  return proseOf(root, file).flatMap(({ line, text }) =>
     // Code in backticks may look like a link.
-    [...text.replaceAll(/`[^`]*`/g, '').matchAll(/\]\(((?!\w+:|#|\/\/)[^)#\s]+)/g)]
+    [...text.replaceAll(/`[^`]*`/g, '').matchAll(/\]\(((?!\w+:|\/\/)[^)\s]+)/g)]
       .map(([, target = '']) => target)
       .filter((target) => !BUILT.test(target) && !isThere(root, file, target))
       .map((target) => ({ file, line, message: `links to ${target}, which does not exist` })),
   );
 }
 
-/** Tests if a link leads to a file or folder, or to a page or picture of the site. Links to pages have no `.md`. */
+function proseOf(root: string, file: string) {
+  return linesOf(readFileSync(join(root, file), 'utf8')).filter(({ fence }) => fence === undefined);
+}
+
+/** Tests if a link leads to a file or folder, or to a page or picture of the site, and its heading. Links to pages may have no `.md`. */
 function isThere(root: string, file: string, target: string): boolean {
-  const paths = target.startsWith('/')
-    ? [`docs${target}`, `docs/public${target}`]
-    : [posix.join(dirname(file), target)];
-  return paths.some((path) => existsSync(join(root, path)) || existsSync(join(root, `${path}.md`)));
+  const [path = '', heading] = target.split('#');
+  const paths = path.startsWith('/')
+    ? [`docs${path}`, `docs/public${path}`]
+    : [path === '' ? file : posix.join(dirname(file), path)];
+  const found = paths.flatMap((each) => [each, `${each}.md`]).find((each) => existsSync(join(root, each)));
+  if (found === undefined || heading === undefined || !found.endsWith('.md')) return found !== undefined;
+  return proseOf(root, found).some(({ text }) => text.startsWith('#') && anchorOf(text) === heading);
+}
+
+/** The anchor of a heading: its letters, digits and hyphens, in lower case, with hyphens for spaces. */
+function anchorOf(heading: string): string {
+  const title = heading.replace(/^#+ /, '').replaceAll(/\]\([^)]*\)/g, ']');
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
 }

@@ -5,7 +5,7 @@ import { temporaryRepository } from './temporary-repository.js';
 const files = {
   'packages/core/package.json': { name: '@x/core' },
   'packages/core/src/index.ts': '',
-  'docs/guide.md': '',
+  'docs/guide.md': '# Guide\n\n## Part `a.b`, or [c](./guide)\n\n```sh\n# comment\n```',
   'docs/decisions/0001-one.md': '',
   'examples/one.ts': '',
 };
@@ -19,7 +19,8 @@ test('links lead to pages with or without ".md", to files and to folders', () =>
   expect(
     found({
       'docs/index.md': [
-        '[a](./guide) [b](guide.md#part) [c](/guide) [d](decisions/0001-one.md) [e](#here) [f](/api/index.html)',
+        '# Here',
+        '[a](./guide) [b](guide.md#part-ab-or-c) [c](/guide) [d](decisions/0001-one.md) [e](#here) [f](/api/index.html#x)',
         '[g](../packages/core) [h](../packages/core/src/index.ts) [i](https://example.com/none)',
         '`[j](none)`',
         '```ts',
@@ -37,13 +38,15 @@ test('a link to what is gone is told with its line', () => {
     found({
       'docs/decisions/0002-two.md':
         'Two.\n\n[one](./0001-none) and [source](../../packages/core/src/none.ts)',
-      'examples/README.md': '[two](two.ts)',
+      'examples/README.md': '[two](two.ts) [part](../docs/guide#part) [comment](/guide#comment)',
       'packages/core/README.md': '[guide](../../docs/none.md)',
     }),
   ).toEqual([
     'docs/decisions/0002-two.md:3 links to ./0001-none, which does not exist',
     'docs/decisions/0002-two.md:3 links to ../../packages/core/src/none.ts, which does not exist',
     'examples/README.md:1 links to two.ts, which does not exist',
+    'examples/README.md:1 links to ../docs/guide#part, which does not exist',
+    'examples/README.md:1 links to /guide#comment, which does not exist',
     'packages/core/README.md:1 links to ../../docs/none.md, which does not exist',
   ]);
 });
