@@ -3,7 +3,6 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
-  estimateCounter,
   InvalidInputError,
   ItemLog,
   type JsonValue,
@@ -12,7 +11,7 @@ import {
   textOf,
 } from '@x/core';
 import { collectionOf, errorText, RecentMap } from '@x/core/internal';
-import { countMessages, madeFrom } from '@x/core/messages';
+import { madeFrom, messageBytes } from '@x/core/messages';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from './sdk-message.js';
 
@@ -21,8 +20,13 @@ const COLLECTION = 'reductions';
 /** Maximum number of stored reductions of conversations with the same beginning, up to the first answer. */
 const KEPT = 20;
 
-/** A message of a reduction: one of the conversation as it was, by its fingerprint, or one that was made or altered. */
-type Entry = { readonly same: string } | { readonly message: Message };
+/** A message of the conversation as it was, by its fingerprint. Each request brings it, so its files are not kept. */
+interface Same {
+  readonly same: string;
+}
+
+/** A message of a reduction: one of the conversation, or one that was made or altered. */
+type Entry = Same | { readonly message: Message };
 
 /** A reduction as a store keeps it: what was reduced, by its fingerprint, and what it became. */
 interface StoredReduction {
@@ -69,22 +73,14 @@ class StoredReductions {
   }
 
   /** Saves a reduction. Beyond 20 with the same beginning, deletes the oldest. */
-  async keep(
-    { id, beginning, messages }: Reduction,
-    sources: ReadonlyMap<string, SdkMessage>,
-  ): Promise<void> {
+  async keep({ id, beginning, entries }: Reduction): Promise<void> {
     const log = this.#log(beginning);
-    const entries = messages.map((message): Entry => {
-      const source = sources.get(message.id);
-      return source !== undefined && toMessage(source, message.id) === message
-        ? { same: message.id }
-        : { message };
-    });
-    const item = log.message({ id, entries } as unknown as JsonValue);
-    await log.change(({ messages: stored }) =>
-      stored.length < KEPT
-        ? { keep: stored.length, append: [item] }
-        : { keep: 0, append: [...stored.slice(1), item] },
+    const stored = entries.map((entry): Entry => ('same' in entry ? entry : { message: entry.message }));
+    const item = log.message({ id, entries: stored } as unknown as JsonValue);
+    await log.change(({ messages }) =>
+      messages.length < KEPT
+        ? { keep: messages.length, append: [item] }
+        : { keep: 0, append: [...messages.slice(1), item] },
     );
   }
 
@@ -99,13 +95,10 @@ function beginningOf(conversation: readonly SdkMessage[], ids: readonly string[]
 }
 
 function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Message {
-  const id = 'same' in entry ? entry.same : entry.message.id;
+  if ('same' in entry) return toMessage(sourceOf(entry, sources), entry.same);
+  const { id } = entry.message;
   const source = sources.get(id);
   const original = source && toMessage(source, id);
-  if ('same' in entry) {
-    if (original === undefined) throw new Error('A message of the reduction is not in the conversation.');
-    return original;
-  }
   // Blocks that were not altered are the conversation's own again, and with them the parts that they were made from.
   const content = entry.message.content.map(
     (block) => original?.content.find((own) => isDeepStrictEqual(own, block)) ?? block,
@@ -116,8 +109,8 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
 /** Maximum number of reductions, and of ratios, by a compactor that a process keeps in memory, over all conversations. */
 const CAPACITY = 2_000;
 
-/** Maximum tokens of these reductions: about 350 MB of memory. */
-const CAPACITY_TOKENS = 10_000_000;
+/** Maximum bytes of what these reductions made or altered: up to about 350 MB of memory. */
+const CAPACITY_BYTES = 40_000_000;
 
 /**
  * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
@@ -132,18 +125,21 @@ function asSummary(message: Message, source: SdkMessage): Message {
   return madeFrom({ ...message, kind, metadata }, source);
 }
 
+/** A message that was made or altered, also in the words of the SDK. */
+interface Made {
+  readonly message: Message;
+  readonly written: SdkMessage;
+}
+
 /** A conversation whose beginning was reduced. */
 interface Reduction {
   /** The fingerprint of what was reduced. */
   readonly id: string;
   /** The fingerprint of its beginning up to the first answer. */
   readonly beginning: string;
-  readonly messages: readonly Message[];
-  readonly tokens: number;
-  /** The same in the words of the SDK: one list for all steps. */
-  readonly written: readonly SdkMessage[];
-  /** What altered messages were made from, by id. */
-  readonly originals: ReadonlyMap<string, SdkMessage>;
+  readonly entries: readonly (Same | Made)[];
+  /** The fingerprint of what is sent. */
+  readonly sent: string;
 }
 
 /** What is known of the conversations that a compactor reduces; least recently used first. */
@@ -218,20 +214,22 @@ export class Reductions {
     if (this.#stored !== undefined && this.#find(messages).reduction === undefined)
       await this.recollect(messages);
     const { ids, beginning = '', reduction, start, current } = this.#find(messages);
-    const sources = new Map(reduction?.originals);
+    const before = reduction?.entries ?? [];
     const fresh = messages.slice(start).map((source, index) => {
       const id = ids[start + index] ?? '';
-      sources.set(id, source);
       return asSummary(toMessage(source, id), source);
     });
-    const view = [...(reduction?.messages ?? []), ...fresh];
+    const known = before.map((entry) =>
+      'same' in entry ? toMessage(sourceOf(entry, current), entry.same) : entry.message,
+    );
+    const view = [...known, ...fresh];
     const outcome = await this.#compactor.compact(view, { ...options, textOnly: true });
     const same = reduction === undefined ? messages : joined(reduction, current, messages.slice(start));
     if (outcome.status !== 'applied') return { messages: same, outcome };
     try {
-      const next = reductionTo(outcome.messages, sources, { id: ids.at(-1) ?? '', beginning });
+      const next = reductionTo(outcome.messages, current, { id: ids.at(-1) ?? '', beginning }, before);
       this.#remember(next);
-      await this.#stored?.keep(next, sources).catch(forgotten);
+      await this.#stored?.keep(next).catch(forgotten);
       return { messages: joined(next, current, []), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
@@ -265,22 +263,21 @@ export class Reductions {
     // What follows a sent list has the ids that it has behind the whole conversation, because the next call passes that.
     const behind = fingerprints(messages.slice(start), reduction.id);
     const ids = [...given.slice(0, last), reduction.id, ...behind];
-    for (const [at, id] of [...reduction.messages.map((message) => message.id), ...behind].entries())
+    for (const [at, id] of [...reduction.entries.map(idOf), ...behind].entries())
       current.set(id, messages[at] as Source);
     return { ids, beginning: reduction.beginning, reduction, start, current };
   }
 
   /** Remembers a reduction by what was reduced, and by what is sent: later versions of the SDK go on from that. */
   #remember(reduction: Reduction): void {
-    for (const id of [reduction.id, fingerprints(reduction.written).at(-1) ?? ''])
-      this.#known.set(id, reduction);
-    let tokens = 0;
+    for (const id of [reduction.id, reduction.sent]) this.#known.set(id, reduction);
+    let bytes = 0;
     for (const [id, each] of [...this.#known].reverse()) {
       // Each reduction has two ids.
-      tokens += each.tokens / 2;
-      if (each !== reduction && tokens > CAPACITY_TOKENS) this.#known.delete(id);
+      bytes += messageBytes(madeIn(each)) / 2;
+      if (each !== reduction && bytes > CAPACITY_BYTES) this.#known.delete(id);
     }
-    for (const message of reduction.messages)
+    for (const message of madeIn(reduction))
       if (message.kind === 'summary') summaries.set(textOf(message), message);
   }
 }
@@ -290,36 +287,53 @@ function forgotten(error: unknown): undefined {
   process.emitWarning(`A reduction could not be remembered in the store: ${errorText(error)}`);
 }
 
+/**
+ * @param sources The messages of the conversation, by id.
+ * @param before The messages that an earlier reduction has made or altered.
+ */
 function reductionTo(
   messages: readonly Message[],
   sources: ReadonlyMap<string, SdkMessage>,
   of: Pick<Reduction, 'id' | 'beginning'>,
+  before: Reduction['entries'] = [],
 ): Reduction {
-  const staying = new Set(messages.map(({ id }) => id));
-  const originals = new Map([...sources].filter(([id]) => staying.has(id)));
-  return {
-    ...of,
-    messages,
-    tokens: countMessages(estimateCounter, messages),
-    originals,
-    written: messages.map((message) => {
-      const original = originals.get(message.id);
-      const written = fromMessage(message, original);
-      return original === undefined || written === original ? written : unmarked(written);
-    }),
-  };
+  const earlier = new Map(before.flatMap((entry) => ('same' in entry ? [] : [[idOf(entry), entry]])));
+  const entries = messages.map((message): Same | Made => {
+    const { id } = message;
+    const made = earlier.get(id);
+    if (made?.message === message) return made;
+    const original = made?.written ?? sources.get(id);
+    if (original !== undefined && toMessage(original, id) === message) return { same: id };
+    const written = fromMessage(message, original);
+    return { message, written: original === undefined ? written : unmarked(written) };
+  });
+  const sent = fingerprints(joined({ entries }, sources, [])).at(-1) ?? '';
+  return { ...of, entries, sent };
+}
+
+function idOf(entry: Same | Made): string {
+  return 'same' in entry ? entry.same : entry.message.id;
+}
+
+function madeIn({ entries }: Reduction): readonly Message[] {
+  return entries.flatMap((entry) => ('same' in entry ? [] : [entry.message]));
+}
+
+function sourceOf<Source extends SdkMessage>({ same }: Same, sources: ReadonlyMap<string, Source>): Source {
+  const source = sources.get(same);
+  if (source === undefined) throw new Error('A message of the reduction is not in the conversation.');
+  return source;
 }
 
 // The messages come back as the type that they were given in: unaltered ones are the given objects, whose cache marks may have
 // moved since, and the few parts that are rebuilt are of that type's own kinds.
 function joined<Source extends SdkMessage>(
-  { messages, written, originals }: Reduction,
+  { entries }: Pick<Reduction, 'entries'>,
   current: ReadonlyMap<string, Source>,
   rest: readonly Source[],
 ): readonly Source[] {
-  const head = messages.map(({ id }, at) => {
-    const message = written[at] as Source;
-    return message === originals.get(id) ? (current.get(id) ?? message) : message;
-  });
+  const head = entries.map((entry) =>
+    'same' in entry ? sourceOf(entry, current) : (entry.written as Source),
+  );
   return [...head, ...rest];
 }

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createCompactor, maskOutputs } from '@x/compaction';
 import { type CompactionOutcome, type Compactor, InMemorySession, type Model, userMessage } from '@x/core';
 import { sortedJson } from '@x/core/internal';
@@ -181,11 +184,38 @@ it('finds a reduction again where each request makes its own prepareStep', async
   expect(outcomes.length).toBeLessThan(10);
 });
 
+it('keeps no files of conversations, because each request brings them again', async () => {
+  const { compactor } = observed();
+  const statuses: string[] = [];
+  const prepareStep = prepareStepWith(compactor, {
+    onCompaction: ({ status }) => void statuses.push(status),
+  });
+  const ask = async (who: string) => {
+    const image = new Uint8Array(1_000_000);
+    const said = Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
+      { role: 'user', content: `Question ${turn} of ${who}` },
+      { role: 'assistant', content: `Answer ${turn}. ${'More of it. '.repeat(60)}` },
+    ]).flat();
+    const asked: ModelMessage = { role: 'user', content: [{ type: 'image', image }] };
+    const { messages } = await prepareStep({ messages: [...said, asked] });
+    expect(messages.at(-1)).toBe(asked);
+    return new WeakRef(image);
+  };
+  const image = await ask('Ann');
+  await ask('Bob');
+  expect(statuses).toEqual(['applied', 'applied']);
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  await setImmediate();
+  collectGarbage();
+  expect(image.deref() === undefined).toBe(true);
+});
+
 it('forgets the reductions that were used least once they take too much memory', async () => {
   const { compactor } = observed();
   let compactions = 0;
   // Each takes more than half of what may be kept.
-  const large = userMessage('字'.repeat(9_000_000));
+  const large = userMessage('字'.repeat(30_000_000));
   const compact: Compactor['compact'] = async (messages, options) => {
     const outcome = await compactor.compact([], options);
     if (messages.length < 4) return { ...outcome, messages };
