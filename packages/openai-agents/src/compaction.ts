@@ -59,19 +59,21 @@ function itemBlocks(item: JsonObject): readonly ContentBlock[] {
 /**
  * Converts a reduced view to stored messages. Unchanged parts keep their stored messages.
  *
+ * @param lost Parts that stay in their answer although the compactor removed them.
  * @throws {InvalidInputError} if a message of the compactor cannot be expressed as an item.
  */
 export function fromView(
   reduced: readonly Message[],
   entries: readonly ViewEntry[],
   log: ItemLog,
+  lost: readonly ViewPart[] = [],
 ): readonly Message[] {
   const byId = new Map(entries.map((entry) => [entry.message.id, entry]));
   return reduced.flatMap((message) => {
     const entry = byId.get(message.id);
     if (entry === undefined) return [made(message, log)];
     if (entry.message === message) return entry.parts.map(({ stored }) => stored);
-    return altered(message, entry, log);
+    return altered(message, entry, log, lost);
   });
 }
 
@@ -92,7 +94,12 @@ function made(message: Message, log: ItemLog): Message {
   return holding(message, toStored(log, item));
 }
 
-function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
+function altered(
+  message: Message,
+  { message: before, parts }: ViewEntry,
+  log: ItemLog,
+  lost: readonly ViewPart[],
+): readonly Message[] {
   const { content } = message;
   // Stages change blocks in place or remove some. Blocks that moved up are still the same objects.
   const inPlace = content.length === before.content.length;
@@ -101,7 +108,7 @@ function altered(message: Message, { message: before, parts }: ViewEntry, log: I
     const from = position;
     position += part.blocks.length;
     const blocks = inPlace ? content.slice(from, position) : content.filter((block) => isOf(block, part));
-    if (blocks.length === 0) return [];
+    if (blocks.length === 0) return lost.includes(part) ? [part.stored] : [];
     if (blocks.length === part.blocks.length && blocks.every((block, at) => block === part.blocks[at])) {
       return [part.stored];
     }
@@ -150,22 +157,17 @@ function holding(message: Message, { role, content }: Message): Message {
 }
 
 /**
- * Returns the calls of the last interrupted answer that were removed, with their reasoning. If a person approves such a call, the run
- * that made it adds only the result, which providers reject without the call. Calls of earlier answers were abandoned.
+ * Returns the removed parts of the last interrupted answer that have to stay: its open calls and its reasoning. If a person approves such a
+ * call, the run that made it adds only the result, which providers reject without the call. Calls of earlier answers were abandoned.
  */
-function lostOpenCalls(
-  entries: readonly ViewEntry[],
-  reduced: readonly Message[],
-  log: ItemLog,
-): readonly Message[] {
+function lostParts(entries: readonly ViewEntry[], reduced: readonly Message[]): readonly ViewPart[] {
   const items = entries.flatMap(({ parts }) => parts.map(({ item }) => item));
   const answered = new Set(items.filter(isAnswer).map(linkOf));
-  const kept = new Set(reduced.map((message) => linkOf(log.item(message))));
   const isOpen = ({ item }: ViewPart) => linkOf(item) !== undefined && !answered.has(linkOf(item));
-  const isLost = (part: ViewPart) => isOpen(part) && !kept.has(linkOf(part.item));
   const { parts } = entries.findLast((entry) => entry.parts.some(isOpen)) ?? { parts: [] };
-  if (!parts.some(isLost)) return [];
-  return parts.filter((part) => isLost(part) || part.item.type === 'reasoning').map(({ stored }) => stored);
+  const left = reduced.flatMap(({ content }) => content);
+  const isLost = (part: ViewPart) => !left.some((block) => isOf(block, part));
+  return parts.filter((part) => (isOpen(part) || part.item.type === 'reasoning') && isLost(part));
 }
 
 /** Returns the id that a call and its result share, or a hosted MCP tool's question for approval and its answer. */
@@ -180,15 +182,26 @@ function isAnswer(item: JsonObject): boolean {
   return item.name === APPROVAL || itemRole(item) === 'tool';
 }
 
-/** Returns the outcome with the messages that stay although the compactor removed them. */
-function withKept(outcome: CompactionOutcome, kept: readonly Message[], log: ItemLog): CompactionOutcome {
-  const { tokensAfter, messagesAfter, manifest } = outcome;
-  const view = toView(kept, log).map(({ message }) => message);
+/**
+ * Returns the outcome with the messages that stay although the compactor removed them.
+ *
+ * @param result All messages that are left.
+ */
+function withKept(
+  outcome: CompactionOutcome,
+  kept: readonly Message[],
+  result: readonly Message[],
+  log: ItemLog,
+): CompactionOutcome {
+  if (kept.length === 0) return outcome;
+  const { messages, tokensAfter, manifest } = outcome;
+  const view = toView(result, log).map(({ message }) => message);
+  const added = countMessages(estimateCounter, view) - countMessages(estimateCounter, messages);
   const ids = new Set(kept.map(({ id }) => id));
   return {
     ...outcome,
-    tokensAfter: tokensAfter + countMessages(estimateCounter, view),
-    messagesAfter: messagesAfter + view.length,
+    tokensAfter: tokensAfter + added,
+    messagesAfter: view.length,
     manifest: manifest.filter(({ messageId }) => !ids.has(messageId)),
   };
 }
@@ -211,13 +224,18 @@ export async function compactHistory(
       { reason, textOnly: true },
     );
     if (outcome.status !== 'applied') return undefined;
-    const reduced = fromView(outcome.messages, entries, log);
+    const lost = lostParts(entries, outcome.messages);
+    const reduced = fromView(outcome.messages, entries, log, lost);
     // Only the provider can read its own compaction, which is all that is left of the items before it.
     const isSealed = (message: Message) => log.item(message).type === 'compaction';
     const sealed = reduced.some(isSealed) ? [] : messages.filter(isSealed).slice(-1);
-    const needed = [...sealed, ...lostOpenCalls(entries, reduced, log)];
-    const result = [...needed, ...reduced];
-    outcome = withKept(outcome, needed, log);
+    const kept = lost.map(({ stored }) => stored);
+    const staying = new Set(outcome.messages.map(({ id }) => id));
+    const isInAnswer = entries.some(
+      ({ message, parts }) => staying.has(message.id) && parts.some((part) => lost.includes(part)),
+    );
+    const result = [...sealed, ...(isInAnswer ? [] : kept), ...reduced];
+    outcome = withKept(outcome, [...sealed, ...kept], result, log);
     done = { ids: messages.map(({ id }) => id), result };
     return result;
   };

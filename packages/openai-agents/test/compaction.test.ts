@@ -94,6 +94,30 @@ it.each<[string, AgentInputItem, AgentInputItem]>([
   expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(4);
 });
 
+it.each(['at once', 'later'])(
+  'keeps a call that waits with the other calls of its answer that stay, and its thought once: %s',
+  async (when) => {
+    const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
+    const chat = async (turns: number) => {
+      for (let turn = 0; turn < turns; turn++) {
+        await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
+        await session.runCompaction();
+      }
+    };
+    await chat(8);
+    const calls = [called('c1', 'pay', {}), called('c2', 'look', {})];
+    const seen = answered('c2', 'look', 'seen');
+    await session.addItems([user('Pay.'), reasoning('rs_1'), ...calls, seen]);
+    await chat(when === 'at once' ? 0 : 1);
+    await session.runCompaction({ force: true });
+    const left = (await session.getItems()).filter(({ type }) => type !== 'message');
+    expect(left).toEqual([reasoning('rs_1'), ...calls, seen]);
+    await session.runCompaction({ force: true });
+    const [one, two] = outcomes.slice(-2);
+    expect([one?.tokensAfter, one?.messagesAfter]).toEqual([two?.tokensBefore, two?.messagesBefore]);
+  },
+);
+
 it('removes calls of runs that were abandoned', async () => {
   const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000 }));
   for (let turn = 0; turn < 60; turn++) {
