@@ -11,7 +11,6 @@ import type {
 } from '@x/core';
 import { ISOLATIONS, PROCESS_TTL_MS } from '@x/core/internal';
 import * as z from 'zod';
-import type { WarningLimit } from '../lib/warning-limit.js';
 import type { ModelFallback } from '../loop/model-fallback.js';
 import type { StoreLimit } from './bounded-store.js';
 import { limitsSchema, type ParsedLimits } from './limits.js';
@@ -108,8 +107,6 @@ export interface AgentParts {
   readonly sessionWithin: (limit: StoreLimit) => SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
-  /** Limits the rate of warnings that listeners receive. */
-  readonly warnings: WarningLimit;
 }
 
 /** The agent as its capabilities see it at installation. */

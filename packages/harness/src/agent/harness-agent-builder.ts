@@ -15,7 +15,6 @@ import { type Issue, isObject, parseWith } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError, issuesOf } from '../errors/harness-config-error.js';
-import { WarningLimit } from '../lib/warning-limit.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, settingsSchema } from './agent-parts.js';
 import { boundedStore, StoreLimit } from './bounded-store.js';
@@ -193,8 +192,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /**
    * Adds a listener for every event of every call. Its first failure in a call is emitted as a `warning` event to the others. If no working
-   * listener and no reader receives a warning, it becomes a process warning. Warnings of one source are limited to ten a minute, then
-   * summarized by a count.
+   * listener and no reader receives a warning, it becomes a process warning.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#given.onEvent.push(listener);
@@ -264,7 +262,6 @@ export class HarnessAgentBuilder<Agent> {
       session: boundedStore(session, () => new StoreLimit(settings.limits.storeMs)),
       sessionWithin: (limit) => boundedStore(session, () => limit),
       listeners: this.#given.onEvent,
-      warnings: new WarningLimit(),
     });
   }
 

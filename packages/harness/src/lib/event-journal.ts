@@ -1,7 +1,6 @@
 import type { AgentEvent } from '@x/core';
 import { unlessAborted } from '@x/core/internal';
 import { HarnessError } from '../errors/harness-error.js';
-import type { EmittedEvent } from './emitted-event.js';
 
 /**
  * Number of events that are kept for a reader that reconnects. Also the number that the first reader may lag behind
@@ -21,7 +20,7 @@ type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown }
  * it lags {@link KEPT} events behind. The cost of pushing and reading does not depend on the length.
  */
 export class EventJournal<Result> {
-  #events: EmittedEvent[] = [];
+  #events: AgentEvent[] = [];
   /** Number of events that were removed from the list. */
   #dropped = 0;
   /** Number of events that the first reader has received. `undefined` without a first reader. */
@@ -30,14 +29,14 @@ export class EventJournal<Result> {
   #waiting: (() => void)[] = [];
   #readers = 0;
   /** Receives events after the end, such as those of background work. */
-  onLate: (event: EmittedEvent) => void = () => {};
+  onLate: (event: AgentEvent) => void = () => {};
 
   get hasReaders(): boolean {
     return this.#readers > 0;
   }
 
   /** Adds an event. After the end, passes it to {@link EventJournal.onLate}. */
-  push(event: EmittedEvent): void {
+  push(event: AgentEvent): void {
     if (this.#outcome !== undefined) {
       this.onLate(event);
       return;
@@ -122,7 +121,7 @@ export class EventJournal<Result> {
             this.#first = next;
             if (this.#behind < KEPT) this.#wake();
           }
-          yield event.whole;
+          yield event;
         }
         if (this.#outcome !== undefined || signal?.aborted) break;
         await this.#change();

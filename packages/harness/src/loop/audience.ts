@@ -2,14 +2,12 @@ import type { AgentEvent, AgentEventBody, CallScope, Capability } from '@x/core'
 import { notify } from '@x/core/internal';
 import type { AgentParts } from '../agent/agent-parts.js';
 import type { Reply } from '../agent/call-options.js';
-import type { EmittedEvent } from '../lib/emitted-event.js';
 import type { EventJournal } from '../lib/event-journal.js';
 
 /** The receivers of a call's events: observers in capabilities, listeners of the agent, and readers of the stream. */
 export class Audience {
   readonly #observers: readonly Capability[];
   readonly #listeners: AgentParts['listeners'];
-  readonly #warnings: AgentParts['warnings'];
   readonly #events: EventJournal<Reply>;
   readonly #emit: (event: AgentEventBody) => void;
   /** Receivers that have failed in this call. */
@@ -17,34 +15,26 @@ export class Audience {
 
   /** @param emit Emits another event, such as a warning. */
   constructor(
-    { capabilities, listeners, warnings }: AgentParts,
+    { capabilities, listeners }: AgentParts,
     events: EventJournal<Reply>,
     emit: (event: AgentEventBody) => void,
   ) {
     this.#observers = capabilities.filter((capability) => capability.observe !== undefined);
     this.#listeners = listeners;
-    this.#warnings = warnings;
     this.#events = events;
     this.#emit = emit;
   }
 
-  hear(event: EmittedEvent, { type }: AgentEventBody, scope: CallScope): void {
+  hear(event: AgentEvent, scope: CallScope): void {
     this.#events.push(event);
-    if (type === 'warning' || this.#listeners.length > 0) this.#tell(event.whole);
-    for (const one of this.#observers) {
-      this.#notify(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event.whole);
-    }
-  }
-
-  #tell(event: AgentEvent): void {
-    // Readers of this call receive all of its warnings. Listeners of all calls receive a limited number per source.
-    const told = event.type === 'warning' ? this.#warnings.pass(event) : event;
-    if (told === undefined) return;
     const isUnheard = !this.#events.hasReaders && this.#listeners.every((each) => this.#failing.has(each));
-    if (told.type === 'warning' && isUnheard) {
-      process.emitWarning(`${told.source}: ${told.message}`, { code: 'agent_warning' });
+    if (event.type === 'warning' && isUnheard) {
+      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
     }
-    for (const listener of this.#listeners) this.#notify('onEvent', listener, listener, told);
+    for (const listener of this.#listeners) this.#notify('onEvent', listener, listener, event);
+    for (const one of this.#observers) {
+      this.#notify(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event);
+    }
   }
 
   /** Calls one receiver. Its first failure in a call is emitted as a warning, which it receives too. */

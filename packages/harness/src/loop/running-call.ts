@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   type AgentEventBody,
   type AgentState,
   addUsage,
@@ -43,7 +44,6 @@ import type { Reply } from '../agent/call-options.js';
 import type { CurrentTools, ToolList } from '../agent/tool-list.js';
 import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
-import { EmittedEvent } from '../lib/emitted-event.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessage } from '../lib/freeze-message.js';
 import type { RequestedOutput } from '../output/requested-output.js';
@@ -255,7 +255,7 @@ export class RunningCall {
     const event = reason === undefined ? told : { ...told, ...{ context: this.measure(reason) } };
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     // A receiver may emit another event, which then gets the next number.
-    this.#audience.hear(this.#emitted(event), event, this.scope);
+    this.#audience.hear(this.#emitted(event), this.scope);
     return this.room();
   }
 
@@ -280,10 +280,11 @@ export class RunningCall {
     return { type: 'call.completed', callId: this.scope.callId, ...result };
   }
 
-  #emitted(body: AgentEventBody): EmittedEvent {
+  #emitted(body: AgentEventBody): AgentEvent {
     const { agentId, callId, state } = this.scope;
     const { sessionId } = state;
-    return new EmittedEvent(body, { seq: ++this.#events, sessionId, agentId, callId, step: this.step });
+    const at = new Date().toISOString();
+    return { ...body, seq: ++this.#events, sessionId, agentId, callId, step: this.step, at };
   }
 
   /** Waits while the reader of the events is too far behind. Returns `undefined` if there is no need to wait. */

@@ -1,14 +1,13 @@
 import type { AgentEvent } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EmittedEvent } from '../../src/lib/emitted-event.js';
 import { EventJournal } from '../../src/lib/event-journal.js';
 
 const never = new AbortController().signal;
 
-function delta(seq: number, text: string, draft = 1): EmittedEvent {
-  const place = { seq, sessionId: 's', agentId: 'a', callId: 'c', step: 1 };
-  return new EmittedEvent({ type: 'text.delta', text, messageId: 'm', draft }, place);
+function delta(seq: number, text: string, draft = 1): AgentEvent {
+  const place = { seq, sessionId: 's', agentId: 'a', callId: 'c', step: 1, at: '2026-01-01T00:00:00.000Z' };
+  return { type: 'text.delta', text, messageId: 'm', draft, ...place };
 }
 
 async function drain(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
