@@ -10,7 +10,6 @@ export {
 } from './agent/agent-state.js';
 export { clientJson, type ForClient } from './agent/client-event.js';
 export {
-  addCompactionCost,
   type CompactionCounters,
   compactionCounters,
   costOf,

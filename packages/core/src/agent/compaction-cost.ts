@@ -53,12 +53,6 @@ export function costOf({ cost, unpriced, removedTokens: _, ...counts }: Compacti
   return unpriced === 0 && counts.modelCalls > 0 ? { ...counts, cost } : counts;
 }
 
-/** Adds to the counters of a session. */
-export function addCompactionCost(state: AgentState, more: Partial<CompactionCounters>): void {
-  const counters = sumOfCounters(compactionCounters(state.extensions), more);
-  state.extensions[EXTENSION] = { ...state.extensions[EXTENSION], counters };
-}
-
 /** Adds up counters. */
 export function sumOfCounters(
   counters: CompactionCounters,

@@ -30,7 +30,7 @@ import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventJournal } from '../lib/event-journal.js';
-import { LateCosts } from '../loop/compaction-account.js';
+import { SessionCounters } from '../lib/session-counters.js';
 import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
@@ -106,7 +106,7 @@ export class SessionTurns {
   readonly #logs: OpenLogs;
   readonly #turns = new KeyedMutex();
   readonly #background: BackgroundQueue;
-  readonly #lateCosts = new LateCosts();
+  readonly #compactionCounters = new SessionCounters('compaction');
   readonly #running = new Map<string, Running>();
   /** Followers of calls, by session. */
   readonly #followers = new Map<string, Set<Parameters<Subscribe>[0]>>();
@@ -312,7 +312,8 @@ export class SessionTurns {
       return await task(call, call.options.session.version === 0);
     } finally {
       stopTimer();
-      this.#running.get(id)?.call?.account.end();
+      const { account, scope } = this.#running.get(id)?.call ?? {};
+      if (scope) account?.end(scope.state);
       this.#running.delete(id);
       // Commands such as `compact` have no reply. Readers of their events get an empty one, so that the stream ends.
       if (options.events === undefined)
@@ -421,7 +422,7 @@ export class SessionTurns {
       files: this.files(runtime),
       background: this.#background,
       isDraining: () => this.#isClosed,
-      lateCosts: this.#lateCosts,
+      compactionCounters: this.#compactionCounters,
     });
     return call;
   }

@@ -46,11 +46,12 @@ import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessage } from '../lib/freeze-message.js';
+import type { SessionCounters } from '../lib/session-counters.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { AnswerIds } from './answer-ids.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
-import { CompactionAccount, type LateCosts } from './compaction-account.js';
+import { CompactionAccount } from './compaction-account.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { spareReceipts } from './receipts.js';
@@ -93,8 +94,8 @@ export interface RunningCallOptions {
   readonly background: BackgroundQueue;
   /** Whether the agent is closing: the call then stops after its current step. */
   readonly isDraining: () => boolean;
-  /** Costs of compactions that are reported after their call has ended. */
-  readonly lateCosts: LateCosts;
+  /** What compactions cost and save in each session. */
+  readonly compactionCounters: SessionCounters;
   /** Messages that arrive while the call runs. */
   readonly steering: Steering;
   /** The requested output, if any. */
@@ -172,10 +173,9 @@ export class RunningCall {
     };
     this.control = control;
     this.capabilities = parts.capabilities;
-    const id = session.key.toString();
     this.answerIds = new AnswerIds(session.state);
-    this.account = new CompactionAccount(this.capabilities, options.lateCosts, id);
-    options.lateCosts.settle(id, session.state);
+    this.account = new CompactionAccount(this.capabilities, options.compactionCounters);
+    options.compactionCounters.begin({ agentId: this.settings.name, state: session.state });
     this.#meter = new ContextMeter(parts.counter, (message, index) => {
       // Every sent message is measured first, including loaded and replaced ones, so this freezes all of them.
       freezeMessage(message);

@@ -7,9 +7,10 @@ import {
   StopCallError,
   type Usage,
 } from '@x/core';
-import { parseWith, RecentMap } from '@x/core/internal';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { AnswerUsage } from '../../lib/answer-usage.js';
+import { SessionCounters } from '../../lib/session-counters.js';
 
 const EXTENSION = 'budget';
 const MILLION = 1_000_000;
@@ -35,12 +36,6 @@ export interface Spending {
   readonly cost: number;
 }
 
-const NOTHING: Spending = { tokens: 0, cost: 0 };
-
-function plus(left: Spending, right: Spending): Spending {
-  return { tokens: left.tokens + right.tokens, cost: left.cost + right.cost };
-}
-
 /**
  * Returns the spending of a session across all calls and processes. Returns 0 without the `budget` capability.
  *
@@ -51,18 +46,14 @@ function plus(left: Spending, right: Spending): Spending {
  * ```
  */
 export function spendingOf(state: AgentState): Spending {
-  const { counters } = state.extensions[EXTENSION] ?? {};
-  const { tokens, cost } = (counters ?? {}) as Readonly<Record<string, unknown>>;
+  return spendingIn((state.extensions[EXTENSION]?.counters ?? {}) as Readonly<Record<string, unknown>>);
+}
+
+function spendingIn({ tokens, cost }: Readonly<Record<string, unknown>>): Spending {
   return {
     tokens: typeof tokens === 'number' ? tokens : 0,
     cost: typeof cost === 'number' ? cost : 0,
   };
-}
-
-/** Adds to the spending of the session. */
-function spend(state: AgentState, spent: Spending): void {
-  // Counters are summed when the states of two writers are merged, so no spending is lost.
-  state.extensions[EXTENSION] = { counters: { ...plus(spendingOf(state), spent) } };
 }
 
 /** Computes the spending of one model call. `inputTokens` includes tokens read from and written to the cache. */
@@ -80,52 +71,6 @@ function spendingFor(usage: Usage, price: Price | undefined): Spending {
     cacheWriteTokens * (price.cacheWrite ?? price.input) +
     outputTokens * price.output;
   return { tokens, cost: cost / MILLION };
-}
-
-/** Maximum number of sessions whose late usage is kept. */
-const MAX_REMEMBERED = 1_000;
-
-/**
- * Tracks the spending of calls, and of their sessions in the session state. Background work may report usage after its
- * call has ended; that usage is added when the session is called next.
- */
-class SessionSpending {
-  /** The calls by their state, because each call has a state of its own. */
-  readonly #calls = new WeakMap<AgentState, { spent: Spending; isOver: boolean }>();
-  readonly #late = new RecentMap<string, Spending>(MAX_REMEMBERED);
-
-  begin(scope: CallScope): void {
-    this.#calls.set(scope.state, { spent: NOTHING, isOver: false });
-    const session = sessionOf(scope);
-    const late = this.#late.get(session);
-    if (late !== undefined) spend(scope.state, late);
-    this.#late.delete(session);
-  }
-
-  end({ state }: CallScope): void {
-    const call = this.#calls.get(state);
-    if (call !== undefined) call.isOver = true;
-  }
-
-  add(scope: CallScope, spent: Spending): void {
-    const call = this.#calls.get(scope.state);
-    if (call?.isOver) {
-      const session = sessionOf(scope);
-      this.#late.set(session, plus(this.#late.get(session) ?? NOTHING, spent));
-      return;
-    }
-    spend(scope.state, spent);
-    if (call !== undefined) call.spent = plus(call.spent, spent);
-  }
-
-  /** Returns the spending of the call so far. */
-  ofCall({ state }: CallScope): Spending {
-    return this.#calls.get(state)?.spent ?? NOTHING;
-  }
-}
-
-function sessionOf({ agentId, state }: CallScope): string {
-  return JSON.stringify([agentId, state.tenantId, state.userId, state.sessionId]);
 }
 
 const limitSchema = z.number().positive('must be greater than 0; leave it out for no limit').optional();
@@ -176,12 +121,12 @@ type Limits = z.output<typeof budgetConfigSchema>;
  */
 export function budget(config: BudgetConfig): Capability {
   const limits = parseWith(budgetConfigSchema, config, 'budget configuration');
-  const spending = new SessionSpending();
+  const spending = new SessionCounters(EXTENSION);
   const answers = new AnswerUsage();
   const unpriced = new Set<string>();
 
   function check(scope: CallScope): void {
-    const excess = findExcess(limits, spending.ofCall(scope), spendingOf(scope.state));
+    const excess = findExcess(limits, spendingIn(spending.ofCall(scope.state)), spendingOf(scope.state));
     if (excess === undefined) return;
     scope.emit({ type: 'budget.exceeded', ...excess });
     throw new StopCallError(
@@ -197,7 +142,7 @@ export function budget(config: BudgetConfig): Capability {
       const message = `${event.modelId}, called by ${event.source}, has no price: its tokens are counted, but its cost is not.`;
       scope.emit({ type: 'warning', source: 'budget', message });
     }
-    spending.add(scope, spendingFor(event.usage, price));
+    spending.add(scope, { ...spendingFor(event.usage, price) });
   }
 
   return {
@@ -210,8 +155,9 @@ export function budget(config: BudgetConfig): Capability {
       if (event.type === 'call.started') spending.begin(scope);
       if (event.type === 'usage.reported') addReported(event, scope);
       const usage = answers.of(event, scope.state);
-      if (usage !== undefined) spending.add(scope, spendingFor(usage, priceOf(limits, scope.model.id)));
-      if (event.type === 'call.completed' || event.type === 'call.failed') spending.end(scope);
+      if (usage !== undefined)
+        spending.add(scope, { ...spendingFor(usage, priceOf(limits, scope.model.id)) });
+      if (event.type === 'call.completed' || event.type === 'call.failed') spending.end(scope.state);
     },
     async aroundReason(scope, next) {
       check(scope);

@@ -1,0 +1,70 @@
+import { type AgentState, type CallScope, SessionKey } from '@x/core';
+import { RecentMap } from '@x/core/internal';
+
+/** Numbers by name. */
+export type Counters = Readonly<Record<string, number>>;
+
+/** Maximum number of sessions with late numbers. Beyond it, the oldest are dropped. */
+const MAX_SESSIONS = 1_000;
+
+/**
+ * Numbers that a state extension sums up for a session, over all its calls. Background work may add to a call that has ended, whose state is
+ * stored: these numbers are added when the session is called next.
+ */
+export class SessionCounters {
+  readonly #extension: string;
+  /** What calls have added, by their state, because each call has a state of its own. */
+  readonly #calls = new WeakMap<AgentState, { sum: Counters; isOver: boolean }>();
+  readonly #late = new RecentMap<string, Counters>(MAX_SESSIONS);
+
+  constructor(extension: string) {
+    this.#extension = extension;
+  }
+
+  begin(scope: Pick<CallScope, 'agentId' | 'state'>): void {
+    this.#calls.set(scope.state, { sum: {}, isOver: false });
+    const session = sessionOf(scope);
+    this.#store(scope.state, this.#late.get(session) ?? {});
+    this.#late.delete(session);
+  }
+
+  end(state: AgentState): void {
+    const call = this.#calls.get(state);
+    if (call !== undefined) call.isOver = true;
+  }
+
+  add(scope: Pick<CallScope, 'agentId' | 'state'>, more: Counters): void {
+    const call = this.#calls.get(scope.state);
+    if (call?.isOver) {
+      const session = sessionOf(scope);
+      this.#late.set(session, plus(this.#late.get(session), more));
+      return;
+    }
+    this.#store(scope.state, more);
+    if (call !== undefined) call.sum = plus(call.sum, more);
+  }
+
+  /** Returns what a call has added so far. */
+  ofCall(state: AgentState): Counters {
+    return this.#calls.get(state)?.sum ?? {};
+  }
+
+  /** Adds to the extension. The name `counters` has its numbers added up when the states of two writers are merged. */
+  #store({ extensions }: AgentState, more: Counters): void {
+    if (Object.values(more).every((number) => number === 0)) return;
+    const stored = extensions[this.#extension];
+    extensions[this.#extension] = { ...stored, counters: plus(stored?.counters as Counters, more) };
+  }
+}
+
+function plus(left: Counters = {}, right: Counters): Counters {
+  const names = Object.keys({ ...left, ...right });
+  return Object.fromEntries(names.map((name) => [name, (left[name] ?? 0) + (right[name] ?? 0)]));
+}
+
+function sessionOf({
+  agentId,
+  state: { tenantId, userId, sessionId },
+}: Pick<CallScope, 'agentId' | 'state'>) {
+  return SessionKey.of({ tenantId, userId, agentId, sessionId }).toString();
+}
