@@ -187,8 +187,6 @@ function pinOf(name: string, { agentId, state: { tenantId, userId, sessionId } }
 
 /** Maximum time in milliseconds that a step waits for a changed list. */
 const MAX_LISTING_MS = 1_000;
-/** Maximum CPU time in milliseconds for compiling one server's schemas. Other work has its turn between two of them. */
-const MAX_CHECK_MS = 2_000;
 
 /** Returns the tools that the agent gets from one server, in a stable order that keeps the prompt cache valid. */
 async function offered(
@@ -225,15 +223,11 @@ async function offered(
     server,
     kept.map((tool) => tool.name),
   );
-  let spentMs = 0;
   const giveWay = turnTaker();
   const tools: Tool[] = [];
   for (const tool of kept) {
     await giveWay();
-    const began = process.cpuUsage();
     try {
-      if (spentMs > MAX_CHECK_MS)
-        throw new Error('checking the schemas of the tools before it took too long');
       tools.push(
         toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal, onUpdate }) => {
           const onProgress =
@@ -251,9 +245,6 @@ async function offered(
       );
     } catch (error) {
       warn(`Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: ${errorText(error)}`);
-    } finally {
-      const { user, system } = process.cpuUsage(began);
-      spentMs += (user + system) / 1_000;
     }
   }
   return tools;

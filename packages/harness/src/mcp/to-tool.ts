@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import {
-  defineTool,
   InvalidInputError,
   type JsonObject,
   type Tool,
@@ -25,48 +24,29 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>;
 
 /**
- * Converts a server's tool to a tool of the agent. If its schema has patterns that cannot be compiled here, only the
- * server validates the input.
+ * Converts a server's tool to a tool of the agent. The server validates the input, which is sent as the model wrote it.
  *
  * @throws {InvalidInputError} for an invalid schema, because providers reject requests that contain one.
  */
 export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call): Tool {
-  const inputSchema = schemaOf(tool);
+  const description = headOf(descriptionOf(tool), MAX_DESCRIPTION_CHARS);
+  const definition = { name, description, inputSchema: schemaOf(tool) };
   const hints = isObject(tool.annotations) ? tool.annotations : {};
   const readOnly = trusted && hints.readOnlyHint === true;
-  const options = {
-    name,
-    description: headOf(descriptionOf(tool), MAX_DESCRIPTION_CHARS),
+  const rights = {
     readOnly,
     origin: 'server' as const,
     ...(hints.destructiveHint === true && !readOnly ? { destructive: true } : {}),
     // The connection applies its own timeout to the call.
     timeoutMs: 0,
   };
-  const fingerprint = trusted
-    ? {}
-    : { fingerprint: digestOf({ name, input: { ...options, hints, inputSchema } as JsonObject }) };
-  // Send the input as the model wrote it, not the result of the validation.
-  const run = (context: ToolContext) => call(context.call.input as JsonObject, context);
-  try {
-    const checked = defineTool({
-      ...options,
-      input: inputSchema,
-      execute: async (_, context) => [...(await run(context))],
-    });
-    // Rules must judge the input that is sent, so leave out `parse`.
-    const { parse: _, ...unparsed } = checked;
-    return { ...unparsed, ...fingerprint, definition: { ...checked.definition, inputSchema } };
-  } catch (error) {
-    if (!InvalidInputError.isInstance(error) || schemaFault(inputSchema, 'u') === undefined) throw error;
-    const { name: _, description, ...rest } = options;
-    return {
-      ...rest,
-      ...fingerprint,
-      definition: { name, description, inputSchema },
-      run: (_input, context) => run(context),
-    };
-  }
+  const input = { ...definition, ...rights, hints } as JsonObject;
+  return {
+    definition,
+    ...rights,
+    ...(trusted ? {} : { fingerprint: digestOf({ name, input }) }),
+    run: (_, context) => call(context.call.input as JsonObject, context),
+  };
 }
 
 function schemaOf({ name, inputSchema }: McpTool): JsonObject {

@@ -99,25 +99,6 @@ it.each([
   await expect(run(toolOf(capability, 'mcp__x__flood'), {})).rejects.toMatchObject({ code: 'mcp_lost' });
 });
 
-it('lets others have their turn between two schemas that are slow to check', async () => {
-  const choices = (depth: number): JsonObject =>
-    depth === 0 ? {} : { oneOf: [{ $ref: `#/$defs/d${depth - 1}` }, { $ref: `#/$defs/d${depth - 1}` }] };
-  const $defs = Object.fromEntries(Array.from({ length: 19 }, (_, depth) => [`d${depth}`, choices(depth)]));
-  const tools = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
-    name,
-    inputSchema: { type: 'object', $defs, $ref: '#/$defs/d18' },
-  }));
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
-  onTestFinished(() => clearInterval(timer));
-  const listTools = async () => {
-    turns = 0;
-    return { tools };
-  };
-  await mcp({ servers: { slow: { client: { listTools, callTool: async () => ({}) } } } });
-  expect(turns).toBeGreaterThanOrEqual(tools.length - 1);
-});
-
 it('ends the connection to a server that asks without reading the answers', async () => {
   const program = `
     const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));

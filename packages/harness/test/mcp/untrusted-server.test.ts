@@ -223,7 +223,7 @@ describe('what a server sends is bounded', () => {
     expect(offered).toHaveLength(5);
   });
 
-  it('by the time that the schemas of all its tools take to be tried', async () => {
+  it('by trying no schema, which may take any time', async () => {
     // Each part asks for the next one twice: 2^40 of them.
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => {
@@ -237,9 +237,8 @@ describe('what a server sends is bounded', () => {
     const began = process.cpuUsage();
     const capability = await mcp({ servers: { slow: { client } } });
     const { user, system } = process.cpuUsage(began);
-    // Each schema may take 0.2 seconds, and all together 2. Both are CPU time, as here.
-    expect((user + system) / 1_000_000).toBeLessThan(5);
-    expect((capability.tools ?? []).length).toBeLessThan(35);
+    expect((user + system) / 1_000_000).toBeLessThan(1);
+    expect(capability.tools).toHaveLength(40);
   });
 
   it('by the bytes of all files of a result', () => {
