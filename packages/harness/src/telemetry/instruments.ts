@@ -17,9 +17,6 @@ const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 const INSTRUMENTS = {
   inferenceDuration: [`${INFERENCE}.duration`, 's', 'Duration of a model call with its retries.', SECONDS],
   timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', 'Time until a stream begins.', SECONDS],
-  timePerOutputChunk: [`${INFERENCE}.time_per_output_chunk`, 's', 'Time between chunks.', SECONDS],
-  inputTokens: [`${INFERENCE}.operation.input_tokens`, '{token}', 'Input tokens of a call.', TOKEN_COUNTS],
-  outputTokens: [`${INFERENCE}.operation.output_tokens`, '{token}', 'Output tokens of a call.', TOKEN_COUNTS],
   agentDuration: ['gen_ai.invoke_agent.duration', 's', 'Duration of an agent call.', AGENT_SECONDS],
   modelCalls: ['gen_ai.invoke_agent.inference_calls', '{inference_call}', 'Model calls of a call.', CALLS],
   toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', 'Tool calls of an agent call.', CALLS],
@@ -84,7 +81,7 @@ export function createInstruments(meter: Meter): Instruments {
 
 /** Counts the tokens of one model call. */
 export function recordUsage(instruments: Instruments, usage: Usage, attributes: Attributes): void {
-  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  const { inputTokens, cachedInputTokens } = usage;
   for (const [kind, counter] of Object.entries(instruments.tokens)) {
     const count = usage[kind as TokenKind];
     // The modality is unknown, because providers rarely report it.
@@ -93,6 +90,4 @@ export function recordUsage(instruments: Instruments, usage: Usage, attributes: 
   if (cachedInputTokens !== undefined && inputTokens > 0) {
     instruments.cacheShare.record(cachedInputTokens / inputTokens, attributes);
   }
-  instruments.inputTokens.record(inputTokens, attributes);
-  instruments.outputTokens.record(outputTokens, attributes);
 }

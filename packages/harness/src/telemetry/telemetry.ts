@@ -101,7 +101,7 @@ interface CallTrace {
   readonly costBefore: number;
   compaction?: Span | undefined;
   /** The model call in progress. */
-  chat?: { readonly span: Span; readonly startedAt: number; lastChunkAt?: number } | undefined;
+  chat?: { readonly span: Span; readonly startedAt: number; isStreaming?: boolean } | undefined;
   /** Whether the conversation contains a summary. */
   compacted: boolean;
   steps: number;
@@ -453,16 +453,14 @@ class Telemetry implements Capability {
     this.#note(callId, 'wait', { 'x.agent.wait': wait, 'x.agent.wait.seconds': seconds });
   }
 
-  /** Measures a chunk of a streamed answer: the first from the start of the model call, others from the previous chunk. */
+  /** Measures the time until the first chunk of a streamed answer. */
   #recordChunk({ chat }: CallTrace, scope: CallScope): void {
-    if (chat === undefined) return;
-    const { timeToFirstChunk, timePerOutputChunk } = this.#instruments;
-    const isFirst = chat.lastChunkAt === undefined;
-    const seconds = secondsSince(chat.lastChunkAt ?? chat.startedAt);
-    (isFirst ? timeToFirstChunk : timePerOutputChunk).record(seconds, this.#modelAttributes(scope.model));
+    if (chat === undefined || chat.isStreaming) return;
+    chat.isStreaming = true;
+    const seconds = secondsSince(chat.startedAt);
+    this.#instruments.timeToFirstChunk.record(seconds, this.#modelAttributes(scope.model));
     const first = { 'gen_ai.request.stream': true, 'gen_ai.response.time_to_first_chunk': seconds };
-    if (isFirst) chat.span.setAttributes(first);
-    chat.lastChunkAt = performance.now();
+    chat.span.setAttributes(first);
   }
 
   #countConflict({ agentId }: CallScope, outcome: string): void {
