@@ -97,13 +97,16 @@ export interface Readiness {
   readonly isOverloaded: boolean;
 }
 
+const MAX_OPEN_LOGS = 64;
+
 /** Runs at most one call per session at a time. Calls of different sessions run concurrently. */
 export class SessionTurns {
   /** Sends interrupts and messages to calls in other processes, and receives those for calls in this process. */
   readonly control: RemoteControl;
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
-  readonly #logs: OpenLogs;
+  /** The most recently used logs. Each caches the ids of its messages. */
+  readonly #logs = new RecentMap<string, WorkspaceSessionLog>(MAX_OPEN_LOGS);
   readonly #turns = new KeyedMutex();
   readonly #background: BackgroundQueue;
   readonly #compactionCounters = new SessionCounters('compaction');
@@ -118,7 +121,6 @@ export class SessionTurns {
   constructor(parts: AgentParts, tools: ToolList) {
     this.#parts = parts;
     this.#tools = tools;
-    this.#logs = new OpenLogs(parts.storage);
     this.#background = new BackgroundQueue(parts.settings.limits);
     this.#admission = new Admission(parts.settings);
     this.control = new RemoteControl(parts.session);
@@ -181,7 +183,14 @@ export class SessionTurns {
   }
 
   log(context: RuntimeContext): WorkspaceSessionLog {
-    return this.#logs.of(this.keyOf(context));
+    return this.#logOf(this.keyOf(context));
+  }
+
+  #logOf(key: SessionKey): WorkspaceSessionLog {
+    const id = key.toString();
+    const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#parts.storage, key);
+    this.#logs.set(id, log);
+    return log;
   }
 
   /**
@@ -402,7 +411,7 @@ export class SessionTurns {
       added: () => unstored,
       merged: () => call.emit({ type: 'session.merged' }),
     });
-    const log = this.#logs.of(key);
+    const log = this.#logOf(key);
     log.continues(session.state.context);
     const call: RunningCall = new RunningCall({
       ...running,
@@ -436,28 +445,5 @@ export class SessionTurns {
       'agent_closed',
       `Agent "${this.#parts.settings.name}" is closed or shutting down, and accepts no more calls. Nothing was stored; call another instance.`,
     );
-  }
-}
-
-const MAX_OPEN_LOGS = 64;
-
-/** Caches the most recently used session logs. Each log caches the ids of its messages. */
-class OpenLogs {
-  readonly #workspace: Workspace;
-  readonly #logs = new RecentMap<string, WorkspaceSessionLog>(MAX_OPEN_LOGS);
-
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
-  }
-
-  clear(): void {
-    this.#logs.clear();
-  }
-
-  of(key: SessionKey): WorkspaceSessionLog {
-    const id = key.toString();
-    const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#workspace, key);
-    this.#logs.set(id, log);
-    return log;
   }
 }

@@ -61,17 +61,9 @@ export function hookInvalid(name: string, returned: unknown, wanted: string): Ha
 
 /** Returns the thrown error, or an error that names the thrower if something else was thrown. */
 export function errorOf(thrower: string, thrown: unknown): unknown {
-  if (isError(thrown)) return thrown;
+  if (thrown instanceof Error || types.isNativeError(thrown)) return thrown;
   const text = `${thrower} threw a value that is not an Error: ${errorText(thrown)}. Throw an Error.`;
   return new HarnessError('no_error', text, { cause: thrown });
-}
-
-function isError(thrown: unknown): boolean {
-  try {
-    return thrown instanceof Error || types.isNativeError(thrown);
-  } catch {
-    return false;
-  }
 }
 
 /** Returns the error of a call that is rejected because another call of its session runs in this process. */

@@ -28,12 +28,3 @@ export function formatRule({ tool, match, input }: PermissionRule): string {
   const named = Object.entries(input ?? {}).map(([name, pattern]) => `${name}: ${pattern}`);
   return `${tool}${main}${input !== undefined ? `{${named.join(', ')}}` : ''}`;
 }
-
-export function sameRule(left: PermissionRule, right: PermissionRule): boolean {
-  return (
-    left.tool === right.tool &&
-    left.match === right.match &&
-    left.fingerprint === right.fingerprint &&
-    JSON.stringify(left.input) === JSON.stringify(right.input)
-  );
-}

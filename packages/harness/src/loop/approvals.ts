@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type AgentEventBody,
   type AgentState,
@@ -10,7 +11,7 @@ import {
 import type { PendingApproval } from '@x/core/internal';
 import type { Decision, Decisions } from '../agent/call-options.js';
 import { HarnessError } from '../errors/harness-error.js';
-import { parseRule, sameRule } from '../lib/permission-rule.js';
+import { parseRule } from '../lib/permission-rule.js';
 import { approvalsOf, errorResult, openCalls } from './open-calls.js';
 
 /** Stores pending approvals in the state. */
@@ -172,8 +173,8 @@ function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
   const { allow } = state.permissionContext;
   const added = rules.filter(
     (rule, index) =>
-      !allow.some((kept) => sameRule(kept, rule)) &&
-      rules.findIndex((other) => sameRule(other, rule)) === index,
+      !allow.some((kept) => isDeepStrictEqual(kept, rule)) &&
+      rules.findIndex((other) => isDeepStrictEqual(other, rule)) === index,
   );
   if (added.length === 0) return;
   state.permissionContext = { ...state.permissionContext, allow: [...allow, ...added] };
