@@ -321,8 +321,7 @@ export class SessionTurns {
       return await task(call, call.options.session.version === 0);
     } finally {
       stopTimer();
-      const { account, scope } = this.#running.get(id)?.call ?? {};
-      if (scope) account?.end(scope.state);
+      this.#running.get(id)?.call?.account.end();
       this.#running.delete(id);
       // Commands such as `compact` have no reply. Readers of their events get an empty one, so that the stream ends.
       if (options.events === undefined)

@@ -1,20 +1,28 @@
-import type { AgentEventBody, AgentState, CallScope, Capability, CompactionCost, Usage } from '@x/core';
+import type { AgentEventBody, CallScope, Capability, CompactionCost, Usage } from '@x/core';
 import { compactionCounters, costOf, sumOfCounters } from '@x/core/internal';
-import type { SessionCounters } from '../lib/session-counters.js';
+import type { Counters, SessionCounters } from '../lib/session-counters.js';
 
 /** Tracks what compactions cost and save, in one call and in the state of its session. */
 export class CompactionAccount {
   readonly #capabilities: readonly Capability[];
   readonly #counters: SessionCounters;
+  readonly #call: Pick<CallScope, 'agentId' | 'state'>;
   #modelId = '';
 
-  constructor(capabilities: readonly Capability[], counters: SessionCounters) {
+  constructor(
+    capabilities: readonly Capability[],
+    counters: SessionCounters,
+    call: Pick<CallScope, 'agentId' | 'state'>,
+  ) {
     this.#capabilities = capabilities;
     this.#counters = counters;
+    this.#call = call;
+    counters.begin(call);
   }
 
   /** Counts an event. Returns the event, with its price if it reports usage of a compaction. */
-  observe(event: AgentEventBody, scope: CallScope): AgentEventBody {
+  observe(event: AgentEventBody): AgentEventBody {
+    const add = (more: Counters) => this.#counters.add(this.#call, more);
     switch (event.type) {
       case 'usage.reported': {
         if (event.source !== 'compaction' || event.taskId !== undefined) return event;
@@ -22,21 +30,20 @@ export class CompactionAccount {
         const cost = this.#priceOf(event.usage);
         const { inputTokens, outputTokens } = event.usage;
         const unpriced = cost === undefined ? 1 : 0;
-        this.#counters.add(scope, { modelCalls: 1, inputTokens, outputTokens, cost: cost ?? 0, unpriced });
+        add({ modelCalls: 1, inputTokens, outputTokens, cost: cost ?? 0, unpriced });
         return event;
       }
       case 'context.compacted':
-        if (event.status === 'applied')
-          this.#counters.add(scope, { removedTokens: event.tokensBefore - event.tokensAfter });
+        if (event.status === 'applied') add({ removedTokens: event.tokensBefore - event.tokensAfter });
         return event.usage ? { ...event, cost: this.#priceOf(event.usage) } : event;
       case 'context.narrated':
-        this.#counters.add(scope, { removedTokens: -event.tokens });
+        add({ removedTokens: -event.tokens });
         return event.usage ? { ...event, cost: this.#priceOf(event.usage) } : event;
       case 'context.restored':
-        this.#counters.add(scope, { removedTokens: (event.tokensBefore ?? 0) - (event.tokensAfter ?? 0) });
+        add({ removedTokens: (event.tokensBefore ?? 0) - (event.tokensAfter ?? 0) });
         return event;
       case 'model.started':
-        this.#counters.add(scope, { savedTokens: compactionCounters(scope.state.extensions).removedTokens });
+        add({ savedTokens: compactionCounters(this.#call.state.extensions).removedTokens });
         return event;
       default:
         return event;
@@ -44,13 +51,13 @@ export class CompactionAccount {
   }
 
   /** Marks the call as ended: its state is stored, and the next call has another state. */
-  end(state: AgentState): void {
-    this.#counters.end(state);
+  end(): void {
+    this.#counters.end(this.#call.state);
   }
 
   /** What compactions cost and saved in this call; `undefined` if there were none. */
-  costOf(state: AgentState): CompactionCost | undefined {
-    const sum = sumOfCounters(compactionCounters({}), this.#counters.ofCall(state));
+  get cost(): CompactionCost | undefined {
+    const sum = sumOfCounters(compactionCounters({}), this.#counters.ofCall(this.#call.state));
     return sum.modelCalls > 0 || sum.savedTokens > 0 ? costOf(sum) : undefined;
   }
 

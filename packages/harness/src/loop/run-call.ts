@@ -106,7 +106,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   // A call that a shutdown stopped stays active, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
-  call.account.end(state);
+  call.account.end();
   const reply: Reply = {
     sessionId: state.sessionId,
     text: call.textBefore + (call.lastAssistant ? textOf(call.lastAssistant) : ''),
@@ -115,7 +115,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     finishReason: call.finishReason,
     responseIds: call.responseIds,
     usage: call.usage,
-    compaction: call.account.costOf(state),
+    compaction: call.account.cost,
     stopReason,
     pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
     steps: call.step,

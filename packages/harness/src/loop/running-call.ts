@@ -174,8 +174,8 @@ export class RunningCall {
     this.control = control;
     this.capabilities = parts.capabilities;
     this.answerIds = new AnswerIds(session.state);
-    this.account = new CompactionAccount(this.capabilities, options.compactionCounters);
-    options.compactionCounters.begin({ agentId: this.settings.name, state: session.state });
+    const own = { agentId: this.settings.name, state: session.state };
+    this.account = new CompactionAccount(this.capabilities, options.compactionCounters, own);
     this.#meter = new ContextMeter(parts.counter, (message, index) => {
       // Every sent message is measured first, including loaded and replaced ones, so this freezes all of them.
       freezeMessage(message);
@@ -250,7 +250,7 @@ export class RunningCall {
 
   emit(body: AgentEventBody): void | Promise<void> {
     for (const result of this.#openCalls.before(body)) this.emit(result);
-    const told = this.account.observe(body, this.scope);
+    const told = this.account.observe(body);
     const reason = CHANGES_OF_THE_WINDOW.includes(body.type) ? this.reason : undefined;
     const event = reason === undefined ? told : { ...told, ...{ context: this.measure(reason) } };
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
