@@ -10,12 +10,9 @@ interface Evaluation {
   arguments: RedisValue[];
 }
 
-interface NodeRedisScripts {
+interface NodeRedisCommands {
   eval(script: string, options: Evaluation): Promise<unknown>;
   evalSha(sha1: string, options: Evaluation): Promise<unknown>;
-}
-
-interface NodeRedisCommands extends NodeRedisScripts {
   hmGet(key: string, fields: string[]): Promise<unknown>;
   lRange(key: string, first: number, last: number): Promise<unknown>;
 }
@@ -44,10 +41,9 @@ export function fromNodeRedis(client: NodeRedisClient): RedisClient {
   // Undo the caller's own type mapping.
   const plain = client.withTypeMapping({});
   return {
-    eval: (source, keyCount, values) => plain.eval(source, evaluation(keyCount, values)),
-    evalsha: (sha1, keyCount, values) => plain.evalSha(sha1, evaluation(keyCount, values)),
-    callBuffer: (command, [script, keyCount, ...values]) => {
-      const options = evaluation(Number(keyCount), values);
+    callBuffer: (command, [script, count, ...values]) => {
+      const keyCount = Number(count);
+      const options = { keys: values.slice(0, keyCount) as string[], arguments: values.slice(keyCount) };
       return command === 'eval'
         ? bytes.eval(String(script), options)
         : bytes.evalSha(String(script), options);
@@ -56,8 +52,4 @@ export function fromNodeRedis(client: NodeRedisClient): RedisClient {
     lrange: async (key, first, last) => (await plain.lRange(key, first, last)) as unknown[],
     info: async (section) => client.info?.(section),
   };
-}
-
-function evaluation(keyCount: number, values: readonly RedisValue[]): Evaluation {
-  return { keys: values.slice(0, keyCount) as string[], arguments: values.slice(keyCount) };
 }

@@ -6,8 +6,6 @@ export type RedisValue = string | Buffer;
  * {@link fromNodeRedis} adds them to a client of node-redis.
  */
 export interface RedisClient {
-  eval(script: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
-  evalsha(sha1: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
   /** Runs `eval` or `evalsha` and returns replies as bytes. The values begin with the script or its hash, and the number of keys. */
   callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
   hmget(key: string, ...fields: string[]): Promise<unknown[]>;

@@ -36,12 +36,12 @@ it.each([
 function refusing(errors: readonly string[]) {
   const left = [...errors];
   const called: string[] = [];
-  const answer = (command: string) => async () => {
+  const callBuffer = async (command: string) => {
     called.push(command);
     const error = left.shift();
     if (error !== undefined) throw new Error(`${error} no`);
     return 1;
   };
-  const client = { evalsha: answer('evalsha'), eval: answer('eval') } as Partial<RedisClient> as RedisClient;
+  const client = { callBuffer } as Partial<RedisClient> as RedisClient;
   return { client, called };
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import { isTransient } from '../store-error.js';
 
-/** The functions of a client that run scripts. */
-export type ScriptClient = Pick<RedisClient, 'eval' | 'evalsha' | 'callBuffer'>;
+/** The function of a client that runs scripts. */
+export type ScriptClient = Pick<RedisClient, 'callBuffer'>;
 
 /** A Lua script, which Redis runs atomically and calls by its hash. */
 export interface Script {
@@ -42,46 +42,24 @@ export function patientClient(client: ScriptClient): ScriptClient {
       await sleep(pause);
     }
   };
-  return {
-    eval: (...script) => patiently(() => client.eval(...script)),
-    evalsha: (...script) => patiently(() => client.evalsha(...script)),
-    callBuffer: (...script) => patiently(() => client.callBuffer(...script)),
-  };
+  return { callBuffer: (...script) => patiently(() => client.callBuffer(...script)) };
 }
 
-/** Runs a script by its hash, or by its text if the server does not know it yet. All runs but the first take one round trip. */
+/**
+ * Runs a script by its hash, or by its text if the server does not know it yet. All runs but the first take one round trip. Texts in the
+ * reply are bytes.
+ */
 export function runScript(
   client: ScriptClient,
   { source, sha1 }: Script,
   keys: readonly string[],
   values: readonly RedisValue[],
 ): Promise<unknown> {
-  const keysAndValues = keys.concat(values as readonly string[]);
-  return run(
-    () => client.evalsha(sha1, keys.length, keysAndValues),
-    () => client.eval(source, keys.length, keysAndValues),
-  );
-}
-
-/** Runs a script whose reply is bytes; see {@link runScript}. */
-export function runScriptForBytes(
-  client: ScriptClient,
-  { source, sha1 }: Script,
-  keys: readonly string[],
-  values: readonly RedisValue[],
-): Promise<unknown> {
   const rest = [String(keys.length), ...keys, ...values];
-  return run(
-    () => client.callBuffer('evalsha', [sha1, ...rest]),
-    () => client.callBuffer('eval', [source, ...rest]),
-  );
-}
-
-async function run(byHash: () => Promise<unknown>, byText: () => Promise<unknown>): Promise<unknown> {
   return whileSlotMoves(() =>
-    byHash().catch((error: unknown) => {
+    client.callBuffer('evalsha', [sha1, ...rest]).catch((error: unknown) => {
       if (!/^NOSCRIPT/.test(textOf(error))) throw error;
-      return byText();
+      return client.callBuffer('eval', [source, ...rest]);
     }),
   );
 }

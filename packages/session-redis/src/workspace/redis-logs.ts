@@ -2,7 +2,7 @@ import { operationId } from '@x/core/store';
 import type { RedisValue } from '../redis-client.js';
 import { keysOfMember } from '../redis-keys.js';
 import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';
-import { runScript, runScriptForBytes, type ScriptClient } from '../scripts/run-script.js';
+import { runScript, type ScriptClient } from '../scripts/run-script.js';
 import { isLog, memberOf } from './log-path.js';
 import type { Refusal } from './workspace-failure.js';
 
@@ -35,7 +35,7 @@ export class RedisLogs {
     path: string,
     values: readonly [offset: string, length: string],
   ): Promise<Uint8Array | undefined> {
-    const reply = await runScriptForBytes(this.#client, readLogScript, [this.#keys(path).log], values);
+    const reply = await runScript(this.#client, readLogScript, [this.#keys(path).log], values);
     return Array.isArray(reply) ? (reply[0] as Uint8Array) : undefined;
   }
 

@@ -12,7 +12,7 @@ import {
   statScript,
   writeScript,
 } from '../scripts/files.js';
-import { patientClient, runScript, runScriptForBytes, type ScriptClient } from '../scripts/run-script.js';
+import { patientClient, runScript, type ScriptClient } from '../scripts/run-script.js';
 import { isLog } from './log-path.js';
 import { withRedisLock } from './redis-lock.js';
 import { type Mode, RedisLogs } from './redis-logs.js';
@@ -66,7 +66,7 @@ export class RedisWorkspace implements Workspace {
       const logged = isLog(name) ? await this.#logs.read(name, [offset, length]) : undefined;
       if (logged !== undefined) return logged;
       const values = [offset, length, ...segments];
-      const reply = await runScriptForBytes(this.#client, readScript, this.#keys.along(segments), values);
+      const reply = await runScript(this.#client, readScript, this.#keys.along(segments), values);
       if (Array.isArray(reply)) return reply[0] as Uint8Array;
       // After a log has expired, its name remains in the directory for a while.
       const isEnded = isLog(name) && String(reply) === 'workspace_io';
