@@ -1,4 +1,4 @@
 import { defineConfig } from 'tsup';
 import { library } from '../../tooling/tsup.js';
 
-export default defineConfig({ ...library, entry: ['src/index.ts', 'src/internal.ts', 'src/suites.ts'] });
+export default defineConfig({ ...library, entry: ['src/index.ts', 'src/suites.ts'] });

@@ -1,4 +1,5 @@
 import type { SeverableProxy } from '@x/test-support';
+import { storedSuite } from '@x/test-support/suites';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { MysqlSession } from '../src/index.js';
 import { proxiedPool } from './support/proxied-pool.js';
@@ -25,7 +26,6 @@ sessionStoreSuite({
       void sever[when]('');
     },
   },
-  stored: storedInMysql(),
   setFormat: async (_, format) => {
     await testPool().query(`UPDATE ${table}_format SET format = ${format}`);
   },
@@ -34,3 +34,5 @@ sessionStoreSuite({
     await testPool().query(`UPDATE ${table} ${damage} WHERE session_key = ?`, [`${of}`]);
   },
 });
+
+storedSuite('MysqlSession', storedInMysql());

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
 import { checkWrongClocks, commitAt, severableProxy } from '@x/test-support';
+import { storedSuite } from '@x/test-support/suites';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool, type PoolConfig } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -40,7 +41,6 @@ sessionStoreSuite({
   name: 'PostgresSession',
   create: () => fresh(),
   reopen: () => new PostgresSession({ pool: poolOf(), table }),
-  stored: storedInPostgres(shared, nextTable),
   setFormat: async (_, format) => {
     await shared().query(`UPDATE ${table}_format SET format = ${format}`);
   },
@@ -49,6 +49,8 @@ sessionStoreSuite({
     await shared().query(`UPDATE ${table} ${damage} WHERE session_key = $1`, [`${of}`]);
   },
 });
+
+storedSuite('PostgresSession', storedInPostgres(shared, nextTable));
 
 describe('PostgresSession', () => {
   it('takes no session and locks none by a wrong clock', async () => {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { StoreSuiteStored } from '@x/testkit/suites';
+import type { StoredData } from '@x/test-support/suites';
 import pg, { type Pool } from 'pg';
 import { PostgresSession } from '../src/index.js';
 
@@ -7,12 +7,11 @@ import { PostgresSession } from '../src/index.js';
 const TABLE = 'x_stored';
 
 /** What a database has stored, as SQL: the statements that make its tables, and its rows. */
-export function storedInPostgres(pool: () => Pool, nextTable: () => string): StoreSuiteStored {
+export function storedInPostgres(pool: () => Pool, nextTable: () => string): StoredData {
   let table: string;
   let schema: readonly string[];
   return {
-    formats: [1],
-    fixture: (format) => fileURLToPath(new URL(`../fixtures/stored/${format}/sessions.sql`, import.meta.url)),
+    fixture: fileURLToPath(new URL('../fixtures/stored/1/sessions.sql', import.meta.url)),
     create: async () => {
       table = nextTable();
       const recorded: string[] = [];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SeverableProxy } from '@x/test-support';
+import { storedSuite } from '@x/test-support/suites';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
@@ -37,7 +38,6 @@ sessionStoreSuite({
       await transaction.exec();
     },
   },
-  stored: storedInRedis(),
   setFormat: async (key, format) => {
     await testClient().hset(keysOf(keyPrefix, key).session, 'format', format);
   },
@@ -51,6 +51,8 @@ sessionStoreSuite({
     },
   },
 });
+
+storedSuite('RedisSession', storedInRedis());
 
 function namesOf({ session, messages }: ReturnType<typeof keysOf>): readonly string[] {
   return [session, messages];

@@ -12,6 +12,7 @@ import {
   runWriters,
 } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
+import { storedSuite } from '@x/test-support/suites';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SqliteSession } from '../src/index.js';
@@ -33,7 +34,6 @@ sessionStoreSuite({
   name: 'SqliteSession',
   create: () => new SqliteSession({ file: fresh() }),
   reopen: () => new SqliteSession({ file: last() }),
-  stored: storedIn(fresh, last),
   setFormat: async (_, format) => {
     const database = openBeside(last());
     database.exec(`PRAGMA user_version = ${format}`);
@@ -46,6 +46,8 @@ sessionStoreSuite({
     database.close();
   },
 });
+
+storedSuite('SqliteSession', storedIn(fresh, last));
 
 describe('SqliteSession', () => {
   it('names the collection of a damaged record, and reads the session of its key', async () => {

@@ -2,14 +2,14 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dumpSqlite, openBeside } from '@x/test-support';
-import type { StoreSuiteStored } from '@x/testkit/suites';
+import type { StoredData } from '@x/test-support/suites';
 import { SqliteSession } from '../src/index.js';
 
 /** What a file has stored, as SQL. */
-export function storedIn(fresh: () => string, last: () => string): StoreSuiteStored {
+export function storedIn(fresh: () => string, last: () => string): StoredData {
   return {
-    formats: [1],
-    fixture: (format) => fileURLToPath(new URL(`../fixtures/stored/${format}/sessions.sql`, import.meta.url)),
+    fixture: fileURLToPath(new URL('../fixtures/stored/1/sessions.sql', import.meta.url)),
+    create: () => new SqliteSession({ file: fresh() }),
     dump: () => dumpSqlite(last(), /^sqlite_/),
     restore: (sql) => {
       const file = fresh();

@@ -12,7 +12,6 @@ import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
 import { randomChanges } from './store-suite/random-changes.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
-import { stored } from './store-suite/stored.js';
 
 const ASPECTS = [
   roundTrip,
@@ -28,7 +27,6 @@ const ASPECTS = [
   expiry,
   formats,
   damage,
-  stored,
   faults,
 ];
 

@@ -13,7 +13,6 @@ export type {
   SessionStoreSuiteOptions,
   StoreSuiteExpiry,
   StoreSuiteFaults,
-  StoreSuiteStored,
 } from './store-suite/store-suite.js';
 export type { SuiteOptOut } from './suite-tests.js';
 export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';

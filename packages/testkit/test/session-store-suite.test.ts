@@ -27,9 +27,9 @@ describe('the suite', () => {
   });
 
   test('finds what another release stores, or cannot read any more, in a format of the same number', () => {
-    const written = 'what is stored is the fixture of format 1';
-    const read = 'the fixture of format 1 is loaded and listed';
-    const erased = 'the fixture of format 1 is exported and erased by user';
+    const written = 'what is stored is the fixture';
+    const read = 'the fixture is loaded and listed';
+    const erased = 'the fixture is exported and erased by user';
     const found = ['RenamesField', 'CutsNames'].map((name) =>
       [written, read, erased].map((title) => statusesOf(name).get(title)),
     );

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dumpSqlite } from '@x/test-support';
-import { expectStored } from '@x/testkit/internal';
+import { expectStored } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 import { MemoryIndex } from '../../src/index.js';
 import { temporaryDirectory } from '../support/test-context.js';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { StoreSuiteStored } from '@x/testkit/suites';
+import type { StoredData } from '@x/test-support/suites';
 import { escape as escaped, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { MysqlSession } from '../../src/index.js';
 import { testPool, uniqueTable } from './test-store.js';
@@ -8,13 +8,11 @@ import { testPool, uniqueTable } from './test-store.js';
 const TABLE = 'x_stored';
 
 /** What a database has stored, as SQL: the statements that make its tables, and its rows. */
-export function storedInMysql(): StoreSuiteStored {
+export function storedInMysql(): StoredData {
   let table: string;
   let schema: readonly string[];
   return {
-    formats: [1],
-    fixture: (format) =>
-      fileURLToPath(new URL(`../../fixtures/stored/${format}/sessions.sql`, import.meta.url)),
+    fixture: fileURLToPath(new URL('../../fixtures/stored/1/sessions.sql', import.meta.url)),
     create: async () => {
       table = uniqueTable();
       const recorded: string[] = [];

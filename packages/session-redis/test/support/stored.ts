@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { StoreSuiteStored } from '@x/testkit/suites';
+import type { StoredData } from '@x/test-support/suites';
 import type { Redis } from 'ioredis';
 import { RedisSession } from '../../src/index.js';
 import { testClient } from './test-store.js';
@@ -9,16 +9,14 @@ import { testClient } from './test-store.js';
 const PREFIX = '<prefix>';
 
 /** What a Redis has stored, as commands in JSON, one a line. */
-export function storedInRedis(): StoreSuiteStored {
+export function storedInRedis(): StoredData {
   let keyPrefix: string;
   const fresh = () => {
     keyPrefix = `test:${randomUUID()}:`;
     return new RedisSession({ client: testClient(), keyPrefix });
   };
   return {
-    formats: [1],
-    fixture: (format) =>
-      fileURLToPath(new URL(`../../fixtures/stored/${format}/commands.jsonl`, import.meta.url)),
+    fixture: fileURLToPath(new URL('../../fixtures/stored/1/commands.jsonl', import.meta.url)),
     create: fresh,
     dump: () => dumpRedis(testClient(), keyPrefix),
     restore: async (dump) => {

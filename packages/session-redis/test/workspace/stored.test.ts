@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readText, SessionKey, userMessage } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
-import { expectStored } from '@x/testkit/internal';
+import { expectStored } from '@x/test-support/suites';
 import { describe, expect, it } from 'vitest';
 import { RedisWorkspace } from '../../src/index.js';
 import { dumpRedis, restoreRedis } from '../support/stored.js';

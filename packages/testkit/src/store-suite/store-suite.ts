@@ -23,22 +23,6 @@ export interface StoreSuiteFaults {
   cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
 }
 
-/** For stores whose data must survive an upgrade: fixtures of each stored format, and functions to create and restore them. */
-export interface StoreSuiteStored {
-  /** The formats that the store can read. It writes the largest one. */
-  readonly formats: readonly number[];
-  /** Returns the path of a format's fixture, a text file: `fixtures/stored/1/sessions.sql`. */
-  fixture(format: number): string;
-  /** Opens a store whose sessions never expire on a new, empty area. Default: `create` of the suite. */
-  readonly create?: (() => SessionStore | Promise<SessionStore>) | undefined;
-  /** Returns all data of the area as text. The same sessions give the same text, except for times, UUIDs and `random`. */
-  dump(): string | Promise<string>;
-  /** Matches random parts of a dump other than UUIDs; a global expression. */
-  readonly random?: RegExp | undefined;
-  /** Restores a dump to a new, empty area, and opens a store on it. */
-  restore(dump: string): SessionStore | Promise<SessionStore>;
-}
-
 export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
@@ -59,7 +43,6 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   readonly setFormat?: ((key: SessionKey, format: number) => Promise<void>) | undefined;
   /** Damages the stored data of one session, so that neither `load` nor `list` can read it. */
   readonly damage?: ((key: SessionKey) => Promise<void>) | undefined;
-  readonly stored?: StoreSuiteStored | undefined;
   /**
    * Size of the largest message, in bytes, at most 64 MiB. Default 4 MiB, or the number of MiB in the environment variable
    * LARGE_PAYLOAD_MIB.

@@ -1,8 +1,6 @@
 import { InMemorySession, type SessionKey } from '@x/core';
 import type { SessionChange } from '@x/core/store';
-import { describe } from 'vitest';
-import { StoreSuite, type StoreSuiteStored } from '../../src/store-suite/store-suite.js';
-import { stored as storedData } from '../../src/store-suite/stored.js';
+import { storedSuite } from '../../../../tooling/test-support/src/stored-suite.js';
 import { sessionStoreSuite } from '../../src/suites.js';
 import { FragileSession } from '../store-suite/fragile-session.js';
 import { workspaceStored } from '../store-suite/workspace-stored.js';
@@ -78,13 +76,10 @@ const changes: Readonly<Record<string, (written: string) => string>> = {
   CutsNames: (written) => written.replaceAll('users/alice/', 'users/ali/'),
 };
 for (const [name, change] of Object.entries(changes)) {
-  const { stored } = workspaceStored;
-  const changed: StoreSuiteStored = {
-    ...stored,
-    dump: async () => change(await stored.dump()),
+  storedSuite(name, {
+    ...workspaceStored,
+    dump: async () => change(await workspaceStored.dump()),
     // Reads where it writes now.
-    restore: (dump) => stored.restore(name === 'CutsNames' ? change(dump) : dump),
-  };
-  describe(`SessionStore: ${name}`, () =>
-    storedData(new StoreSuite({ ...workspaceStored, name, stored: changed })));
+    restore: (dump) => workspaceStored.restore(name === 'CutsNames' ? change(dump) : dump),
+  });
 }

@@ -1,4 +1,6 @@
+import { storedSuite } from '../../../../tooling/test-support/src/stored-suite.js';
 import { sessionStoreSuite } from '../../src/suites.js';
-import { workspaceStored } from './workspace-stored.js';
+import { workspaceOptions, workspaceStored } from './workspace-stored.js';
 
-sessionStoreSuite(workspaceStored);
+sessionStoreSuite(workspaceOptions);
+storedSuite('WorkspaceSession', workspaceStored);

@@ -1,12 +1,28 @@
 import { readFile } from 'node:fs/promises';
 import { eraseUser, exportUser, SessionKey, type SessionStore } from '@x/core';
 import { operationId } from '@x/core/store';
-import { describe, expect } from 'vitest';
-import { expectStored } from '../stored-files.js';
-import { takeLease } from '../take-lease.js';
-import { numbered } from './sample-messages.js';
-import { listed, noFiles, type StoreSuite } from './store-suite.js';
+import { describe, expect, test } from 'vitest';
+import { numbered } from '../../../packages/testkit/src/store-suite/sample-messages.js';
+import { listed, noFiles } from '../../../packages/testkit/src/store-suite/store-suite.js';
+import { takeLease } from '../../../packages/testkit/src/take-lease.js';
+import { expectStored } from './stored-files.js';
 import { ALICE, COLLECTION, RECORDS, SESSIONS, STRANGER, statesOf, writeSample } from './stored-sample.js';
+
+/** The stored data of a store, and the fixture of its format. */
+export interface StoredData {
+  /** The path of the fixture, a text file: `fixtures/stored/1/sessions.sql`. */
+  readonly fixture: string;
+  /** Opens a store whose sessions never expire on a new, empty area. */
+  create(): SessionStore | Promise<SessionStore>;
+  /** Returns all data of the area as text. The same sessions give the same text, except for times, UUIDs and `random`. */
+  dump(): string | Promise<string>;
+  /** Matches random parts of a dump other than UUIDs; a global expression. */
+  readonly random?: RegExp | undefined;
+  /** Restores a dump to a new, empty area, and opens a store on it. */
+  restore(dump: string): SessionStore | Promise<SessionStore>;
+}
+
+const TIMEOUT_MS = 120_000;
 
 const keysOf = (sessions: typeof SESSIONS) => sessions.map(({ key }) => `${key}`).sort();
 /** Returns the data of a user that the store can hold. */
@@ -67,18 +83,14 @@ async function isDeleted(store: SessionStore): Promise<void> {
   expect(await listed(store)).toEqual([]);
 }
 
-/** Tests that data of released versions can be used, and that this version stores data in the format of its fixture. */
-export function stored(suite: StoreSuite): void {
-  const { stored: options, create } = suite.options;
-  if (options === undefined) return;
-  const { formats, fixture, dump, random, restore } = options;
-  describe('stored data', () => {
-    const current = Math.max(...formats);
-    suite.register(`what is stored is the fixture of format ${current}`, async () => {
-      const store = await (options.create ?? create)();
+/** Tests that a store writes the data of its fixture, and can use that data. */
+export function storedSuite(name: string, { fixture, create, dump, random, restore }: StoredData): void {
+  describe(`SessionStore: ${name}`, () => {
+    test('what is stored is the fixture', { timeout: TIMEOUT_MS }, async () => {
+      const store = await create();
       try {
         await writeSample(store);
-        expectStored(fixture(current), await dump(), random);
+        expectStored(fixture, await dump(), random);
       } finally {
         await store.close();
       }
@@ -89,17 +101,13 @@ export function stored(suite: StoreSuite): void {
       'goes on, and knows its last commit': goesOn,
       'is deleted': isDeleted,
     };
-    for (const format of formats) {
-      for (const [name, use] of Object.entries(uses)) {
-        suite.register(`the fixture of format ${format} ${name}`, async () => {
-          const store = await restore(await readFile(fixture(format), 'utf8'));
-          try {
-            await use(store);
-          } finally {
-            await store.close();
-          }
-        });
+    test.each(Object.entries(uses))('the fixture %s', { timeout: TIMEOUT_MS }, async (_, use) => {
+      const store = await restore(await readFile(fixture, 'utf8'));
+      try {
+        await use(store);
+      } finally {
+        await store.close();
       }
-    }
+    });
   });
 }

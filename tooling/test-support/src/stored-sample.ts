@@ -1,6 +1,10 @@
 import { type JsonObject, type Message, SessionKey, type SessionKeyParts, type SessionStore } from '@x/core';
-import { takeLease } from '../take-lease.js';
-import { everyHead, everyMessage, numbered } from './sample-messages.js';
+import {
+  everyHead,
+  everyMessage,
+  numbered,
+} from '../../../packages/testkit/src/store-suite/sample-messages.js';
+import { takeLease } from '../../../packages/testkit/src/take-lease.js';
 
 /** One commit. */
 interface Change {
