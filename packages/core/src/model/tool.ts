@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import type { AgentState, PendingApproval } from '../agent/agent-state.js';
 import type { RuntimeContext } from '../agent/runtime-context.js';
+import { callable, parseWith } from '../config/parse.js';
 import { OutcomeUnknownError } from '../errors/call-errors.js';
-import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { isPlain, type JsonObject, type JsonValue } from '../lib/json.js';
 import { notify } from '../lib/notify.js';
 import { errorText } from '../lib/text.js';
@@ -146,6 +147,18 @@ type ToolOptions = Pick<ToolDefinition, 'name' | 'description'> &
   Partial<Pick<Tool, 'readOnly' | (typeof OPTIONAL)[number]>>;
 
 const NAME = /^[\w-]{1,128}$/;
+const BAD_NAME = 'must be 1 to 128 letters, digits, _ or -, because providers accept no other names';
+const optionsSchema = z.looseObject({
+  name: z.string(BAD_NAME).regex(NAME, BAD_NAME),
+  description: z.string('must be a string'),
+  execute: callable(),
+  timeoutMs: z
+    .custom<number>(
+      (ms) => typeof ms === 'number' && ms >= 0,
+      'must be a number of milliseconds, or 0 for no limit',
+    )
+    .optional(),
+});
 
 /**
  * Creates a tool whose input is described by a Standard Schema that can be converted to JSON Schema, such as zod 4.
@@ -186,23 +199,8 @@ export function defineTool<Input>(
     readonly execute: Execute<Input>;
   },
 ): Tool {
-  const { name, description, readOnly = false, timeoutMs = 0 } = options;
-  const issues = [
-    ...(typeof name === 'string' && NAME.test(name)
-      ? []
-      : [
-          {
-            path: 'name',
-            message: 'must be 1 to 128 letters, digits, _ or -, because providers accept no other names',
-          },
-        ]),
-    ...(typeof description === 'string' ? [] : [{ path: 'description', message: 'must be a string' }]),
-    ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
-    ...(typeof timeoutMs === 'number' && timeoutMs >= 0
-      ? []
-      : [{ path: 'timeoutMs', message: 'must be a number of milliseconds, or 0 for no limit' }]),
-  ];
-  if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);
+  const { name, description, readOnly = false } = options;
+  parseWith(optionsSchema, options, `tool ${name || ''}`.trim());
   const schema = compileSchema(options.input, {
     owner: `tool ${name}`,
     path: 'input',
