@@ -29,7 +29,7 @@ export interface MeasuredRequest {
 
 /**
  * Measures the context window's content by source. Each step only counts additions: the messages of a conversation that only grew are
- * counted once, and the system prompt and tools when they change.
+ * counted once, tools once, and the system prompt when it changes.
  */
 export class ContextMeter {
   readonly #counter: TokenCounter;
@@ -37,7 +37,6 @@ export class ContextMeter {
   readonly #seen: Message[] = [];
   #totals = { ...EMPTY };
   #system = { text: '', tokens: 0 };
-  #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
 
   /** @param observe Receives every counted message, and all messages from index 0 again if the conversation was rewritten. */
   constructor(counter: TokenCounter, observe?: (message: Message, index: number) => void) {
@@ -57,15 +56,11 @@ export class ContextMeter {
     if (system !== this.#system.text) {
       this.#system = { text: system, tokens: countSystem(this.#counter, system) };
     }
-    if (tools !== this.#tools.list) {
-      const tokens = tools.reduce((total, tool) => total + countTool(this.#counter, tool), 0);
-      this.#tools = { list: tools, tokens };
-    }
     this.conversation(context);
     const scaled = (tokens: number) => Math.round(tokens * ratio);
     const parts = {
       system: scaled(this.#system.tokens),
-      tools: scaled(this.#tools.tokens),
+      tools: scaled(tools.reduce((total, tool) => total + countTool(this.#counter, tool), 0)),
       summary: scaled(this.#totals.summary),
       conversation: scaled(this.#totals.conversation),
       toolResults: scaled(this.#totals.toolResults),

@@ -1,6 +1,6 @@
 import { atOnce, type Work } from '../lib/in-pieces.js';
 import { jsonText } from '../lib/json.js';
-import type { ContentBlock, FileBlock, ToolResultBlock } from '../messages/content-block.js';
+import type { ContentBlock, FileBlock } from '../messages/content-block.js';
 import { encodedBytes, isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
@@ -25,16 +25,15 @@ const SEALED = /(?<=^"|"(?:data|\w*(?:encrypted|redacted|signature)\w*)":")[\w+/
 /** Letters of an encrypted text per token: a token has about four bytes, and four letters hold three bytes. */
 const SEALED_PER_TOKEN = 5;
 
-const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
-const resultCounts = new WeakMap<TokenCounter, WeakMap<ToolResultBlock, number>>();
-const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
+/** The counts of messages, results and tools, which are immutable, by counter. */
+const counts = new WeakMap<TokenCounter, WeakMap<object, number>>();
 
 /**
  * Counts the tokens of one message as its provider bills them. For a summary with a provider's own compaction, counts what that provider
  * gets. The count is cached per message object.
  */
 export function countMessage(counter: TokenCounter, message: Message): number {
-  return remembered(messageCounts, counter, message, () => atOnce(messageWork(counter, message)));
+  return remembered(counter, message, () => atOnce(messageWork(counter, message)));
 }
 
 function* messageWork(counter: TokenCounter, message: Message): Work<number> {
@@ -47,7 +46,7 @@ function* messageWork(counter: TokenCounter, message: Message): Work<number> {
 /** Counts messages in advance in pieces, so that later counts are cached. */
 export function* countWork(counter: TokenCounter, messages: readonly Message[]): Work<void> {
   for (const message of messages) {
-    const table = tableOf(messageCounts, counter);
+    const table = countsOf(counter);
     if (table.has(message)) continue;
     table.set(message, yield* messageWork(counter, message));
     yield;
@@ -63,7 +62,7 @@ export function countMessages(counter: TokenCounter, messages: readonly Message[
 
 /** Counts the tokens of a tool's definition. The count is cached per definition object. */
 export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
-  return remembered(toolCounts, counter, tool, () => {
+  return remembered(counter, tool, () => {
     const { name, description, inputSchema } = tool;
     return (
       BLOCK_OVERHEAD +
@@ -110,7 +109,7 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
       return BLOCK_OVERHEAD + counter.count(block.name) + (yield* textWork(counter, jsonText(block.input)));
     case 'tool_result': {
       // Counts of results are cached too, because they are requested again after the message was counted.
-      const table = tableOf(resultCounts, counter);
+      const table = countsOf(counter);
       let total = table.get(block) ?? 0;
       if (total > 0) return total;
       total = BLOCK_OVERHEAD;
@@ -167,30 +166,18 @@ function countFile(file: FileBlock): number {
   return Math.max(1, Math.ceil(hundredKilobytes)) * rate;
 }
 
-function remembered<Key extends object>(
-  tables: WeakMap<TokenCounter, WeakMap<Key, number>>,
-  counter: TokenCounter,
-  key: Key,
-  count: () => number,
-): number {
-  const table = tableOf(tables, counter);
-  let tokens = table.get(key);
-  if (tokens === undefined) {
-    tokens = count();
-    table.set(key, tokens);
-  }
+function remembered(counter: TokenCounter, key: Message | ToolDefinition, count: () => number): number {
+  const table = countsOf(counter);
+  const tokens = table.get(key) ?? count();
+  table.set(key, tokens);
   return tokens;
 }
 
-function tableOf<Key extends object>(
-  tables: WeakMap<TokenCounter, WeakMap<Key, number>>,
-  counter: TokenCounter,
-): WeakMap<Key, number> {
-  let table = tables.get(counter);
-  if (table === undefined) {
-    table = new WeakMap();
-    tables.set(counter, table);
-  }
+function countsOf(counter: TokenCounter): WeakMap<object, number> {
+  const known = counts.get(counter);
+  if (known !== undefined) return known;
+  const table = new WeakMap<object, number>();
+  counts.set(counter, table);
   return table;
 }
 
