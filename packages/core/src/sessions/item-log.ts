@@ -2,6 +2,7 @@ import { AgentState } from '../agent/agent-state.js';
 import { isOutage, SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
 import { steadyClock, systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
+import { KeyedMutex } from '../lib/keyed-mutex.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
 import type { LoadOptions, SessionStore } from './session-store.js';
@@ -64,8 +65,8 @@ export class ItemLog {
   #known: Known | undefined;
   /** `true` if the log was in the store at the last read or commit. */
   #isStored = false;
-  /** Settles when the latest requested change is done. */
-  #changing: Promise<unknown> = Promise.resolve();
+  /** Runs changes one after the other, because parallel ones would conflict. */
+  readonly #changes = new KeyedMutex();
 
   /**
    * @param name The framework's name. It marks the items, and separates the framework's state from others.
@@ -110,7 +111,7 @@ export class ItemLog {
 
   /** Waits for all changes that were requested before. Then reads the log, or only its newest `options.last` messages. */
   async read(options?: LoadOptions): Promise<ItemHistory> {
-    await this.#changing;
+    await this.#changes.idle();
     return (await this.#load(options)).history;
   }
 
@@ -146,11 +147,8 @@ export class ItemLog {
     });
   }
 
-  /** Runs tasks one after the other, because parallel ones would conflict. */
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-    const done = this.#changing.then(() => this.#retrying(task));
-    this.#changing = done.catch(() => {});
-    return done;
+    return this.#changes.run(this.#name, () => this.#retrying(task));
   }
 
   async #retrying<Result>(task: () => Promise<Result>): Promise<Result> {

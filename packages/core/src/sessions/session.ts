@@ -5,6 +5,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
 import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
+import { KeyedMutex } from '../lib/keyed-mutex.js';
 import { checkMessages, readMessages } from '../messages/check-messages.js';
 import { commonPrefix, type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
@@ -109,8 +110,8 @@ class StoredBackedSession implements Session {
   #token: string | undefined;
   /** A commit that was sent and may have been applied. It is resolved before any other commit: by a retry, or by finding it unwritten. */
   #pending: SessionChange | undefined;
-  /** Settles when the latest requested commit is done. */
-  #committing: Promise<unknown> = Promise.resolve();
+  /** Runs commits one after the other, because parallel ones would conflict. */
+  readonly #commits = new KeyedMutex();
 
   constructor(
     store: SessionStore,
@@ -134,11 +135,8 @@ class StoredBackedSession implements Session {
   }
 
   commit({ onConflict = this.#options.onConflict }: OpenSessionOptions = {}): Promise<number> {
-    // Commits run one after the other, because parallel ones would conflict.
     const merges = onConflict === 'merge' ? MAX_MERGES : 0;
-    const commit = this.#committing.then(() => this.#commitMerging(merges));
-    this.#committing = commit.catch(() => {});
-    return commit;
+    return this.#commits.run(this.key.toString(), () => this.#commitMerging(merges));
   }
 
   async #commitMerging(merges: number): Promise<number> {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type JsonObject, parsedJson } from '../../lib/json.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
+import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import { checkMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { messageSchema } from '../../messages/message-schemas.js';
@@ -56,7 +57,7 @@ export class WorkspaceSessionLog implements SessionLog {
   #own: { readonly places: Places; readonly end: number; readonly numbering: Numbering } | undefined;
   /** The messages that an empty log begins with. */
   #earlier: readonly Message[] = [];
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new KeyedMutex();
 
   constructor(workspace: Workspace, key: SessionKey) {
     this.#workspace = workspace;
@@ -190,9 +191,7 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(task);
-    this.#queue = result.catch(() => {});
-    return result;
+    return this.#mutex.run(this.location, task);
   }
 }
 
