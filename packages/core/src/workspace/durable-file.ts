@@ -159,15 +159,14 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
 }
 
 /**
- * Creates a directory and its parents, while other processes may remove them because they are empty. Returns the topmost directory
- * that was created, if any.
+ * Creates a directory and its parents, while other processes may remove them because they are empty.
  *
  * Creates one level at a time, because Node's `recursive` option never returns if the file system reports ENOENT for an existing
  * directory, as /proc does (seen in Node 20).
  *
  * @param mode The mode of files that will be created in it. {@link PRIVATE} makes the directory private, too.
  */
-export async function makeDirectory(directory: string, mode?: number): Promise<string | undefined> {
+export async function makeDirectory(directory: string, mode?: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await makeLevel(directory, modeOfDirectory(mode));
@@ -178,17 +177,15 @@ export async function makeDirectory(directory: string, mode?: number): Promise<s
   }
 }
 
-async function makeLevel(directory: string, mode: number): Promise<string | undefined> {
+async function makeLevel(directory: string, mode: number): Promise<void> {
   try {
     await mkdir(directory, mode);
-    return directory;
   } catch (error) {
-    if (errorCode(error) === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
+    if (errorCode(error) === 'EEXIST' && (await stat(directory)).isDirectory()) return;
     const above = dirname(directory);
     if (errorCode(error) !== 'ENOENT' || above === directory) throw error;
-    const topmost = await makeLevel(above, mode);
+    await makeLevel(above, mode);
     await mkdir(directory, mode).catch(unlessMeanwhileMade);
-    return topmost ?? directory;
   }
 }
 

@@ -36,13 +36,6 @@ for (const [name, make] of Object.entries(ways)) {
   });
 }
 
-it('answers the topmost directory that it made', async () => {
-  const root = await temporaryDirectory();
-  expect(await makeDirectory(join(root, 'a/b/c'))).toBe(join(root, 'a'));
-  expect(await makeDirectory(join(root, 'a/b/d'))).toBe(join(root, 'a/b/d'));
-  expect(await makeDirectory(join(root, 'a/b/d'))).toBeUndefined();
-});
-
 it.runIf(existsSync('/proc/self'))('lets a workspace say that it cannot be made', () => {
   expect(() => new LocalWorkspace('/proc/x-nothing').check()).toThrow(/proc\/x-nothing/);
 });
