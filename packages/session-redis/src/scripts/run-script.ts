@@ -16,33 +16,19 @@ export function script(source: string): Script {
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 
-/** Milliseconds that an operation waits in total while its slot moves. Moves rarely take longer. */
-const MOVE_MS = 30_000;
-const MOVE_POLL_MS = 50;
+/** Milliseconds for which a task is repeated in total, and the first and the longest pause in between. Slots rarely move longer. */
+const PATIENCE_MS = 30_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
 const MOVING =
   /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections|attempted to access a non local key/;
-
-/** Milliseconds for which {@link patientClient} sends a command again in total, and the longest pause in between. */
-const OUTAGE_MS = 30_000;
-const LONGEST_PAUSE_MS = 500;
 
 /**
  * Wraps a client for scripts that are safe to repeat: it sends them again while Redis cannot be reached, or rejects them only for the
  * moment, as in a failover.
  */
 export function patientClient(client: ScriptClient): ScriptClient {
-  const patiently = async <T>(task: () => Promise<T>): Promise<T> => {
-    const deadline = performance.now() + OUTAGE_MS;
-    for (let pause = MOVE_POLL_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      try {
-        return await task();
-      } catch (error) {
-        if (!isTransient(error) || performance.now() > deadline) throw error;
-      }
-      await sleep(pause);
-    }
-  };
-  return { callBuffer: (...script) => patiently(() => client.callBuffer(...script)) };
+  return { callBuffer: (...script) => repeated(() => client.callBuffer(...script), isTransient) };
 }
 
 /**
@@ -68,15 +54,20 @@ export function runScript(
  * Retries a task while a Cluster moves its slot, for at most 30 seconds. During a move the keys may be split between nodes, and the
  * server rejects the command without effects. Clients give up earlier, and wrap the server's error in their own.
  */
-export async function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + MOVE_MS;
-  for (;;) {
+export function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
+  return repeated(task, (error) => MOVING.test(textOf(error)));
+}
+
+/** Runs a task, and repeats it after errors that may pass. */
+async function repeated<T>(task: () => Promise<T>, mayPass: (error: unknown) => boolean): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     try {
       return await task();
     } catch (error) {
-      if (!MOVING.test(textOf(error)) || performance.now() > deadline) throw error;
-      await sleep(MOVE_POLL_MS);
+      if (!mayPass(error) || performance.now() > deadline) throw error;
     }
+    await sleep(pause);
   }
 }
 
