@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory-recall.js';
 import { benchOverload } from './overload.js';
+import { benchReplay } from './replay.js';
 import { benchScale } from './scale.js';
 import { benchSessions } from './sessions.js';
 
@@ -11,6 +12,7 @@ const OPTIONS = {
   messages: { type: 'string' },
   store: { type: 'string' },
   seconds: { type: 'string' },
+  window: { type: 'string' },
 } as const;
 
 function optionsOf(args: readonly string[]) {
@@ -32,6 +34,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   scale: () => benchScale(values),
   overload: () => benchOverload(values),
   memory: () => benchMemory(values),
+  replay: () => benchReplay(values),
 };
 
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));

@@ -1,28 +1,58 @@
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { parseOptions } from './replay/options.js';
-import { readRecordings } from './replay/read-recordings.js';
-import { replayRecordings, reportReplay } from './replay/replay-recordings.js';
-import { strategies } from './replay/strategies.js';
+import { type Comparison, compareStrategies, replayTable, type Strategy } from '@x/replay';
+import { compactorOf, strategies as compared } from '../../cli/src/commands/replay/strategies.js';
+import { type Recording, readRecordings } from './read-recordings.js';
 
-const options = parseOptions(process.argv.slice(2));
-const unknown = options.strategy.filter((name) => !Object.hasOwn(strategies, name));
-if (unknown.length > 0) {
-  console.error(
-    `There is no strategy ${unknown.join(', ')}; there are ${Object.keys(strategies).join(', ')}.`,
+/** The strategies of `x replay`, and variants of ours, by the name of their row. To add a variant, add a line. */
+export const strategies: Readonly<Record<string, Strategy>> = {
+  ...compared,
+  'ours-keep-8k': compactorOf({ keep: { tokens: 8_000 } }),
+};
+
+/** Tokens that go to the system prompt and the tools. A window must be larger. */
+const MIN_WINDOW = 12_000;
+
+/**
+ * Shows what the strategies of `x replay` keep of recorded conversations, and what they cost.
+ *
+ * @param options `data`: a folder of recordings. `window`: the model's context window in tokens, default 64 000.
+ */
+export async function benchReplay({
+  data,
+  window = '64000',
+}: {
+  readonly data?: string | undefined;
+  readonly window?: string | undefined;
+}): Promise<void> {
+  if (data === undefined) return console.log('Left out: it needs --data DIR.');
+  if (!(Number(window) >= MIN_WINDOW)) throw new RangeError(`--window must be at least ${MIN_WINDOW}.`);
+  console.log(await replayRecordings(readRecordings(data), Number(window)));
+}
+
+/** Replays recordings. Returns a table per domain and one of all recordings that reach the trigger, and what must be 0. */
+export async function replayRecordings(recordings: readonly Recording[], window: number): Promise<string> {
+  const replayed: { readonly domain: string; readonly comparison: Comparison }[] = [];
+  const options = { window, counter: tiktokenCounter() };
+  for (const { domain, conversation } of recordings)
+    replayed.push({ domain, comparison: await compareStrategies(conversation, strategies, options) });
+  const reaching = replayed.filter(
+    ({ comparison: { everything, setting } }) => everything.largestRequest >= setting.trigger,
   );
-  process.exit(2);
+  const section = (title: string, group: typeof replayed) =>
+    `${title}: ${group.length} conversations\n${replayTable(group.map(({ comparison }) => comparison))}`;
+  const results = replayed.flatMap(({ comparison }) => Object.values(comparison.strategies));
+  const sum = (key: 'pairingViolations' | 'unaccounted') =>
+    results.reduce((total, result) => total + result[key], 0);
+  return [
+    ...[...new Set(reaching.map(({ domain }) => domain))].map((name) =>
+      section(
+        name,
+        reaching.filter(({ domain }) => domain === name),
+      ),
+    ),
+    section('All that reach the trigger', reaching),
+    section('All', replayed),
+    `Calls or results without their counterpart: ${sum('pairingViolations')}`,
+    `Changes that no manifest accounts for: ${sum('unaccounted')}`,
+  ].join('\n\n');
 }
-const chosen = Object.fromEntries(
-  Object.entries(strategies).filter(
-    ([name]) => options.strategy.length === 0 || options.strategy.includes(name),
-  ),
-);
-
-const half = options.fit ? 'fit' : options.report ? 'report' : undefined;
-const recordings = readRecordings(options.data, options.domain, half);
-if (recordings.length === 0) {
-  console.error(`There is no conversation of the domain ${options.domain.join(', ')}.`);
-  process.exit(2);
-}
-const { window } = options;
-console.log(reportReplay(await replayRecordings(recordings, chosen, { window, counter: tiktokenCounter() })));

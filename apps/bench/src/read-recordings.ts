@@ -16,12 +16,11 @@ const messageSchema = z.object({
   toolName: z.string().optional(),
 });
 const trajectorySchema = z.object({ messages: z.array(messageSchema) });
-const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
+const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string() }));
 
 /** A recorded conversation, and where it comes from. */
 export interface Recording {
   readonly domain: string;
-  readonly source: string;
   readonly conversation: RecordedConversation;
 }
 
@@ -30,60 +29,33 @@ type RecordedMessage = z.output<typeof messageSchema>;
 /**
  * Reads recorded conversations from a folder with `manifest.json` and `trajectories/*.json.gz`.
  *
- * @param half Only the projects for fitting settings, or only those for reporting. The projects of each domain, sorted by name, belong
- * alternately to one half and the other.
  * @throws {InvalidInputError} for an invalid file.
  */
-export function readRecordings(
-  folder: string,
-  domains: readonly string[] = [],
-  half?: 'fit' | 'report',
-): readonly Recording[] {
+export function readRecordings(folder: string): readonly Recording[] {
   const manifest = parseWith(manifestSchema, readPacked(join(folder, 'manifest.json')), 'manifest.json');
-  const fitting = projectsToFit(manifest);
-  return manifest
-    .filter(({ domain }) => domains.length === 0 || domains.includes(domain))
-    .filter(
-      ({ domain, source }) => half === undefined || fitting.has(`${domain} ${source}`) === (half === 'fit'),
-    )
-    .map(({ file, domain, source }) => {
-      const messages = readTrajectory(join(folder, 'trajectories', `${file}.gz`));
-      const [first] = messages;
-      const system = first?.role === 'system' ? first.content : '';
-      const conversation: RecordedConversation = {
-        format: 'trajectory',
-        id: file.replace(/\.json$/, ''),
-        system,
-        messages: messages
-          .slice(system === '' ? 0 : 1)
-          .map((message, index) => toMessage(message, stableId(`${file} ${index}`))),
-        usage: [],
-        compactions: [],
-        unread: {},
-      };
-      return { domain, source, conversation };
-    });
+  return manifest.map(({ file, domain }) => {
+    const messages = readTrajectory(join(folder, 'trajectories', `${file}.gz`));
+    const [first] = messages;
+    const system = first?.role === 'system' ? first.content : '';
+    const conversation: RecordedConversation = {
+      format: 'trajectory',
+      id: file.replace(/\.json$/, ''),
+      system,
+      messages: messages
+        .slice(system === '' ? 0 : 1)
+        .map((message, index) => toMessage(message, stableId(`${file} ${index}`))),
+      usage: [],
+      compactions: [],
+      unread: {},
+    };
+    return { domain, conversation };
+  });
 }
 
 /** Returns an id that is the same in every run. It is as long as the random ids of a live agent, because stubs contain ids. */
 function stableId(seed: string): string {
   const digits = createHash('sha256').update(seed).digest('hex');
   return digits.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
-
-/** Returns every second project of each domain. */
-function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<string> {
-  const projects = new Map<string, Set<string>>();
-  for (const { domain, source } of manifest) {
-    const known = projects.get(domain);
-    if (known) known.add(source);
-    else projects.set(domain, new Set([source]));
-  }
-  return new Set(
-    [...projects].flatMap(([domain, sources]) =>
-      [...sources].sort().flatMap((source, index) => (index % 2 === 0 ? [`${domain} ${source}`] : [])),
-    ),
-  );
 }
 
 /** @throws {InvalidInputError} for an invalid file. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { textOf, toolUsesOf } from '@x/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readRecordings } from '../../src/replay/read-recordings.js';
+import { readRecordings } from '../src/read-recordings.js';
 
 let folder: string;
 beforeEach(() => {
@@ -27,8 +27,8 @@ function write(file: string, value: unknown): void {
 
 function writeAll(messages: unknown = conversation): void {
   write('manifest.json', [
-    { file: 'a.json', domain: 'coding', source: 'one' },
-    { file: 'b.json', domain: 'support', source: 'two' },
+    { file: 'a.json', domain: 'coding' },
+    { file: 'b.json', domain: 'support' },
   ]);
   write('trajectories/a.json.gz', { messages });
   write('trajectories/b.json.gz', { messages: conversation.slice(1) });
@@ -37,7 +37,7 @@ function writeAll(messages: unknown = conversation): void {
 it('takes the system prompt out of the messages', () => {
   writeAll();
   const [first, second] = readRecordings(folder);
-  expect(first).toMatchObject({ domain: 'coding', source: 'one' });
+  expect(first).toMatchObject({ domain: 'coding' });
   expect(first?.conversation).toMatchObject({ id: 'a', system: 'Be brief.' });
   const messages = first?.conversation.messages ?? [];
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
@@ -52,21 +52,6 @@ it('gives messages the same ids in every run, and no two the same', () => {
     readRecordings(folder).flatMap(({ conversation }) => conversation.messages.map(({ id }) => id));
   expect(ids()).toEqual(ids());
   expect(new Set(ids()).size).toBe(6);
-});
-
-it('reads only the domains that are asked for', () => {
-  writeAll();
-  expect(readRecordings(folder, ['support']).map(({ conversation }) => conversation.id)).toEqual(['b']);
-});
-
-it('holds out every second project of a domain', () => {
-  writeAll();
-  write('manifest.json', [
-    { file: 'a.json', domain: 'coding', source: 'two' },
-    { file: 'b.json', domain: 'coding', source: 'one' },
-  ]);
-  expect(readRecordings(folder, [], 'fit').map(({ source }) => source)).toEqual(['one']);
-  expect(readRecordings(folder, [], 'report').map(({ source }) => source)).toEqual(['two']);
 });
 
 it('names the file and the field that it cannot read', () => {

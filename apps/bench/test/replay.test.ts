@@ -1,20 +1,12 @@
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { assistantMessage, type Message, toolResultMessage, userMessage } from '@x/core';
-import { beforeAll, expect, it } from 'vitest';
-import type { Recording } from '../../src/replay/read-recordings.js';
-import {
-  type ReplayedRecording,
-  replayRecordings,
-  reportReplay,
-} from '../../src/replay/replay-recordings.js';
-import { strategies } from '../../src/replay/strategies.js';
+import { compareStrategies } from '@x/replay';
+import { expect, it } from 'vitest';
+import type { Recording } from '../src/read-recordings.js';
+import { replayRecordings, strategies } from '../src/replay.js';
 
 const FILES = 40;
 const options = { window: 32_000, counter: tiktokenCounter() };
-let replayed: readonly ReplayedRecording[];
-beforeAll(async () => {
-  replayed = await replayRecordings([recordingOf('coding'), recordingOf('orders')], strategies, options);
-});
 
 /** A conversation that looks at one thing after the other, and comes back to an early one at every third step. */
 function recordingOf(domain: string): Recording {
@@ -37,33 +29,25 @@ function recordingOf(domain: string): Recording {
   }
   messages.push(assistantMessage('Done.', stamp(domain, messages.length)));
   const conversation = { format: 'made up', messages, usage: [], compactions: [], unread: {} };
-  return { domain, source: 'made up', conversation };
+  return { domain, conversation };
 }
 
 function stamp(domain: string, number: number) {
   return { id: `${domain}-${number}`, createdAt: '2026-01-01T00:00:00.000Z' };
 }
 
-it.each(Object.keys(strategies))(
-  'finds %s to keep calls with their results and to account for all that it changes',
-  (name) => {
-    for (const { comparison } of replayed)
-      expect(comparison.strategies[name]).toMatchObject({ pairingViolations: 0, unaccounted: 0 });
-  },
-);
-
-it('sees our compactor inside the window, and ahead of a tail in what it keeps', () => {
-  for (const { comparison } of replayed) {
-    const retained = (name: string) =>
-      comparison.strategies[name]?.references.filter((reference) => reference.retained).length ?? 0;
-    expect(comparison.strategies.ours?.reductions).toBeGreaterThan(0);
-    expect(comparison.strategies.ours?.overflows).toBe(0);
-    expect(retained('ours')).toBeGreaterThan(retained('tail-20'));
-  }
+it('sees our compactor inside the window, and ahead of a tail in what it keeps', async () => {
+  const { conversation } = recordingOf('coding');
+  const compared = await compareStrategies(conversation, strategies, options);
+  const retained = (name: string) =>
+    compared.strategies[name]?.references.filter((reference) => reference.retained).length ?? 0;
+  expect(compared.strategies.ours?.reductions).toBeGreaterThan(0);
+  expect(compared.strategies.ours?.overflows).toBe(0);
+  expect(retained('ours')).toBeGreaterThan(retained('tail-20'));
 });
 
-it('shows every domain by itself, all together, and what must be 0', () => {
-  const text = reportReplay(replayed);
+it('shows every domain by itself, all together, and what must be 0', async () => {
+  const text = await replayRecordings([recordingOf('coding'), recordingOf('orders')], options.window);
   for (const title of [
     'coding: 1',
     'orders: 1',
