@@ -1,4 +1,5 @@
-import type { Message, ReasonScope } from '@x/core';
+import { ContextOverflowError, type Message, ModelError } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { blockBytes, classifyModelError, type ModelErrorKind, messageBytes } from '@x/core/messages';
 
 /** Request size in bytes from which the size may be why the request failed. */
@@ -19,14 +20,26 @@ export function weightOf(messages: readonly Message[]): string | undefined {
   return `${megabytes(bytes)}, ${megabytes(inFiles)} of it in ${files.length} files`;
 }
 
-/** Warns of the size of a heavy request that failed, if the size may be the cause. */
-export function warnOfWeight({ emit, model, state }: ReasonScope, error: unknown): void {
-  const weight = weightOf(state.context);
-  if (weight === undefined || OTHER_CAUSES.has(classifyModelError(error))) return;
+/** Adds the size of a heavy request to its error if the size may be the cause. Otherwise returns the error unchanged. */
+export function withWeight(error: unknown, modelId: string, messages: readonly Message[]): unknown {
+  const weight = weightOf(messages);
+  if (weight === undefined || OTHER_CAUSES.has(classifyModelError(error))) return error;
+  const said = errorText(error);
   const message =
-    `The request that failed has ${weight}. Providers reject large requests, and connections may break. Send smaller files, or lower ` +
-    'trigger.bytes so that compaction removes older files sooner.';
-  emit({ type: 'warning', source: model.id, message });
+    `${said}${/[.!?]$/.test(said) ? '' : '.'} The size of the request is ${weight}. Providers reject large requests, and connections may break. ` +
+    'Send smaller files, or lower trigger.bytes so that compaction removes older files sooner.';
+  if (ContextOverflowError.isInstance(error)) {
+    const { inputTokens, contextWindow } = error;
+    return new ContextOverflowError(message, { cause: error, modelId, inputTokens, contextWindow });
+  }
+  const known = ModelError.isInstance(error) ? error : undefined;
+  return new ModelError(message, {
+    modelId,
+    retryable: known?.retryable ?? false,
+    status: known?.status,
+    retryAfterMs: known?.retryAfterMs,
+    cause: error,
+  });
 }
 
 function megabytes(bytes: number): string {

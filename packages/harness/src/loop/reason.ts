@@ -15,7 +15,7 @@ import { FINISH_REASONS, mayRefuseItems, quotesStrangers, REMINDED, soundUsage }
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
-import { warnOfWeight } from './heavy-request.js';
+import { withWeight } from './heavy-request.js';
 import { reasonScope } from './reason-scope.js';
 import { isWithheld, RefusedContent, WITHHELD_MARK } from './refused-content.js';
 import { RequestView } from './request-view.js';
@@ -119,8 +119,8 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
         continue;
       }
       if (isUnrescued(call, error)) throw unfitRequest(call, scope, error);
-      if (error === call.modelFailure) warnOfWeight(scope, error);
-      throw error;
+      if (error !== call.modelFailure) throw error;
+      throw withWeight(error, scope.model.id, scope.state.context);
     }
   }
 }

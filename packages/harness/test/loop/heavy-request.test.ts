@@ -47,31 +47,23 @@ describe('a request with many files', () => {
   });
 
   it.each([
-    ['a connection that breaks', new TypeError('fetch failed')],
-    ['an overflow', new ContextOverflowError('Too large.')],
-  ])('warns of its size when it fails: %s', async (_, error) => {
+    ['a connection that breaks', new TypeError('fetch failed'), ModelError],
+    ['an overflow', new ContextOverflowError('Too large.'), ContextOverflowError],
+  ])('says what it weighs when it fails: %s', async (_, error, kind) => {
     const { agent } = agentWith(10, { error });
-    const warnings: string[] = [];
-    const read = async () => {
-      for await (const event of agent.stream('Check each slide', context))
-        if (event.type === 'warning') warnings.push(event.message);
-    };
-    await expect(read()).rejects.toBe(error);
-    expect(warnings.join()).toContain('has 6.0 MB, 6.0 MB of it in 10 files');
+    const failure = await agent.call('Check each slide', context).catch((thrown: unknown) => thrown);
+    expect(failure).toBeInstanceOf(kind);
+    expect((failure as Error).message).toContain(error.message);
+    expect((failure as Error).message).toContain('size of the request is 6.0 MB, 6.0 MB of it in 10 files');
   });
 
-  it('does not warn of other failures, nor of light requests', async () => {
+  it('passes other failures on, and those of light requests', async () => {
     for (const [count, error] of [
       [10, new ModelError('Slow down.', { status: 429 })],
       [1, new TypeError('fetch failed')],
     ] as const) {
       const { agent } = agentWith(count, { error });
-      const types: string[] = [];
-      const read = async () => {
-        for await (const { type } of agent.stream('Check each slide', context)) types.push(type);
-      };
-      await expect(read()).rejects.toBe(error);
-      expect(types).not.toContain('warning');
+      await expect(agent.call('Check each slide', context)).rejects.toBe(error);
     }
   });
 });

@@ -2,7 +2,6 @@
 import type { JsonObject } from '@x/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { bounded } from '../../src/mcp/bounded.js';
-import { mcp } from '../../src/mcp/index.js';
 import { connect, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
 const MEBIBYTE = 'x'.repeat(2 ** 20);
