@@ -11,8 +11,7 @@ import {
   type SessionLeases,
   type SessionProcesses,
 } from '../session-leases.js';
-import type { SessionChange } from '../session-store.js';
-import { ifFound } from './session-files.js';
+import { asSessionStoreError, ifFound } from './session-files.js';
 
 const recordSchema = z.object({ fence: z.number(), claim: z.string() });
 const beatSchema = z.object({ beats: z.number(), host: z.string(), pid: z.number(), started: z.string() });
@@ -28,8 +27,6 @@ export interface LeaseFiles {
   pathOf(key: SessionKey): string;
   /** Runs a task under the lock of the session's commits. */
   locked<T>(key: SessionKey, task: (lock: HeldLock) => Promise<T>): Promise<T>;
-  /** Runs a task without that lock, and converts its errors. */
-  unlocked<T>(key: SessionKey, task: () => Promise<T>): Promise<T>;
   /** Deletes the lease's directory if it contains no session. */
   tidy(key: SessionKey): Promise<void>;
 }
@@ -39,7 +36,7 @@ export interface LeaseFiles {
  * therefore grows even if no record of the last lease is left.
  */
 export function fileLeases(files: LeaseFiles): SessionLeases {
-  const { workspace, processes, pathOf, locked, unlocked, tidy } = files;
+  const { workspace, processes, pathOf, locked, tidy } = files;
   const readOf = (key: SessionKey) => readLease(workspace, pathOf(key));
   return {
     processes,
@@ -54,7 +51,7 @@ export function fileLeases(files: LeaseFiles): SessionLeases {
         return fence;
       }),
     confirm: (key, { token }, fence) =>
-      unlocked(key, async () => {
+      asSessionStoreError(key, async () => {
         const held = await readOf(key);
         return held?.fence === fence && held.token === token;
       }),
@@ -65,7 +62,7 @@ export function fileLeases(files: LeaseFiles): SessionLeases {
         await workspace.delete(pathOf(key));
         await tidy(key);
       }),
-    find: (key) => unlocked(key, () => readOf(key)),
+    find: (key) => asSessionStoreError(key, () => readOf(key)),
   };
 }
 
@@ -74,15 +71,6 @@ export async function readLease(workspace: Workspace, path: string): Promise<Hel
   const text = await ifFound(readText(workspace, path));
   const { data } = recordSchema.safeParse(parsedJson(text ?? ''));
   return data && heldLease(data.claim, data.fence);
-}
-
-/** Returns the fence of the stored lease, which a change with a fence must have. */
-export async function newestFence(
-  workspace: Workspace,
-  path: string,
-  { fence }: SessionChange,
-): Promise<number | undefined> {
-  return fence === undefined ? undefined : (await readLease(workspace, path))?.fence;
 }
 
 /** Folder of all processes, in the folder of a store. Each process has a folder with its heartbeat and its notes. */

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
+import { parseWith } from '../../config/parse.js';
+import { SessionStoreError } from '../../errors/session-errors.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import type { SessionKey } from '../session-key.js';
-import { lastOf } from '../store-rules.js';
-import { DamagedFileError, ifFound, parseStored } from './session-files.js';
+import { SessionKey, type SessionKeyParts } from '../session-key.js';
+import { checkFormat, lastOf } from '../store-rules.js';
+import { DamagedFileError, ifFound } from './session-files.js';
 
 const count = z.number().int().nonnegative();
 const segmentSchema = z.strictObject({
@@ -41,10 +43,26 @@ export function formatManifest({ key, ...rest }: Omit<Manifest, 'format'>): stri
   return JSON.stringify({ ...rest, format: FORMAT, key: key.parts });
 }
 
-/** The inverse of {@link formatManifest}, with the errors of {@link parseStored}. */
+/**
+ * The inverse of {@link formatManifest}.
+ *
+ * @param owner The session that the manifest must belong to. Default: any session.
+ * @throws {DamagedFileError} when the text is invalid, or belongs to another session.
+ * @throws {SessionStoreError} `session_older` or `session_newer` when it has another format.
+ */
 export function parseManifest(path: string, text: string, owner?: SessionKey): Manifest {
-  const form = { name: 'session manifest', schema: manifestSchema, format: FORMAT };
-  return parseStored(path, text, form, owner);
+  let manifest: Manifest;
+  try {
+    const data: unknown = JSON.parse(text);
+    checkFormat(path, Object(data).format, FORMAT, '@x/core', owner);
+    const stored = parseWith(manifestSchema, data, 'session manifest');
+    manifest = { ...stored, key: SessionKey.of(stored.key as SessionKeyParts) };
+  } catch (error) {
+    if (SessionStoreError.isInstance(error)) throw error;
+    throw new DamagedFileError(path, `is not a valid session manifest (${(error as Error).message})`, error);
+  }
+  if (owner === undefined || manifest.key.equals(owner)) return manifest;
+  throw new DamagedFileError(path, `belongs to session ${manifest.key}`);
 }
 
 /** Maximum number of segments of a session. Beyond it, the next commit merges all segments into one, so that a load reads few files. */

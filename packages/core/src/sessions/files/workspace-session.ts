@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { CapabilityError } from '../../errors/call-errors.js';
+import { SessionStoreError } from '../../errors/session-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
+import { fileSegment } from '../../lib/encode-segment.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
 import { below } from '../../workspace/workspace-tree.js';
-import { asCollection } from '../collections.js';
-import { describeHead, parseDescription } from '../listing.js';
-import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
-import type { SessionLeases } from '../session-leases.js';
+import { asCollection, collectionName, filledCollections } from '../collections.js';
+import { describeHead, type ListedSession, listAll, parseDescription } from '../listing.js';
+import { checkKey, checkScope, type SessionKey, type SessionScope } from '../session-key.js';
+import type { HeldLease, SessionLeases } from '../session-leases.js';
 import type {
   DeleteOptions,
   ListOptions,
@@ -28,17 +30,15 @@ import {
   remember,
   tokenOf,
 } from '../store-rules.js';
-import { FileProcesses, fileLeases, newestFence, readLease } from './file-leases.js';
+import { FileProcesses, fileLeases, readLease } from './file-leases.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
+  COLLECTIONS,
   type CommitProgress,
-  collectionFolder,
-  collectionsIn,
-  deleteLocked,
   ifFound,
-  listBelowPrefixes,
-  listSessions,
+  isFull,
+  prefixesWithin,
   sessionPrefix,
 } from './session-files.js';
 
@@ -76,7 +76,6 @@ class WorkspaceRecords implements SessionStore {
       processes,
       pathOf: (key) => `${directoryOf(key)}/${LEASE}`,
       locked: (key, task) => this.#locked(key, directoryOf(key), task),
-      unlocked: asSessionStoreError,
       tidy: async (key) => {
         const isSession = (await workspace.stat(`${directoryOf(key)}/${FIRST}`)) !== undefined;
         if (!isSession) await workspace.delete(directoryOf(key));
@@ -114,8 +113,8 @@ class WorkspaceRecords implements SessionStore {
       const { manifest: stored, names } = await this.#read(directory, key);
       const old = stored?.segments ?? [];
       const messages = old.reduce((sum, segment) => sum + segment.messages, 0);
-      const fence = await newestFence(this.workspace, `${directory}/${LEASE}`, change);
-      const applied = checkCommit(key, change, stored && { ...stored, messages }, fence);
+      const lease = change.fence === undefined ? undefined : await this.#lease(directory);
+      const applied = checkCommit(key, change, stored && { ...stored, messages }, lease?.fence);
       if (applied !== undefined) return applied;
 
       const segments = await writeSegments(this.workspace, directory, old, change);
@@ -148,9 +147,7 @@ class WorkspaceRecords implements SessionStore {
     const directory = directoryOf(key);
     const { token } = options;
     const remove = async () => {
-      const lease = options.unlessLeased
-        ? await readLease(this.workspace, `${directory}/${LEASE}`)
-        : undefined;
+      const lease = options.unlessLeased ? await this.#lease(directory) : undefined;
       if (isKept(lease, options)) return false;
       // Without a token, an unreadable session is deleted, too.
       if (token !== undefined && isAnother((await this.#read(directory, key)).manifest, token)) return false;
@@ -163,31 +160,70 @@ class WorkspaceRecords implements SessionStore {
       return existed;
     };
     const timeoutMs = this.#lockTimeoutMs;
-    return deleteLocked(key, remove, () => this.#lock(directory, remove, { timeoutMs }));
+    return asSessionStoreError(key, () =>
+      this.#lock(directory, remove, { timeoutMs }).catch((error: Error) => {
+        // A lock file needs space, too. If the disk is full, delete without the lock.
+        if (WorkspaceError.isInstance(error) && isFull(error)) return remove();
+        throw error;
+      }),
+    );
   }
 
   /** Lists sessions, newest first. Unreadable sessions are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const paths = listBelowPrefixes(this.workspace, 'context', scope);
-    yield* listSessions(paths, scope, options, async (path) => {
-      const { manifest } = await this.#read(path);
-      if (manifest === undefined) return undefined;
-      const { key, version, head, segments, createdAt, updatedAt } = manifest;
-      const messages = segments.reduce((sum, segment) => sum + segment.messages, 0);
-      const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0) - messages;
-      return { key, version, createdAt, updatedAt, messages, bytes, ...parseDescription(describeHead(head)) };
+    checkScope(scope);
+    const infos: Omit<ListedSession, 'id'>[] = [];
+    const errors: SessionStoreError[] = [];
+    await asSessionStoreError(undefined, async () => {
+      for await (const directory of this.#directoriesWithin(scope)) {
+        try {
+          const info = await asSessionStoreError(undefined, () => this.#describe(directory));
+          if (info?.key.isWithin(scope)) infos.push(info);
+        } catch (error) {
+          if (!SessionStoreError.isInstance(error)) throw error;
+          errors.push(error);
+        }
+      }
     });
+    yield* listAll(infos, options, errors);
   }
 
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
-    const folder = below(this.workspace, collectionFolder(name), {});
+    const folder = below(this.workspace, `${COLLECTIONS}/${collectionName(name)}`, {});
     return asCollection(new WorkspaceRecords(folder, this.#lockTimeoutMs, this.#processes), name);
   }
 
   collections(): AsyncGenerator<string, void, undefined> {
-    return collectionsIn(this.workspace, (name) => this.collection(name));
+    return filledCollections(this.#collectionNames(), (name) => this.collection(name));
+  }
+
+  async *#collectionNames(): AsyncGenerator<string, void, undefined> {
+    for await (const { path, type } of this.workspace.list(COLLECTIONS))
+      if (type === 'directory') yield path.slice(COLLECTIONS.length + 1);
+  }
+
+  /** Lists the directories of sessions that a scope allows. If the scope names the session, lists only its directory. */
+  async *#directoriesWithin(scope: SessionScope): AsyncGenerator<string, void, undefined> {
+    const only = scope.sessionId === undefined ? '' : `/${fileSegment(scope.sessionId)}`;
+    for await (const prefix of prefixesWithin(this.workspace, scope)) {
+      for await (const { path, type } of this.workspace.list(`${prefix}context`))
+        if (type === 'directory' && path.endsWith(only)) yield path;
+    }
+  }
+
+  async #describe(directory: string): Promise<Omit<ListedSession, 'id'> | undefined> {
+    const { manifest } = await this.#read(directory);
+    if (manifest === undefined) return undefined;
+    const { key, version, head, segments, createdAt, updatedAt } = manifest;
+    const messages = segments.reduce((sum, segment) => sum + segment.messages, 0);
+    const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0) - messages;
+    return { key, version, createdAt, updatedAt, messages, bytes, ...parseDescription(describeHead(head)) };
+  }
+
+  #lease(directory: string): Promise<HeldLease | undefined> {
+    return readLease(this.workspace, `${directory}/${LEASE}`);
   }
 
   #locked<T>(
