@@ -47,7 +47,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   secret('slack-webhook', 's.s', /hooks\.slack\.com\/services\/(?<secret>[\w/]{20,200})/g),
   secret(
     'api-key',
-    'sk- k_l k_t aiz pm_ hf_ whs 29. sg. gsk xai pi- v1_ shp y-1 hvs csp pi_ ntn gd_ p.p sbp dap lx- atp idp kn_',
+    'sk- k_l k_t aiz pm_ hf_ whs ya2 sg. gsk xai pyp v1_ shp y-1 hvs csp n_a tn_ gd_ dp. sbp dap lx- atp idp kn_',
     // A digit distinguishes a key from a name such as `sk-learn-pipelines-and-more`.
     /(?<![A-Za-z0-9])(?:(?<![_-])sk-(?=[A-Za-z_-]{0,1000}\d)[\w-]{16,1000}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,1000}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100}|ya29\.[\w-]{16,1000}|SG\.[\w-]{16,64}\.[\w-]{16,64}|gsk_[A-Za-z0-9]{20,100}|xai-[A-Za-z0-9]{20,200}|pypi-[\w-]{16,1000}|dop_v1_[a-f0-9]{32,64}|shpat_[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,100}|hvs\.[\w-]{20,1000}|GOCSPX-[\w-]{20,100}|lin_api_[A-Za-z0-9]{20,100}|ntn_[A-Za-z0-9]{20,100}|figd_[\w-]{20,100}|dp\.pt\.[A-Za-z0-9]{20,100}|sbp_[a-f0-9]{40}|dapi[a-f0-9]{32}|pplx-[A-Za-z0-9]{20,100}|sq0(?:atp|csp|idp)-[\w-]{20,100}|pscale_tkn_[\w-]{20,100})/g,
   ),
