@@ -56,8 +56,6 @@ const STEP = 0.95;
 const MAX_PASSES = 150;
 /** Every so many passes, the few candidates that may be chosen in the next passes are listed anew. */
 const PASSES_PER_SELECTION = 12;
-/** Number of candidates between two yields. */
-const REST = 256;
 
 /** Exponent of a candidate's cost. Below 1 it slightly prefers long excerpts, which keep related text together. */
 const COST_EXPONENT = 0.9;
@@ -129,7 +127,7 @@ export class Choice<Item extends Candidate> {
       if (isTimeToRest()) yield;
     }
     for (let index = 0; index < this.#candidates.length; index++) {
-      if (index % REST === 0) yield;
+      if (isTimeToRest()) yield;
       const { terms } = this.#candidates[index] as Item;
       const first = this.#starts[index] as number;
       for (let place = 0; place < terms.length; place++)
@@ -145,6 +143,7 @@ export class Choice<Item extends Candidate> {
     const misfits = new Uint8Array(this.#candidates.length);
     const gains = this.#gains;
     let threshold = gains.reduce((highest, gain) => Math.max(highest, gain), 0);
+    const all = [...gains.keys()];
     let selection: readonly number[] = [];
     for (let pass = 0; pass < MAX_PASSES && this.#left >= this.#lowestCost; pass++) {
       threshold *= STEP;
@@ -152,7 +151,7 @@ export class Choice<Item extends Candidate> {
       // Gains never rise, so a candidate below the lowest threshold of the next passes cannot be chosen in them.
       const lowestThreshold = threshold * STEP ** PASSES_PER_SELECTION;
       if (pass % PASSES_PER_SELECTION === 0)
-        selection = [...gains.keys()].filter((index) => (gains[index] as number) >= lowestThreshold);
+        selection = all.filter((index) => (gains[index] as number) >= lowestThreshold);
       this.#takeFrom(selection, threshold, misfits);
     }
   }

@@ -122,7 +122,7 @@ function extract(message: Message): Excerpts {
     add('asked', [{ text: distilled(text, REQUEST, true), leans: false }], () => 1);
     if (text.length > REQUEST) terms.push(termsOf(said));
   } else terms.push(termsOf(said));
-  const printed = [said];
+  const names = [...namesIn(said, false)];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
       const { written, short, replaced } = textsIn(block);
@@ -137,7 +137,7 @@ function extract(message: Message): Excerpts {
       for (const content of written) passed.push(...namesIn(within(content), false));
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
-      printed.push(text);
+      names.push(...namesIn(text, false));
       const { body, frame } = framed(text);
       const behind = frame === '' ? [] : [{ text: frame, leans: false, isBehindGap: true }];
       add('found', [...joinLines(piecesOf(body)), ...behind], worthInResult(text), block.toolUseId);
@@ -147,8 +147,8 @@ function extract(message: Message): Excerpts {
     message,
     parts,
     terms: terms.length === 1 ? (terms[0] as Terms) : sortedOnce(terms),
-    names: namesIn(printed.join('\n'), false),
-    passed: passed.length < 2 ? passed : [...new Set(passed)],
+    names: [...new Set(names)],
+    passed: [...new Set(passed)],
   };
 }
 

@@ -52,8 +52,9 @@ function plainTerms(text: string): Terms {
   let count = 0;
   let hash = BASIS;
   let length = 0;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
+  // The step after the last character ends the last word.
+  for (let index = 0; index <= text.length; index++) {
+    const unit = index < text.length ? text.charCodeAt(index) : 0;
     const letter = unit < LETTERS.length ? (LETTERS[unit] as number) : 0;
     if (letter !== 0) {
       if (length++ < LONGEST) hash = Math.imul(hash ^ letter, PRIME);
@@ -63,7 +64,6 @@ function plainTerms(text: string): Terms {
       length = 0;
     }
   }
-  if (length > 0) room[count++] = hash >>> 1;
   return firstOnce(count);
 }
 
