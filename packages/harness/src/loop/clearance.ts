@@ -52,7 +52,7 @@ export function wrongInput(error: unknown): string {
   return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
 }
 
-/** Time, in milliseconds, after which no further inputs of a step are checked. */
+/** CPU time, in milliseconds, after which no further inputs of a step are checked. On a busy machine, the clock would count the time of others. */
 const CHECKS_MS = 500;
 const UNCHECKED =
   'Not run: it took too long to check the inputs of the other calls. Send this call again, with fewer other calls.';
@@ -70,13 +70,14 @@ export function inputChecks(call: RunningCall) {
     await giveWay();
     if (errors.has(use)) throw errors.get(use);
     if (spentMs > CHECKS_MS) throw new Error(UNCHECKED);
-    const began = performance.now();
+    const began = process.cpuUsage();
     try {
       return await call.waitFor(`parse of "${use.name}"`, () => {
         try {
           return tool.parse?.(input) ?? input;
         } finally {
-          spentMs += performance.now() - began;
+          const { user, system } = process.cpuUsage(began);
+          spentMs += (user + system) / 1_000;
         }
       });
     } catch (error) {
