@@ -21,7 +21,8 @@ import { boundedStore, StoreLimit } from './bounded-store.js';
 import { finiteLimits, type Limits } from './limits.js';
 import { partsSchema } from './part-schemas.js';
 
-const UNSHARED = 'Machines share sessions, but not the workspace. Use a shared one, such as RedisWorkspace.';
+const UNSHARED =
+  'Machines share sessions, but not the workspace or its storage. Use a shared one, such as RedisWorkspace.';
 
 /** Collects the parts of an agent. Only {@link HarnessAgentBuilder.build} validates them. `HarnessAgent.builder()` returns a builder. */
 export class HarnessAgentBuilder<Agent> {
@@ -287,7 +288,8 @@ export class HarnessAgentBuilder<Agent> {
           'would see the files but not the sessions; use a shared store, such as RedisSession',
       });
     }
-    if (session?.reach === 'cluster' && workspace && storageOf(workspace).reach !== 'cluster')
+    const places = workspace && storage ? [storageOf(workspace), storage] : [];
+    if (session?.reach === 'cluster' && places.some(({ reach }) => reach !== 'cluster'))
       process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
     return { workspace, storage, session };
   }

@@ -125,10 +125,11 @@ describe('build', () => {
     const shared = Object.create(new LocalWorkspace(scratch()), { reach: { value: 'cluster' } });
     const repo = new LocalWorkspace(scratch(), { readOnly: true });
     base().session(store).workspace(mountWorkspace(shared, { repo })).build();
+    base().session(store).workspace(shared).storage(new LocalWorkspace(scratch())).build();
     await new Promise(setImmediate);
     process.off('warning', listen);
     const ours = warnings.filter((warning) => (warning as { code?: string }).code === 'workspace_not_shared');
-    expect(ours).toHaveLength(1);
+    expect(ours).toHaveLength(2);
   });
 
   it('takes sessions and files of a backend in one', async () => {
