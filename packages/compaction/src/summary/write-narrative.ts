@@ -28,12 +28,12 @@ import { type KeptRequest, ofPrograms, SHORTEST_REQUEST } from './user-words.js'
 export interface NarrativeTask {
   readonly composer: Composer;
   readonly model: Model;
-  /** Tokens that the narrative may have. */
+  /** Maximum tokens of the narrative. */
   readonly maxTokens: number;
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
-  /** If the writer is the agent's own model: the beginning of its requests, up to the end of `messages`. */
+  /** The agent's own model request, up to the end of `messages`; `undefined` if another model writes the narrative. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first. The prompt lists the first and as many of the latest as fit. */
   readonly requests: readonly Message[];
@@ -51,38 +51,39 @@ function windowOf({ composer, model }: NarrativeTask): number {
   return model.contextWindow ?? composer.budget.contextWindow;
 }
 
-/** Share of the limit that a prompt asks for. The rest is for models that exceed it a little, because a cut-off answer is useless. */
+/** Share of `maxTokens` that a prompt asks for. The rest is for models that write a little more, because a cut-off answer is useless. */
 const ASKED_SHARE = 0.9;
 
-/** Share of the window, less the answer, that a request may fill. The rest covers counting errors. */
-const SAFETY = 0.85;
+/** Share of the window, less the answer, that a request with a transcript may fill. The rest covers counting errors. */
+const TRANSCRIPT_SHARE = 0.85;
 /**
- * Share of the window that the live conversation, the question and the answer may fill. It is higher than `SAFETY`, because the provider
- * has reported the tokens of the conversation.
+ * Share of the window that the live conversation, the question and the answer may fill. It is higher than `TRANSCRIPT_SHARE`, because
+ * the provider has reported the tokens of the conversation.
  */
 const LIVE_SHARE = 0.95;
-/** Number of times that chunks are halved once cutting tool results no longer helps. */
-const HALVINGS = 2;
+/** Maximum number of times that chunks are halved. They are halved only once cutting tool results no longer helps. */
+const MAX_HALVINGS = 2;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
 /** Smallest tool-result length, in UTF-16 units, that is tried in order to fit the transcript into one request. */
 const SHORT_RESULT = 2_000;
-/** Share of the window for the list of the user's requests. */
+/** Share of the window that the list of the user's requests may fill. */
 const REQUESTS_SHARE = 0.15;
-/** Maximum UTF-16 units, in the list of requests, of a request that a program wrote, or that is also in the live conversation. */
+/** Maximum UTF-16 units of one listed request, if a program wrote it, or if the model also reads it in the live conversation. */
 const SHORT_REQUEST = 600;
-/** Minimum length of an answer, as a share of the tokens that it summarizes, but never more than `MOST_FLOOR` tokens. */
-const LEAST_SHARE = 0.01;
-const MOST_FLOOR = 30;
+/** Minimum tokens of an answer, as a share of the tokens that it summarizes. `SUFFICIENT_ANSWER` tokens are always enough. */
+const MIN_ANSWER_SHARE = 0.01;
+const SUFFICIENT_ANSWER = 30;
 /** The retry policy, the same as for an agent's own calls. */
 export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
- * Asks a model to write the narrative of a summary. If the live conversation fits, the agent's own model is asked at its end, so that only
- * the question is not in its prompt cache. Otherwise a model reads a transcript in as many chunks as its window needs. Each chunk updates the
- * narrative.
- * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, an answer that is
- * too long is first requested again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
+ * Asks a model to write the narrative of a summary. If the agent's own model writes it and the live conversation fits, the question is
+ * added at the end of this conversation, which is already in the prompt cache. Otherwise the model reads a transcript in as many chunks as
+ * its window needs. Each chunk updates the narrative.
+ *
+ * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, if an answer is
+ * too long, the model is first asked again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
  * too long, it is shortened. Transient failures get three retries.
  *
  * @throws any error of the model, except overflows.
@@ -134,14 +135,14 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
 
   const roomNow = () => {
     const { system, user } = promptFor('', true);
-    return ((windowOf(task) - maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+    return ((windowOf(task) - maxTokens) * TRANSCRIPT_SHARE - meter.text(system + user)) * shrink;
   };
   const tokensOf = (parts: readonly TranscriptEntry[]) =>
     parts.reduce((sum, { text }) => sum + meter.text(text), 0);
   while ((lengths[0] ?? 0) >= SHORT_RESULT && tokensOf(entries) > roomNow())
     entries = await render(lengths.shift() ?? 0);
 
-  for (let halvings = 0; halvings <= HALVINGS; ) {
+  for (let halvings = 0; halvings <= MAX_HALVINGS; ) {
     try {
       while (done < entries.length) {
         const room = roomNow();
@@ -152,8 +153,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
           const transcript = parts.join('\n\n');
           return { prompt: promptFor(transcript, end === entries.length), read: meter.text(transcript) };
         };
-        const less = async () => (options.retryTooLong && (await shorten()) ? reading() : undefined);
-        const result = await ask(task, reading(), less);
+        const readLess = async () => (options.retryTooLong && (await shorten()) ? reading() : undefined);
+        const result = await ask(task, reading(), readLess);
         if (!result.ok) return result;
         narrative = redact(result.text);
         done = end;
@@ -200,9 +201,9 @@ function requestsShown(
   const { meter } = composer.context;
   const { transcriptTokens = Infinity, keep } = composer.settings;
   const programs = new Set(ofPrograms(composer.view.messages).map(({ id }) => id));
-  // Requests in front of a summary are shortened only if they exceed `maxRequests` by a quarter. So further requests can arrive while the
-  // model writes, without making this mark untrue.
-  const haveRoom = meter.messages(task.requests) <= composer.maxRequests;
+  // The mark `stays` must still be true when the model has finished. While it writes, further requests can arrive. This does no harm, because
+  // requests in front of a summary are shortened only once they exceed `maxRequests` by a quarter.
+  const hasRoomForAll = meter.messages(task.requests) <= composer.maxRequests;
   const kept = new Set(task.kept.map(({ original }) => original.id));
   const later = new Set(after.map(({ id }) => id));
   const listed = new Map<string, number>();
@@ -216,7 +217,7 @@ function requestsShown(
         keep.users > 0 &&
         !isProgram &&
         (isLater || kept.has(message.id)) &&
-        (haveRoom || meter.message(message) <= SHORTEST_REQUEST);
+        (hasRoomForAll || meter.message(message) <= SHORTEST_REQUEST);
       const marks = [isStaying && 'stays', isLater && 'later', isProgram && 'written by a program'].filter(
         Boolean,
       );
@@ -277,6 +278,7 @@ async function askInConversation(task: NarrativeTask): Promise<Verdict | undefin
   }
 }
 
+/** What one request to the model contains. */
 interface Reading {
   readonly prompt: SummaryPrompt;
   /** Tokens that the model reads. */
@@ -284,11 +286,11 @@ interface Reading {
   readonly live?: NarrativeTask['live'];
 }
 
-/** @param less Shortens what the model reads, before a too long answer is requested again. */
+/** @param readLess Returns a shorter reading, for another attempt after an answer that is too long; `undefined` if there is none. */
 async function ask(
   task: NarrativeTask,
   { prompt, read, live }: Reading,
-  less?: () => Promise<Reading | undefined>,
+  readLess?: () => Promise<Reading | undefined>,
 ): Promise<Verdict> {
   const { model, signal, maxTokens, composer } = task;
   const { meter } = composer.context;
@@ -310,7 +312,7 @@ async function ask(
 
   const limits = {
     sections: prompt.sections,
-    shortest: Math.min(MOST_FLOOR, maxTokens / 2, read * LEAST_SHARE),
+    shortest: Math.min(SUFFICIENT_ANSWER, maxTokens / 2, read * MIN_ANSWER_SHARE),
     longest: Math.floor(maxTokens * TOLERANCE),
     count: (text: string) => meter.text(text),
   };
@@ -318,8 +320,8 @@ async function ask(
   const verdict = checkAnswer(first, limits);
   if (verdict.ok) return verdict;
   signal?.throwIfAborted();
-  const shorter = verdict.tooLong === undefined ? undefined : await less?.();
-  if (shorter !== undefined) return ask(task, shorter, less);
+  const shorter = verdict.tooLong === undefined ? undefined : await readLess?.();
+  if (shorter !== undefined) return ask(task, shorter, readLess);
 
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with nothing but the record.`;
   // Reasoning uses output tokens, so the second attempt after a cut-off answer gets twice the limit.

@@ -83,7 +83,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   try {
     // An approved tool call runs at most once: a second process with the same decision fails at this save, before the tool runs.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
-    // `eraseUser` in another process finds only stored sessions, not leases. So a new session with a lease (`fence`) is stored at once.
+    // `eraseUser` in another process finds sessions only in the store, not by their leases. So a new session with a lease (`fence`) is stored
+    // at once.
     else
       await call.scope.checkpoint(
         call.options.turn.fence !== undefined && call.options.session.version === 0,
@@ -103,7 +104,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   } catch (thrown) {
     stopReason = await settleFailure(call, errorOf('The call', thrown), addInput);
   }
-  // A call that a shutdown stopped stays active, so that the next process can resume it.
+  // If a shutdown stopped the call, the call stays active, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
   call.account.end();
@@ -152,12 +153,12 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
     } else if (uses.length > 0) {
       call.textBefore = '';
       refuseEarlyAnswer(call, uses);
-      refuseUnchosen(call, uses);
+      refuseUnchosenTools(call, uses);
       if (!(await act(call, call.usable))) return askHuman(call);
       const { stopWhen } = call.options.control;
       if (await call.waitFor('stopWhen', () => stopWhen?.(call.progress))) return 'stop_condition';
     } else {
-      warnUncalled(call);
+      warnIfNoToolCall(call);
       const isSettled = await settleAnswer(call, message);
       // Messages that arrived in the meantime are answered too, if steps are left.
       if (isSettled && (steering.isEmpty || call.step >= maxIterations)) return 'completed';
@@ -191,8 +192,8 @@ const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'ref
   refusal: 'refused',
 };
 
-/** After so many consecutive answers with cut-off tool calls, the model is asked again; after one more, the call ends. */
-const MAX_CUT_IN_ROW = 3;
+/** Maximum number of consecutive answers with cut-off tool calls after which the model is asked again. After one more, the call ends. */
+const MAX_CUT_ANSWERS = 3;
 
 const NOT_RUN = {
   truncated:
@@ -204,7 +205,7 @@ const NOT_RUN = {
 const CONTINUE =
   'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
 
-/** Settles an incomplete answer: none of its tool calls runs. Returns the reason to stop, or `undefined` to continue. */
+/** Ends an incomplete answer: none of its tool calls runs. Returns the reason to stop, or `undefined` to continue. */
 async function settleCut(
   call: RunningCall,
   message: Message | undefined,
@@ -213,8 +214,9 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => errorResult(use, NOT_RUN[cut])));
   if (cut !== 'truncated') return cut;
-  // The model reads that its tool calls were cut off. After too many such answers in a row, the call ends, before they use up all steps.
-  if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
+  // The model reads that its tool calls were cut off, and is asked again. After too many such answers in a row, the call ends instead, so that
+  // they do not use up all steps.
+  if (uses.length > 0) return ++call.cutInRow > MAX_CUT_ANSWERS ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
   const mayContinue =
     call.messages.filter(({ metadata }) => metadata?.continues).length < call.settings.continueTruncated;
@@ -226,7 +228,7 @@ async function settleCut(
 }
 
 /** Rejects tool calls that contradict the tool choice of the step, because not every model obeys the tool choice. */
-function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void {
+function refuseUnchosenTools(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const { toolChoice } = call.control;
   const chosen = typeof toolChoice === 'object' ? toolChoice.tool : undefined;
   if (toolChoice !== 'none' && chosen === undefined) return;
@@ -239,7 +241,7 @@ function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void 
 }
 
 /** Warns if a model ended its answer without the tool call that `toolChoice` requires. */
-function warnUncalled(call: RunningCall): void {
+function warnIfNoToolCall(call: RunningCall): void {
   const { toolChoice = 'auto' } = call.control;
   if (toolChoice === 'auto' || toolChoice === 'none' || call.options.output !== undefined) return;
   const asked = typeof toolChoice === 'object' ? `the tool ${toolChoice.tool}` : 'a tool';
@@ -285,9 +287,9 @@ function settleEarlierCall(call: RunningCall): void {
  */
 async function settleFailure(call: RunningCall, error: unknown, addInput: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
-  const lost = [signal.reason, error].find((reason) => isOwnLoss(reason, call));
+  const lost = [signal.reason, error].find((reason) => isSessionLost(reason, call));
   if (lost !== undefined) {
-    // Another process holds the session now, or it is deleted: write nothing more to the session or its log.
+    // Another process holds the lease now, or the session was deleted. So write nothing more to the session or its log.
     call.emit({ type: 'call.failed', callId, error: lost });
     throw lost;
   }
@@ -331,8 +333,8 @@ async function settleFailure(call: RunningCall, error: unknown, addInput: () => 
   throw error;
 }
 
-/** Tests whether this call's lease is lost, or its session deleted. Hooks and models may throw the same errors about other sessions. */
-function isOwnLoss(error: unknown, { options }: RunningCall): boolean {
+/** Tests if this call lost its lease, or its session was deleted. Hooks and models may throw the same errors about other sessions. */
+function isSessionLost(error: unknown, { options }: RunningCall): boolean {
   const isLost = SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
   const isDeleted = SessionStoreError.isInstance(error) && error.code === 'session_deleted';
   return (isLost || isDeleted) && error.sessionKey === options.session.key.toString();
@@ -349,9 +351,9 @@ function isTimeLimit(error: unknown): boolean {
 /**
  * Rejects a call without new messages if nothing in the session can be continued.
  *
- * @param repeated The id of the call, which is the id of its message, if that message is already in the session.
+ * @param repeated The id of the repeated message, if the session already contains this message.
  * @throws {HarnessError} `nothing_to_resume` if the session is new or has nothing to send, or if its last call ended normally;
- * `call_forgotten` if the message of the call is in the session, but the session has no receipt of a call with it.
+ * `call_forgotten` if the session contains the message, but has no receipt of the call that sent it.
  */
 export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);
@@ -360,15 +362,15 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
     last?.role === 'tool' ||
     last?.role === 'user' ||
     openCalls(state.context).length > 0;
-  // A context of only tool results without calls is empty after the repair, so nothing could be sent.
+  // The repair removes tool results without calls. If nothing else is in the context, there is nothing to send.
   const isEmpty = repairPairing(state.context, true).length === 0;
   const isOpenRepeat = repeated !== undefined && isOpenCall(state, repeated);
   if (!isNew && (isOpen || isOpenRepeat) && !isEmpty) return;
   if (repeated !== undefined && !isEmpty) {
     throw new HarnessError(
       'call_forgotten',
-      `Message "${repeated}" is in session "${state.sessionId}", but no call that began with it is known, so there is ` +
-        'no reply to repeat. Nothing was run; read the session with agent.state(), or send the message with another id.',
+      `Message "${repeated}" is in session "${state.sessionId}", but the session has no record of the call that sent it. So ` +
+        'there is no reply to repeat, and nothing was run. Read the session with agent.state(), or send the message with another id.',
     );
   }
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);
