@@ -82,8 +82,8 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  * added at the end of this conversation, which is already in the prompt cache. Otherwise the model reads a transcript in as many chunks as
  * its window needs. Each chunk updates the narrative.
  *
- * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, if an answer is
- * too long, the model is first asked again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
+ * On an overflow, tool results are cut further, then chunks are halved; finished chunks are kept. With `retryTooLong`, if an answer is too
+ * long, the model is first asked again with shorter tool results. An unusable answer gets one repair attempt. If the repaired answer is only
  * too long, it is shortened. Transient failures get three retries.
  *
  * @throws any error of the model, except overflows.
