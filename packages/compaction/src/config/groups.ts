@@ -24,7 +24,7 @@ export const groupedShape = {
    * turns one off.
    */
   trigger: z.prefault(triggerSchema, {}),
-  /** The share of the trigger point, or the tokens, to aim for. Default 0.5, or more if the record and what is kept need it. */
+  /** The size that should remain at most: a share of the trigger point, or tokens. Default 0.5, or more if the record and what is kept need it. */
   target: z.optional(targetSchema),
   /** What stays word for word. */
   keep: z.prefault(keepSchema, {}),
