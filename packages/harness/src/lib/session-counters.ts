@@ -1,5 +1,5 @@
 import { type AgentState, type CallScope, SessionKey } from '@x/core';
-import { RecentMap } from '@x/core/internal';
+import { isObject, RecentMap } from '@x/core/internal';
 
 /** Numbers by name. */
 export type Counters = Readonly<Record<string, number>>;
@@ -53,8 +53,16 @@ export class SessionCounters {
   #store({ extensions }: AgentState, more: Counters): void {
     if (Object.values(more).every((number) => number === 0)) return;
     const stored = extensions[this.#extension];
-    extensions[this.#extension] = { ...stored, counters: plus(stored?.counters as Counters, more) };
+    extensions[this.#extension] = { ...stored, counters: plus(numbersIn(stored?.counters), more) };
   }
+}
+
+/** Leaves out other values, because adding to a text would make it longer, and no limit would hold. */
+function numbersIn(stored: unknown): Counters {
+  const counters = Object.entries(isObject(stored) ? stored : {});
+  return Object.fromEntries(
+    counters.filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+  );
 }
 
 function plus(left: Counters = {}, right: Counters): Counters {
