@@ -14,7 +14,10 @@ const SCHEMA = z.custom<JsonObject>(
 
 const TOOL = z.object(
   {
-    definition: z.object({ name: z.string(), description: z.string(), inputSchema: SCHEMA }),
+    definition: z.object(
+      { name: z.string(), description: z.string(), inputSchema: SCHEMA },
+      'must be an object; make the tool with defineTool of @x/core',
+    ),
     run: callable<Tool['run']>(),
   },
   'must be a tool; make one with defineTool of @x/core',
@@ -22,7 +25,7 @@ const TOOL = z.object(
 
 const hook = z.optional(callable<() => void>());
 const CAPABILITY_MEMBERS: Readonly<Record<keyof Capability, z.ZodType>> = {
-  name: z.string().regex(SNAKE_CASE, {
+  name: z.string('must be a text; if the capability is a promise, await it first').regex(SNAKE_CASE, {
     error: ({ input }) =>
       `${JSON.stringify(input)} is not in snake_case, which files use; rename it like "my_capability"`,
   }),

@@ -36,10 +36,10 @@ describe('an agent built without a type checker', () => {
     );
     expect(issues).toEqual([
       'model: must be a model; wrap that of a provider, for example with @x/ai-sdk',
-      expect.stringMatching(/^tools\[0\]\.definition: /),
+      'tools[0].definition: must be an object; make the tool with defineTool of @x/core',
       'tools[0].run: must be a function',
       'capabilities[0]: must be a capability: an object with a name, not a function',
-      expect.stringMatching(/^capabilities\[1\]\.name: /),
+      'capabilities[1].name: must be a text; if the capability is a promise, await it first',
       'capabilities[2]: must be a capability: an object with a name, not a function',
       'workspace: matches none of the allowed forms (must be a path; or must be a workspace, such as new LocalWorkspace(…))',
       'session: must be a session store, such as new JsonSession(…)',
