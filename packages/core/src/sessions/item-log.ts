@@ -111,7 +111,7 @@ export class ItemLog {
 
   /** Waits for all changes that were requested before. Then reads the log, or only its newest `options.last` messages. */
   async read(options?: LoadOptions): Promise<ItemHistory> {
-    await this.#changes.idle();
+    await this.#changes.run(this.#name, async () => {});
     return (await this.#load(options)).history;
   }
 

@@ -134,3 +134,17 @@ it('refuses a message that is no item of its own', async () => {
     expect(() => log.item(message)).toThrow(SessionStoreError);
   }
 });
+
+it('waits for earlier changes to read, but not for later ones', async () => {
+  const log = new ItemLog(new InMemorySession(), key, 'mine');
+  let changes = 0;
+  let isRead = false;
+  const write = async () => {
+    while (!isRead && changes < 100) await log.append(() => [log.message({ at: changes++ })]);
+  };
+  const writers = [write(), write()];
+  expect(await itemsOf(log)).toContainEqual({ at: 1 });
+  isRead = true;
+  await Promise.all(writers);
+  expect(changes).toBeLessThan(10);
+});
