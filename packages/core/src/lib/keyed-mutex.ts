@@ -12,7 +12,8 @@ export class KeyedMutex {
   ): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const current = wait(before).then(task);
-    const tail = Promise.allSettled([before, current]);
+    // Without results: a queue that is never empty would hold those of all its tasks.
+    const tail = Promise.allSettled([before, current]).then(() => {});
     this.#tails.set(key, tail);
     try {
       return await current;
