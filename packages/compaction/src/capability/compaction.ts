@@ -97,7 +97,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         if (problem !== undefined) warn(`compaction: ${problem}`);
       }
     },
-    remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
+    remind: (scope) => (recall ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
       const tracker = runner.tracker(scope.state);
       const { asked } = notesIn(scope.state);

@@ -120,8 +120,6 @@ const optionsSchema = z.strictObject({
 interface SourceOptions {
   readonly meter?: Meter | undefined;
   readonly redact: Redact | undefined;
-  /** Returns a value that changes when the source has new messages. If omitted, the source is read each time. */
-  readonly version?: () => unknown;
 }
 
 /** Recalls from a list of messages or from the log of a session. */
@@ -130,19 +128,16 @@ export class SourceRecall implements Recall {
   readonly #source: RecallSource;
   readonly #meter: Meter;
   readonly #redact: Redact | undefined;
-  readonly #version: (() => unknown) | undefined;
   readonly #index = new RecallIndex();
   readonly #ids = new Set<string>();
   readonly #numbering = new Numbering();
   #last: string | undefined;
   #reading: Promise<void> = Promise.resolve();
-  #readVersion: unknown;
 
-  constructor(source: RecallSource, { meter = new Meter(estimateCounter), redact, version }: SourceOptions) {
+  constructor(source: RecallSource, { meter = new Meter(estimateCounter), redact }: SourceOptions) {
     this.#source = source;
     this.#meter = meter;
     this.#redact = redact;
-    this.#version = version;
     this.tool = recallTool((request, { signal }) => this.answer(request, signal));
   }
 
@@ -207,8 +202,6 @@ export class SourceRecall implements Recall {
   }
 
   async #takeIn(signal: AbortSignal | undefined): Promise<void> {
-    const version = this.#version?.();
-    if (version !== undefined && version === this.#readVersion) return;
     let units = 0;
     for await (const message of this.#source(this.#last)) {
       if (this.#ids.has(message.id)) continue;
@@ -225,7 +218,6 @@ export class SourceRecall implements Recall {
         signal?.throwIfAborted();
       }
     }
-    this.#readVersion = version;
   }
 
   /** Finds the passages that match a query, within a token limit. */
@@ -293,7 +285,7 @@ export function recallTool(
 }
 
 /** Tests if a message is unaltered: it has no marks. */
-export function isWhole(message: Message): boolean {
+function isWhole(message: Message): boolean {
   return Object.keys(marksOf(message)).length === 0;
 }
 

@@ -2,7 +2,7 @@ import type { CallScope, Message, SessionLog, Tool, Workspace } from '@x/core';
 import type { Redact } from '@x/core/internal';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
-import { isWhole, recallTool, SourceRecall } from './create-recall.js';
+import { recallTool, SourceRecall } from './create-recall.js';
 
 /** Minimum and maximum tokens of a reminder. */
 const FEWEST_TOKENS = 120;
@@ -19,8 +19,6 @@ interface Session {
   readonly recall: SourceRecall;
   /** The log, as the current call opened it. */
   log: SessionLog;
-  /** Changes with every reduction, because only a reduction removes messages from the context. */
-  version: string | undefined;
   /** The last reminder, with the id of its request. */
   reminder: { readonly key: string; readonly message: Message | undefined } | undefined;
 }
@@ -51,11 +49,6 @@ export class SessionRecall {
     this.#sessions = new WeakMap();
   }
 
-  /** Returns whether a reminder may help: no model has answered the newest request yet, and the conversation has a summary. */
-  mayRemind({ state: { context } }: RecallScope): boolean {
-    return requestIn(context) !== undefined && context.some(({ kind }) => kind === 'summary');
-  }
-
   /**
    * Returns the reminder for the user's newest request if no model has answered it yet. A call that resumes after an approval gets none.
    * Returns `undefined` if the conversation has no summary.
@@ -69,7 +62,7 @@ export class SessionRecall {
   ): Promise<Message | undefined> {
     const { context } = scope.state;
     const request = requestIn(context);
-    if (request === undefined || !this.mayRemind(scope)) return undefined;
+    if (request === undefined || !context.some(({ kind }) => kind === 'summary')) return undefined;
     const session = this.#session(scope);
     const key = request.id;
     if (session.reminder?.key === key) return session.reminder.message;
@@ -84,10 +77,8 @@ export class SessionRecall {
     const sessions = this.#sessions.get(storage) ?? new Map<string, Session>();
     this.#sessions.set(storage, sessions);
     const known = sessions.get(log.location);
-    const reduced = context.filter((message) => !isWhole(message));
-    const version = reduced.length > 0 ? `${reduced.length} ${reduced.at(-1)?.id}` : undefined;
     const session = known?.recall.hasRead(context) ? known : this.#begin(log);
-    Object.assign(session, { log, version });
+    session.log = log;
     sessions.delete(log.location);
     sessions.set(log.location, session);
     let held = 0;
@@ -102,12 +93,8 @@ export class SessionRecall {
 
   #begin(log: SessionLog): Session {
     const session: Session = {
-      recall: new SourceRecall((from) => session.log.read(from), {
-        redact: this.#redact,
-        version: () => session.version,
-      }),
+      recall: new SourceRecall((from) => session.log.read(from), { redact: this.#redact }),
       log,
-      version: undefined,
       reminder: undefined,
     };
     return session;

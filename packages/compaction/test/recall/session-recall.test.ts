@@ -32,23 +32,6 @@ describe('the reminder of a session', () => {
     expect(await recall.remind(scope, meter, () => 1_500)).toBeUndefined();
   });
 
-  it('reads the log once for all calls until the next compaction', async () => {
-    const scope = await session();
-    const recall = new SessionRecall(undefined);
-    let reads = 0;
-    const read = (from?: string) => {
-      reads++;
-      return scope.log.read(from);
-    };
-    const log = { ...scope.log, read };
-    for (const question of ['And the velvet sofa?', 'And the sofa again?']) {
-      const { state } = scopeOf([...scope.state.context, userMessage(question)]);
-      const found = await recall.remind({ state, log, storage: scope.storage }, meter, () => 1_500);
-      expect(textOf(found as Message)).toContain('8713 crowns');
-    }
-    expect(reads).toBe(1);
-  });
-
   it('reads only what was added after a further compaction', async () => {
     const scope = await session();
     const recall = new SessionRecall(undefined);
