@@ -6,12 +6,12 @@ import { marksOf } from '../conversation/marks.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import { type Stage, unchanged } from '../stage.js';
+import type { Stage } from '../stage.js';
 import { alterArguments } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
-  /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
-  mode: z._default(z.enum(['off', 'iteration', 'compaction']), 'compaction'),
+  /** After every tool round (`iteration`), or as a stage of a compaction. */
+  mode: z._default(z.enum(['iteration', 'compaction']), 'compaction'),
   /** If the arguments of one call have more tokens, they are shortened. */
   argThreshold: z._default(countSchema, 200),
   /** Share of the window: the newest messages up to this size stay unchanged. */
@@ -33,8 +33,7 @@ export function previewArgs(options: z.input<typeof optionsSchema> = {}): Stage 
     cost: 'free',
     isDueEarly: () => mode === 'iteration',
     async reduce(...given) {
-      const [view, budget, { meter }] = given;
-      if (mode === 'off') return unchanged(view, 'switched off');
+      const [, budget, { meter }] = given;
       const window = { keepMessages: 0, keepTokens: Math.floor(budget.contextWindow * protectPercent) };
       const change = ({ input }: { readonly input: JsonValue }, message: Message) =>
         marksOf(message).previewed || meter.text(jsonText(input)) <= argThreshold

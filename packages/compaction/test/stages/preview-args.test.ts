@@ -32,8 +32,8 @@ describe('previewArgs', () => {
   });
 
   it('runs early in the mode `iteration` alone', () => {
-    const early = (mode: 'off' | 'iteration' | 'compaction') =>
+    const early = (mode: 'iteration' | 'compaction') =>
       previewArgs({ mode }).isDueEarly?.(viewOf(rounds(2)), budgetOf());
-    expect([early('off'), early('iteration'), early('compaction')]).toEqual([false, true, false]);
+    expect([early('iteration'), early('compaction')]).toEqual([true, false]);
   });
 });
