@@ -16,15 +16,6 @@ export function markedText(text: string, marks: JsonObject, end?: CommandEnd): T
   return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks, ...(end && withEnd(end)) } };
 }
 
-/** Reads the notes on a text. */
-export function marksOfText({
-  providerMetadata,
-}: {
-  readonly providerMetadata?: JsonObject | undefined;
-}): JsonObject {
-  return marksOf({ metadata: providerMetadata });
-}
-
 /** The notes of the stubs in a message. */
 export type StubMarks = { readonly [Mark in StubMark]?: JsonValue };
 

@@ -1,6 +1,7 @@
 import type { ContentBlock, JsonValue, Message } from '@x/core';
-import { type Redact, redactJson, redactSecrets, secretRedactor } from '@x/core/internal';
+import { type Redact, redactJson, redactSecrets, same, secretRedactor } from '@x/core/internal';
 import * as z from 'zod/mini';
+import { once } from './once.js';
 
 const pattern = z.union([
   z.instanceof(RegExp),
@@ -43,8 +44,10 @@ function redactBlocks<Block extends ContentBlock>(
   blocks: readonly Block[],
   redact: Redact,
 ): readonly Block[] {
-  const redacted = blocks.map((block) => redactBlock(block, redact) as Block);
-  return redacted.some((block, index) => block !== blocks[index]) ? redacted : blocks;
+  return same(
+    blocks,
+    blocks.map((block) => redactBlock(block, redact) as Block),
+  );
 }
 
 function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
@@ -79,13 +82,12 @@ function redacted(input: JsonValue, redact: Redact): JsonValue {
   }
 }
 
-const redactors = new WeakMap<object, Redact>();
+type Patterns = Parameters<typeof secretRedactor>[0];
+
+const redactorOf = once(({ patterns }: { readonly patterns: Patterns }) => secretRedactor(patterns));
 
 /** Returns the redactor of a setting. Always returns the same function, because caches compare it by identity. */
 export function redactorFor(setting: z.output<typeof redactSchema>): Redact | undefined {
   if (setting === false) return undefined;
-  if (setting === true) return redactSecrets;
-  const redact = redactors.get(setting) ?? secretRedactor(setting.patterns);
-  redactors.set(setting, redact);
-  return redact;
+  return setting === true ? redactSecrets : redactorOf(setting);
 }

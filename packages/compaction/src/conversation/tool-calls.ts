@@ -132,11 +132,6 @@ export const endOf = once((result: ToolResultBlock): CommandEnd => {
   return code === undefined ? { failed: result.isError } : { failed: code !== 0, exitCode: code };
 });
 
-/** Tests if a line holds only an exit code. */
-function isStatusLine(line: string): boolean {
-  return STATUS.test(line);
-}
-
 function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefined {
   // A cheap test first, because most results have no exit code.
   if (!/exit/i.test(text)) return undefined;
@@ -156,21 +151,12 @@ const READS = /^(?:read|view|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 const JOINS = /^(?:and|or|then)$/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 
-/** Caches the result per tool name. There are few names, and each call looks one up. */
-const known = new Map<string, boolean>();
-const MOST_KNOWN = 1_000;
-
 /** Tests if a tool's name says that it reads, and does not say that it may change anything. */
 export function readsByName(tool: string): boolean {
-  let reads = known.get(tool);
-  if (reads === undefined) {
-    const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
-    reads =
-      words.some((word) => READS.test(word)) && !words.some((word) => CHANGES.test(word) || JOINS.test(word));
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(tool, reads);
-  }
-  return reads;
+  const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
+  return (
+    words.some((word) => READS.test(word)) && !words.some((word) => CHANGES.test(word) || JOINS.test(word))
+  );
 }
 
 /** Maximum UTF-16 units of an error line. */
@@ -188,7 +174,7 @@ export function failureLine(text: string): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !isStatusLine(line));
+    .filter((line) => line !== '' && !STATUS.test(line));
   const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
   return cutLine(telling ?? lines[0] ?? 'no message', ERROR_LENGTH, 0);
 }

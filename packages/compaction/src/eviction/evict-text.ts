@@ -2,7 +2,7 @@ import { type CallScope, SessionKey, type TextBlock, type ToolResultBlock } from
 import { digestWork, inPieces } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
 import { oddBetween, oddLinesWork } from '../conversation/lines.js';
-import { markedText, marksOfText } from '../conversation/marks.js';
+import { markedText, marksOf } from '../conversation/marks.js';
 import { STUB_TEXTS, type StubMark } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 import { endOf } from '../conversation/tool-calls.js';
@@ -64,7 +64,7 @@ export function evictedBlock(text: string, path: string | undefined, result?: To
 /** Returns the path of the file with the full text of a result, or `undefined` if there is none. */
 export function evictedPath(result: ToolResultBlock): string | undefined {
   const [path] = result.output
-    .map((block) => marksOfText(block)[EVICTED])
+    .map(({ providerMetadata }) => marksOf({ metadata: providerMetadata })[EVICTED])
     .filter((mark) => typeof mark === 'string');
   return path;
 }

@@ -1,4 +1,5 @@
 import type { Model } from '@x/core';
+import { once } from '../conversation/once.js';
 
 /** Number of failures in a row after which a model is skipped. A provider's compaction has been retried by then. */
 const FAILURES = { narrative: 2, native: 1 };
@@ -15,13 +16,8 @@ interface Standing {
   rests: number;
 }
 
-const standings = { narrative: new WeakMap<Model, Standing>(), native: new WeakMap<Model, Standing>() };
-
-function standingOf(kind: Writes, model: Model): Standing {
-  const standing = standings[kind].get(model) ?? { failures: 0, rests: 0 };
-  standings[kind].set(model, standing);
-  return standing;
-}
+const fresh = (_: Model): Standing => ({ failures: 0, rests: 0 });
+const standingOf = { narrative: once(fresh), native: once(fresh) };
 
 /**
  * Records how a request to a model ended.
@@ -29,7 +25,7 @@ function standingOf(kind: Writes, model: Model): Standing {
  * @returns a warning if the model is skipped from now on.
  */
 export function noteEnd(kind: Writes, model: Model, problem: string | undefined): string | undefined {
-  const standing = standingOf(kind, model);
+  const standing = standingOf[kind](model);
   standing.failures = problem === undefined ? 0 : standing.failures + 1;
   if (standing.failures < FAILURES[kind]) return undefined;
   standing.rests = RESTS;
@@ -41,12 +37,12 @@ export function noteEnd(kind: Writes, model: Model, problem: string | undefined)
 
 /** Tests if a model is skipped because it failed too often. */
 export function isResting(kind: Writes, model: Model): boolean {
-  return standingOf(kind, model).rests > 0;
+  return standingOf[kind](model).rests > 0;
 }
 
 /** Counts a compaction that skips the model, and says why. Returns `undefined` if the model is asked. */
 export function restOf(kind: Writes, model: Model): string | undefined {
   if (!isResting(kind, model)) return undefined;
-  standingOf(kind, model).rests--;
+  standingOf[kind](model).rests--;
   return `${model.id} failed too often and is skipped for now`;
 }
