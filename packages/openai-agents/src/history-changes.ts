@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { AgentInputItem, SessionHistoryMutation } from '@openai/agents';
 import { InvalidInputError, type ItemLog, type JsonObject, type Message } from '@x/core';
-import { type ItemChange, type ItemHistory, parseWith, sortedJson } from '@x/core/internal';
+import { digest, type ItemChange, type ItemHistory, parseWith, sortedJson } from '@x/core/internal';
 import * as z from 'zod';
 import { toJson, toStored } from './stored-item.js';
 
@@ -54,13 +53,13 @@ export function planTransaction(
   { messages, state }: ItemHistory,
   log: ItemLog,
 ): ItemChange | undefined {
-  const digest = digestOf(transaction);
+  const said = digest(sortedJson(toJson(transaction)));
   const before = (state.operations ?? []) as unknown as Operations;
   const known = before.find(([id]) => id === operationId);
-  if (known?.[1] === digest) return undefined;
+  if (known?.[1] === said) return undefined;
   if (known !== undefined) throw refusal('operationId', 'was already used for another transaction');
 
-  const operations = [...before, [operationId, digest] as const].slice(-REMEMBERED);
+  const operations = [...before, [operationId, said] as const].slice(-REMEMBERED);
   const stateAfter = { ...state, operations } as unknown as JsonObject;
   const stored = (items: readonly AgentInputItem[]) => items.map((item) => toStored(log, item));
   if (transaction.type === 'append_items') {
@@ -76,12 +75,6 @@ export function planTransaction(
     });
   if (!matches) throw refusal('transaction.expectedSuffix', 'is no longer the end of the history');
   return { keep, append: stored(replacement), state: stateAfter };
-}
-
-function digestOf(transaction: HistoryTransactionArgs['transaction']): string {
-  return createHash('sha256')
-    .update(sortedJson(toJson(transaction)))
-    .digest('base64url');
 }
 
 function refusal(path: string, message: string): InvalidInputError {

@@ -78,7 +78,7 @@ function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio
   const [reductions, messages, steps] = request;
   const now = usageRatio(...request);
   // In a small request, most of what the provider counts may be tools that are not counted here.
-  const isLarge = reportedBy(steps) * 4 > contextWindow;
+  const isLarge = (steps.at(-1)?.usage?.inputTokens ?? 0) * 4 > contextWindow;
   const learned = now !== undefined && isLarge ? within(now, MOST_OF_MESSAGES) : undefined;
   const last = reductions.ratio(messages, contextWindow, learned);
   return now ?? last ?? 1;
@@ -116,10 +116,6 @@ function usageRatio(
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
   const came = added * within(known / Math.max(1, sent), MOST_OF_MESSAGES);
   return within((known + came) / Math.max(1, sent + added), MOST);
-}
-
-function reportedBy(steps: readonly FinishedStep[]): number {
-  return steps.at(-1)?.usage?.inputTokens ?? 0;
 }
 
 function within(ratio: number, most: number): number {

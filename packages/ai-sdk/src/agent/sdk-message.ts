@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type ContentBlock, InvalidInputError, type Message, type ToolResultBlock, textOf } from '@x/core';
-import { exactText, wellFormed } from '@x/core/internal';
+import { digest, exactText, wellFormed } from '@x/core/internal';
 import {
   aiSdkDialect,
   aiSdkOutput,
@@ -49,7 +48,7 @@ function fingerprint(message: SdkMessage, before: string): string {
   const seen = known.get(message);
   if (seen?.before === before) return seen.id;
   checkContent(message);
-  const id = digest(`${before} ${exactText(unmarked(wellFormed(message)))}`);
+  const id = digest(`${before} ${exactText(unmarked(wellFormed(message)))}`).slice(0, 32);
   known.set(message, { before, id });
   return id;
 }
@@ -93,10 +92,6 @@ function checkContent({ content }: SdkMessage): void {
   const message =
     'is missing, so these are not ModelMessages. Convert messages of useChat with convertToModelMessages first';
   throw new InvalidInputError('message', [{ path: 'content', message }]);
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
 /** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
