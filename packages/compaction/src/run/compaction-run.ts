@@ -91,7 +91,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const due = isOtherwiseDue || isTooHeavy;
   const stages = due ? all : all.filter((stage) => stage.isDueEarly?.(view, budget));
   if (!due && observe) for (const message of messages) observe(message);
-  if (stages.length === 0) return report('skipped', 'nothing is due');
+  if (stages.length === 0) return report('skipped', 'no trigger is reached');
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget));
 
@@ -212,7 +212,7 @@ function judge(
     (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
   );
   if (!due) {
-    if (view.messages === before.messages) return report('skipped', 'nothing is due');
+    if (view.messages === before.messages) return report('skipped', 'no trigger is reached');
     return report('applied', `reduced early by ${worked.map((step) => step.stage).join(', ')}`, result);
   }
   const repaired = broken && !needsRepair(view.messages);
