@@ -261,6 +261,19 @@ describe('x replay', () => {
     );
   });
 
+  it('suggests no window that system prompt and tools fill', async () => {
+    const short = JSON.stringify([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
+    ]);
+    expect((await replay(['-'], short)).stdout).toMatch(
+      /Nothing was reduced, because the largest request has only \d+ tokens\.\n/,
+    );
+    const { stdout } = await replay(['-', '--window', '6000'], short);
+    expect(stdout).toContain('Try a larger --window');
+    expect(stdout).not.toContain('Nothing was reduced');
+  });
+
   it('says above the table what it left out, and below it what each column means', async () => {
     const row = (id: string, parentUuid: string | null, role: string) => ({
       ...{ type: role, uuid: id, parentUuid, sessionId: 's' },
@@ -291,7 +304,7 @@ describe('x replay', () => {
   it('says what it takes for fixed, and when that leaves no room', async () => {
     const roomy = await replay([log]);
     expect(roomy.stdout).toMatch(
-      /Window \d{4,5} \(half of the largest request\), counted by estimate; \d{4,5} of its tokens are for system prompt and tools/,
+      /Window \d{4,5} \(half of the largest request\), counted by estimate; \d{4,5} of its tokens are reserved for system prompt and tools/,
     );
     expect(roomy.stdout).not.toContain('--system-tokens');
     const cramped = await replay([log, '--window', '4000']);

@@ -252,7 +252,7 @@ function describe(comparisons: readonly Comparison[], isChosen: boolean): string
   const windows = rangeOf(comparisons.map(({ setting }) => setting.window));
   const fixed = rangeOf(comparisons.map(({ setting }) => setting.overhead));
   const chosen = isChosen ? ' (half of the largest request)' : '';
-  const setting = `Window ${windows}${chosen}, counted by ${counter}; ${fixed} of its tokens are for system prompt and tools.`;
+  const setting = `Window ${windows}${chosen}, counted by ${counter}; ${fixed} of its tokens are reserved for system prompt and tools.`;
   return [...lines, setting, ...warningsOf(comparisons)].join('\n');
 }
 
@@ -262,14 +262,24 @@ function rangeOf(values: readonly number[]): string {
 }
 
 function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
-  if (comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger))
+  if (comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger)) {
     yield 'That leaves no tokens for the conversation. Try a larger --window, or set the size of system prompt and tools with --system-tokens.';
-  const most = Math.max(...comparisons.map(({ setting: { peak = 0 } }) => peak));
+    return;
+  }
   const isIdle = comparisons.every(({ strategies }) =>
     Object.values(strategies).every(({ reductions }) => reductions === 0),
   );
-  if (isIdle)
-    yield `Nothing was reduced, because the largest request has only ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
+  if (!isIdle) return;
+  const most = Math.max(...comparisons.map(({ setting: { peak = 0 } }) => peak));
+  // Triggers a compaction when the longest conversation is half complete.
+  const windows = comparisons
+    .filter(({ setting: { peak } }) => peak === most)
+    .map(({ setting: { overhead, trigger, window } }) => {
+      const share = trigger / window;
+      const smaller = 1_000 * Math.ceil((overhead + most) / (2_000 * share));
+      return smaller * share < most ? ` Try --window ${smaller}.` : '';
+    });
+  yield `Nothing was reduced, because the largest request has only ${most} tokens.${windows[0] ?? ''}`;
 }
 
 /** Writes settings into a file, and keeps its other content. */
