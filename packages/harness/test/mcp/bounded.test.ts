@@ -1,6 +1,5 @@
 // What a server sends is read in small pieces, and one message has limits, over every transport.
-import type { JsonObject } from '@x/core';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { bounded } from '../../src/mcp/bounded.js';
 import { connect, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
