@@ -44,6 +44,10 @@ if (unknown.length > 0) {
   );
   process.exit(2);
 }
+if (values.data !== undefined && wanted.length !== 1) {
+  console.error('--data needs the name of one benchmark, because memory and replay read different folders.');
+  process.exit(2);
+}
 for (const [name, run] of Object.entries(BENCHMARKS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.log(`\n# ${name}\n`);
