@@ -27,8 +27,11 @@ const ALTERNATIVES = [
   ['prompt', 'agent', 'summary_prompt', 'model'],
 ] as const;
 
-/** Keys that exclude each other within a group. */
-const SIZES = ['share', 'tokens', 'messages'];
+/** The sizes of a group, which exclude each other. */
+const SIZES: Readonly<Record<string, readonly string[]>> = {
+  trigger: ['share', 'tokens', 'messages'],
+  keep: ['share', 'tokens', 'messages', 'outputs'],
+};
 
 /**
  * Merges the configuration of one agent. For each key, the agent's front matter wins over `compaction.yaml`, then the program's defaults,
@@ -86,7 +89,8 @@ function merged(far: Layer, near: Layer): Layer {
   const kept = without(far, near, ALTERNATIVES);
   const groups = Object.entries(near).map(([key, ours]) => {
     const theirs = Object.hasOwn(far, key) ? far[key] : undefined;
-    return [key, isLayer(ours) && isLayer(theirs) ? { ...without(theirs, ours, [SIZES]), ...ours } : ours];
+    if (!isLayer(ours) || !isLayer(theirs)) return [key, ours];
+    return [key, { ...without(theirs, ours, [SIZES[key] ?? []]), ...ours }];
   });
   return { ...kept, ...Object.fromEntries(groups) };
 }

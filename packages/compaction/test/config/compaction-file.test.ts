@@ -82,6 +82,15 @@ describe('resolveCompactionConfig', () => {
     expect(options).not.toHaveProperty('keep.tokens');
   });
 
+  it('merges `saving` key by key, and treats `keep.outputs` as a size', () => {
+    const { options } = resolve(
+      { saving: { share: 0.2 }, keep: { outputs: 3 } },
+      { saving: { tokens: 5_000 }, keep: { messages: 5 } },
+    );
+    expect(options).toMatchObject({ saving: { share: 0.2, tokens: 5_000 }, keep: { outputs: 3 } });
+    expect(options).not.toHaveProperty('keep.messages');
+  });
+
   it('merges the other keys of `trigger`, and ignores the `target` of a farther layer', () => {
     const file = { trigger: { tokens: 5_000, bytes: 400 }, target: { tokens: 3_000 } };
     expect(resolve({ trigger: { share: 0.7 } }, file).options).toMatchObject({
