@@ -110,8 +110,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets the storage of the agent's own files, in a directory `.x/` that its tools cannot see: logs, memory, tasks, evicted results, plans
-   * and, by default, sessions. Default: the workspace.
+   * Sets the storage of the agent's own files, in a directory `.x/`: logs, memory, tasks, evicted results, plans and, by default, sessions.
+   * Tools can read those of the call's user, except sessions, but cannot change them. Default: the workspace.
    */
   storage(storage: Workspace): this {
     this.#given.storage = storage;
