@@ -68,10 +68,10 @@ const UNREADABLE =
 
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before tokens are counted. The conversation keeps its
- * size, head and tail, and the path for `read_file`. Before a model call, the capability also evicts very long user messages, and the
- * largest new results and user messages if they do not fit the window together. The log keeps all of them in full. Files, other blocks and
- * the results of `paged` tools are not evicted. If the write fails, the text stays in the conversation. Add this capability before
- * `compaction()`.
+ * size, head and tail, and the path for `read_file`, and so does the log. Before a model call, the capability also evicts very long user
+ * messages, and the largest new results and user messages if they do not fit the window together. The log keeps these in full. Files,
+ * other blocks and the results of `paged` tools are not evicted. If the write fails, the text stays in the conversation. Add this
+ * capability before `compaction()`.
  *
  * @example
  * const agent = HarnessAgent.builder()
