@@ -164,6 +164,10 @@ describe('MysqlSession', () => {
     expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));
   });
 
+  it('says that a table name must not begin with a digit', () => {
+    expect(() => new MysqlSession({ pool: testPool(), table: '1st' })).toThrow('no digit first');
+  });
+
   it('refuses a pool with callbacks, and says which one it wants', () => {
     const pool = createCallbackPool({ uri: 'mysql://localhost' });
     expect(() => new MysqlSession({ pool: pool as never })).toThrow('mysql2/promise');

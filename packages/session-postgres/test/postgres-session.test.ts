@@ -237,6 +237,7 @@ describe('PostgresSession', () => {
   it('refuses what is no pool, and a name that is none', () => {
     expect(() => new PostgresSession({ pool: {} as never })).toThrow('pool: must be a Pool of pg');
     expect(() => new PostgresSession({ pool: shared(), table: 'A B' })).toThrow('table');
+    expect(() => new PostgresSession({ pool: shared(), table: '1st' })).toThrow('no digit first');
   });
 });
 
