@@ -8,13 +8,15 @@ import { oneLine } from '@x/harness/view';
 import { shellCommand, UsageError } from '../command.js';
 import { realPathOf } from '../stores.js';
 
+/** Keys that need no trust, and that may change in a trusted file: they neither instruct nor restrict the agent. */
+const TUNING = ['model', 'fallback', 'compaction', 'tool_result_eviction', 'infinity_context'];
 /** Keys that need no trust. They start no program, grant no permission and access no file outside the agent's folder. */
-const HARMLESS = new Set([
-  ...['$schema', 'name', 'description', 'model', 'fallback', 'system_prompt', 'tools', 'deny', 'isolation'],
+const HARMLESS = [
+  ...[...TUNING, '$schema', 'name', 'description', 'system_prompt', 'tools', 'deny', 'isolation'],
   ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
-  ...['compaction', 'tool_result_eviction', 'infinity_context', 'agents_files', 'skills', 'budget'],
-  ...['todo_list', 'plan_mode', 'workspace_tools', 'tool_groups', 'workspace_context'],
-]);
+  ...['agents_files', 'skills', 'budget', 'todo_list', 'plan_mode', 'workspace_tools'],
+  ...['tool_groups', 'workspace_context'],
+];
 
 type Config = Readonly<Record<string, unknown>>;
 type Entry = readonly [name: string, value: unknown];
@@ -24,8 +26,8 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Rejects an agent file that starts programs, allows calls, uses the environment or leaves its folder, unless a person has trusted it. The
- * trust record covers the path of the file, its settings, and the contents of the files in its folder that the settings name, with or
- * without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard, an expansion or `.`, all
+ * trust record covers the path of the file, its settings except {@link TUNING}, and the contents of the files in its folder that the
+ * settings name, with or without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard, an expansion or `.`, all
  * files of the agent's folder are covered. Permissions cover only the files that they name.
  *
  * @param trust Default: only files that were trusted before.
@@ -34,10 +36,16 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
  */
 export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<() => void> {
   const realFile = realPathOf(resolve(file));
-  const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(realFile)));
-  const parts = partsOf(realFile, config, entries);
+  const needsTrust = (entry: Entry) => !isHarmless(entry, dirname(realFile));
+  const all = entriesOf(config);
+  const entries = all.filter(needsTrust);
+  const files = coveredFiles(realFile, entries);
   const records = join(homedir(), STORAGE, 'trusted');
-  const record = join(records, digest(JSON.stringify([realFile, config, parts])));
+  const recordOf = (settings: readonly Entry[]) =>
+    join(records, digest(JSON.stringify([realFile, settings, files])));
+  const settings = all.filter((entry) => !isIn(TUNING, entry[0]) || needsTrust(entry));
+  const record = recordOf(settings);
+  const parts = [...settings.map(partOfSetting), ...files];
   // The parts that were trusted last at this path, to name those that have changed since.
   const last = join(records, digest(realFile));
   if (entries.length === 0 || existsSync(record)) return () => {};
@@ -51,7 +59,9 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   return () => {
     mkdirSync(records, { recursive: true, mode: 0o700 });
     writeFileSync(last, parts.join('\n'), { mode: 0o600 });
-    writeFileSync(record, '', { mode: 0o600 });
+    // A file with a variable in its model is also trusted without this variable.
+    const untuned = recordOf(settings.filter(([name]) => !isIn(TUNING, name)));
+    for (const each of [record, untuned]) writeFileSync(each, '', { mode: 0o600 });
   };
 }
 
@@ -90,11 +100,11 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   if (isEmpty || typeof value === 'number' || typeof value === 'boolean') return true;
   if (name === 'workspace' && typeof value === 'string')
     return `${realPathOf(resolve(folder, value))}${sep}`.startsWith(`${folder}${sep}`);
-  return startsNothing(name);
+  return isIn(HARMLESS, name);
 }
 
-function startsNothing(name: string): boolean {
-  return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
+function isIn(keys: readonly string[], name: string): boolean {
+  return keys.includes(name) || keys.includes(name.split('.', 1).join());
 }
 
 /** Says whether a file was trusted before, and which parts have changed since. */
@@ -110,7 +120,7 @@ function trustOf(last: string, parts: readonly string[]): string {
   return `has changed since you trusted it: ${words.join(', ') || 'the order of its settings'}`;
 }
 
-/** Returns the name in a line of {@link partsOf}, and the value if it is in the line. */
+/** Returns the name in a line of trusted parts, and the value if it is in the line. */
 function partOf(part: string): readonly string[] {
   return part.slice(part.indexOf(' ') + 1).split('\t');
 }
@@ -118,11 +128,17 @@ function partOf(part: string): readonly string[] {
 /** Maximum length of a value that is shown when it has changed. */
 const MAX_VALUE = 60;
 
-/** Returns everything that the trust covers, as lines of a digest and a name: each setting, and each file. Small settings that need no
- * trust have their value in the line. See {@link requireTrust}. */
-function partsOf(file: string, config: Config, entries: readonly Entry[]): readonly string[] {
+/** Returns a line of a setting's digest and name. Small settings that need no trust have their value in the line. */
+function partOfSetting([name, value]: Entry): string {
+  const text = JSON.stringify(value);
+  const isShown = isIn(HARMLESS, name) && text.length <= MAX_VALUE;
+  return `${digest(text)} ${oneLine(name)}${isShown ? `\t${oneLine(text)}` : ''}`;
+}
+
+/** Returns lines of a digest and a name: the files that the trust covers. See {@link requireTrust}. */
+function coveredFiles(file: string, entries: readonly Entry[]): readonly string[] {
   const [rules, others] = [true, false].map((isRule) =>
-    textOf(entries.filter(([name]) => !startsNothing(name) && name.startsWith('permissions') === isRule)),
+    textOf(entries.filter(([name]) => !isIn(HARMLESS, name) && name.startsWith('permissions') === isRule)),
   ) as [string, string];
   // A setting may name a program by its folder, or without its extension.
   const isStarted = namesIn(others);
@@ -132,14 +148,7 @@ function partsOf(file: string, config: Config, entries: readonly Entry[]): reado
   const isAllowed = (name: string) => isWord(name) || isPath(parse(name).name);
   const isWhole = WHOLE.test(others.replaceAll(STANDALONE, ''));
   const files = filesIn(dirname(file), { isNamed, isAllowed }, isWhole).filter((path) => path !== file);
-  return [
-    ...entriesOf(config).map(([name, value]) => {
-      const text = JSON.stringify(value);
-      const isShown = startsNothing(name) && text.length <= MAX_VALUE;
-      return `${digest(text)} ${oneLine(name)}${isShown ? `\t${oneLine(text)}` : ''}`;
-    }),
-    ...files.map((path) => `${digestOf(path)} ${oneLine(relative(dirname(file), path))}`),
-  ];
+  return files.map((path) => `${digestOf(path)} ${oneLine(relative(dirname(file), path))}`);
 }
 
 /** Returns a function that tests if a text contains a name. The word `-msrv` may be an option with the name `srv`. */

@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -92,7 +101,7 @@ it('names the settings and files that have changed since it was trusted, and no 
   expect(await changed()).toBe('the order of its settings');
 });
 
-it('asks only for a model that it can call, and says which model it was', async () => {
+it('asks only for a model that it can call', async () => {
   const hook = 'hooks: { before_compaction: "true" }';
   write(hook);
   await ask('--trust');
@@ -108,11 +117,34 @@ it('asks only for a model that it can call, and says which model it was', async 
     expect(stderr).toMatch(new RegExp(`agent\\.yaml: .*fallback model ${missing}`));
     expect(stderr).not.toContain('trust');
   }
-  writeFileSync('agent.yaml', `model: openai:gpt-5\n${hook}`);
-  vi.stubEnv('OPENAI_API_KEY', 'key');
-  expect((await ask()).stderr).toContain(
-    'changed since you trusted it: model "compatible:fake" → "openai:gpt-5". It',
+});
+
+it('stays trusted if only the model or its compaction changes, unless they use the environment', async () => {
+  const hook = 'hooks: { before_compaction: "true" }\n';
+  const run = async (text: string, ...args: string[]) => {
+    writeFileSync('agent.yaml', `${text}\n${hook}`);
+    return (await ask(...args)).stderr;
+  };
+  await run('model: { id: "compatible:${NAME:-fake}", context_window: 9000 }', '--trust');
+  for (const text of [
+    'model: { id: "compatible:${NAME:-fake}", context_window: 99000 }',
+    'model: compatible:other',
+    'model: compatible:other\nfallback: [compatible:fake]\nfeatures: { compaction: { model: null } }',
+  ])
+    expect(await run(text)).not.toContain('trusted');
+  expect(await run('model: "compatible:${OPENAI_API_KEY}"')).toContain(
+    'has changed since you trusted it: model, model.id. It',
   );
+  expect(await run('model: compatible:other\ndeny: [read_file]')).toContain('trusted it: deny, model.id. It');
+});
+
+it('stays trusted if the user changes the model in the file that x init writes', async () => {
+  await x(['init']);
+  writeFileSync(
+    'agent.yaml',
+    readFileSync('agent.yaml', 'utf8').replace(/^model: .*$/m, 'model: compatible:fake'),
+  );
+  expect((await ask()).status).toBe(0);
 });
 
 it.each([
