@@ -106,6 +106,7 @@ ${rows.join('\n')}
 | a result that ends in a path | it was large. The model reads it with \`read_file\`, see [large tool results](../large-tool-results.md) |
 | a new session instead of an old one | user, tenant and agent name are part of a session's key: \`x sessions list\` shows them |
 | \`x sessions\` does not list a session in \`.x/\` | \`x sessions copy -w ./workspace\` imports your own |
+| the warning \`workspace_not_shared\` | with several machines, [share the workspace](../many-machines.md). With one, start Node with \`--disable-warning=workspace_not_shared\` |
 | 404 for \`@x/core\` from npm | [install the archives](../choose-a-package.md#before-they-are-on-npm) |
 | \`ERR_REQUIRE_ESM\` | use Node 20.19 or newer |
 

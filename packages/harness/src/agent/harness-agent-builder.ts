@@ -22,7 +22,8 @@ import { finiteLimits, type Limits } from './limits.js';
 import { partsSchema } from './part-schemas.js';
 
 const UNSHARED =
-  'Machines share sessions, but not the workspace or its storage. Use a shared one, such as RedisWorkspace.';
+  'Other machines can open the sessions, but not the files of this workspace or its storage. If you use several machines, use a shared ' +
+  'workspace, such as RedisWorkspace. If you use one, start Node with --disable-warning=workspace_not_shared.';
 
 /** Collects the parts of an agent. Only {@link HarnessAgentBuilder.build} validates them. `HarnessAgent.builder()` returns a builder. */
 export class HarnessAgentBuilder<Agent> {

@@ -130,6 +130,9 @@ describe('build', () => {
     process.off('warning', listen);
     const ours = warnings.filter((warning) => (warning as { code?: string }).code === 'workspace_not_shared');
     expect(ours).toHaveLength(2);
+    expect(ours[0]?.message).toMatch(
+      /^Other machines can .* If you use one, .*--disable-warning=workspace_not_shared\.$/,
+    );
   });
 
   it('takes sessions and files of a backend in one', async () => {
