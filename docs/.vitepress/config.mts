@@ -7,6 +7,10 @@ const group = (text: string, pages: readonly (readonly [string, string])[]) => (
   items: pages.map(([title, link]) => page(title, link)),
 });
 
+/** Delete this note and its use when the packages are on npm. */
+const NOT_ON_NPM =
+  '<p>The packages are not on npm yet: <a href="/choose-a-package#before-they-are-on-npm">install their archives</a>.</p>';
+
 /** One page for each question. `npm run docs` builds them together with the API reference. */
 export default defineConfig({
   title: '@x',
@@ -20,6 +24,9 @@ export default defineConfig({
   vite: { resolve: { conditions: ['@x/source'] }, ssr: { noExternal: [/^@x\//] } },
   markdown: {
     config(markdown) {
+      const { fence } = markdown.renderer.rules;
+      markdown.renderer.rules.fence = (tokens, index, ...rest) =>
+        `${fence?.(tokens, index, ...rest)}${/^npm install .*@x\//m.test(tokens[index].content) ? NOT_ON_NPM : ''}`;
       markdown.core.ruler.push('on-this-site', ({ tokens }) => {
         // Indented code looks like any other.
         for (const token of tokens.filter(({ type }) => type === 'code_block')) {
