@@ -78,7 +78,7 @@ export async function flushSession(
       if (texts.length > 0) done.paths.add(path);
       const durationMs = performance.now() - startedAt;
       const where = texts.length > 0 ? { path } : {};
-      emit?.({ type: 'memory.flushed', messages, bullets: texts.length, ...where, durationMs });
+      if (said) emit?.({ type: 'memory.flushed', messages, bullets: texts.length, ...where, durationMs });
     }
   };
   // One process at a time, so that no two pay for the same messages.

@@ -228,7 +228,6 @@ describe('an answer', () => {
       expect(model.prompts).toHaveLength(3);
       expect(events.filter(({ type }) => type !== 'usage.reported')).toMatchObject([
         { type: 'memory.failed', operation: 'flush', error: expect.stringContaining(reason) },
-        { type: 'memory.flushed', bullets: 0 },
       ]);
       await logSession(workspace, parts, [userMessage('fact-2')]);
       const after = flusherOf({ workspace, model: factTaker(), clock });
