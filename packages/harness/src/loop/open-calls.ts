@@ -90,7 +90,7 @@ export function errorResultsFor(
   reason: keyof typeof INTERRUPTED,
   began?: readonly string[],
 ): readonly Message[] {
-  const begun = `No result: ${INTERRUPTED[reason]}. It may or may not have taken effect; check before you repeat it.`;
+  const begun = `No result: ${INTERRUPTED[reason]}. The call may or may not have taken effect. Check before you repeat it.`;
   return calls.map((call) => errorResult(call, began?.includes(call.id) === false ? NOT_BEGUN : begun));
 }
 

@@ -137,7 +137,9 @@ describe('an agent that closes', () => {
       const seen = other.model.requests[0]?.messages ?? [];
       expect(isPaired(seen)).toBe(true);
       const [begunOne, other2] = seen.flatMap(toolResultsOf).map((result) => textOf([result]));
-      expect(begunOne).toContain('shut down before this call finished. It may or may not have taken effect');
+      expect(begunOne).toContain(
+        'shut down before this call finished. The call may or may not have taken effect',
+      );
       expect(other2).toContain('before this call could take effect');
     },
   );

@@ -324,7 +324,7 @@ describe('a decision', () => {
     expect(AgentState.fromParts(stored?.head, []).activeCall).toBeDefined();
     await agent.resume(context);
     expect(effects).toHaveLength(4);
-    expect(resultsIn(model).b).toContain('It may or may not have taken effect');
+    expect(resultsIn(model).b).toContain('The call may or may not have taken effect');
   });
 
   it('comes too late when the time is over: the call is denied, and the model reads so', async () => {
