@@ -8,17 +8,21 @@ import {
   type JsonValue,
   type Message,
   type SessionStore,
+  TimeLimitError,
   textOf,
 } from '@x/core';
-import { collectionOf, errorText, RecentMap } from '@x/core/internal';
+import { collectionOf, errorText, RecentMap, withinLimit } from '@x/core/internal';
 import { madeFrom, messageBytes } from '@x/core/messages';
-import { type ChatOptions, chatKey } from '../ui/chat-key.js';
+import { chatKey } from '../ui/chat-key.js';
+import type { RememberOptions } from './agent-options.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from './sdk-message.js';
 
 const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
 /** Maximum number of stored reductions of conversations with the same beginning, up to the first answer. */
 const KEPT = 20;
+/** Share of the limit that a request waits for a store that did not answer the last one. */
+const SHARE_IN_SILENCE = 1 / 30;
 
 /** A message of the conversation as it was, by its fingerprint. Each request brings it, so its files are not kept. */
 interface Same {
@@ -36,11 +40,13 @@ interface StoredReduction {
 
 /** Reductions in a collection of a session store, so that another process finds what this one reduced. */
 class StoredReductions {
-  readonly #where: ChatOptions;
+  readonly #where: RememberOptions;
   readonly #reductions: SessionStore;
+  /** Whether the last request got no answer in time. The next one then waits only briefly, so that not each step waits for the limit. */
+  #isSilent = false;
 
   /** @throws {CapabilityError} for a store without collections. */
-  constructor(where: ChatOptions) {
+  constructor(where: RememberOptions) {
     this.#where = where;
     this.#reductions = collectionOf(where.store, COLLECTION);
   }
@@ -58,7 +64,7 @@ class StoredReductions {
     const beginning = beginningOf(sources, ids);
     if (beginning === undefined) return undefined;
     const log = this.#log(beginning);
-    const { messages } = await log.read();
+    const { messages } = await this.#within(() => log.read());
     const stored = new Map(
       messages.map((message) => {
         const reduction = log.item(message) as unknown as StoredReduction;
@@ -77,11 +83,26 @@ class StoredReductions {
     const log = this.#log(beginning);
     const stored = entries.map((entry): Entry => ('same' in entry ? entry : { message: entry.message }));
     const item = log.message({ id, entries: stored } as unknown as JsonValue);
-    await log.change(({ messages }) =>
-      messages.length < KEPT
-        ? { keep: messages.length, append: [item] }
-        : { keep: 0, append: [...messages.slice(1), item] },
+    await this.#within(() =>
+      log.change(({ messages }) =>
+        messages.length < KEPT
+          ? { keep: messages.length, append: [item] }
+          : { keep: 0, append: [...messages.slice(1), item] },
+      ),
     );
+  }
+
+  /** @throws {TimeLimitError} if the store does not answer in time. */
+  async #within<Value>(work: () => Promise<Value>): Promise<Value> {
+    const ms = this.#where.timeoutMs * (this.#isSilent ? SHARE_IN_SILENCE : 1);
+    try {
+      const value = await withinLimit(['The store of reductions', 'remember.timeoutMs', ms], work);
+      this.#isSilent = false;
+      return value;
+    } catch (error) {
+      this.#isSilent = TimeLimitError.isInstance(error);
+      throw error;
+    }
   }
 
   #log(beginning: string): ItemLog {
@@ -171,7 +192,7 @@ export class Reductions {
   readonly #ratios: Map<string, number>;
 
   /** @param where The store that remembers reductions for other processes, too. */
-  constructor(compactor: Compactor, where?: ChatOptions) {
+  constructor(compactor: Compactor, where?: RememberOptions) {
     if (typeof compactor?.compact !== 'function') {
       const message = 'must be a compactor: createCompactor({ … }) of @x/compaction';
       throw new InvalidInputError('compactor', [{ path: '', message }]);

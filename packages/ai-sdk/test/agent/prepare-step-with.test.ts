@@ -672,19 +672,19 @@ it('cuts no result in a large window because of tools that it is not told of', a
   expect(outcomes).toEqual([]);
 });
 
-it('goes on when the store that remembers cannot be read or written', async () => {
+it.each([
+  ['cannot be read or written', () => Promise.reject(new Error('the store is down'))],
+  ['never answers', () => new Promise<never>(() => {})],
+])('goes on when the store that remembers %s', async (_, ask) => {
   const store = new InMemorySession();
-  const refuse = async () => {
-    throw new Error('the store is down');
-  };
-  Object.assign(store, { load: refuse, commit: refuse });
+  Object.assign(store, { load: ask, commit: ask });
   const messages: ModelMessage[] = Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
     { role: 'user', content: `Question ${turn}` },
     { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(120)}` }] },
   ]).flat();
   const outcomes: CompactionOutcome[] = [];
   const prepareStep = prepareStepWith(createCompactor({ contextWindow: 10_000, keep: { messages: 6 } }), {
-    remember: { store, userId: 'alice' },
+    remember: { store, userId: 'alice', timeoutMs: 100 },
     onCompaction: (outcome) => void outcomes.push(outcome),
   });
   const reduced = await prepareStep({ messages });
