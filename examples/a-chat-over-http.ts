@@ -19,7 +19,7 @@ import { Hono } from 'hono';
 const directory = mkdtempSync(join(tmpdir(), 'x-example-'));
 const store = new JsonSession({ directory: join(directory, 'sessions') });
 const agent = HarnessAgent.builder()
-  .model(new ScriptedModel([{ text: 'Bern, said an agent that remembers.' }, { text: 'And still Bern.' }]))
+  .model(new ScriptedModel([{ text: 'Bern.' }, { text: 'And still Bern.' }, { text: 'Yes.' }]))
   .workspace(join(directory, 'workspace'))
   .session(store)
   .build();
@@ -49,8 +49,8 @@ export async function POST(request: Request): Promise<Response> {
   // A call that waited was approved or denied on the page: the agent continues with it.
   const decisions = decisionsIn(messages);
   const chats = new UIMessageStore<UIMessage>({ store, userId });
-  // A page that decides again, for example in a second tab, may have an older state of the chat.
-  if (!decisions) await chats.save(id, messages);
+  // A second tab may have an older state of the chat. So only its new message is stored, and none if it only decides.
+  if (!decisions) await chats.append(id, messages.slice(-1));
   const stream = createUIMessageStream<UIMessage>({
     originalMessages: messages,
     execute: ({ writer }) =>
@@ -113,15 +113,18 @@ console.log(first?.parts);
 
 const chats = new UIMessageStore<UIMessage>({ store, userId: 'alice' });
 const kept = await chats.load('chat-1');
-const second = await answerOf(
-  await post('chat-1', [...kept, { id: 'q2', role: 'user', parts: [{ type: 'text', text: 'Still?' }] }]),
-);
+const ask = async (id: string, text: string) =>
+  answerOf(await post('chat-1', [...kept, { id, role: 'user', parts: [{ type: 'text', text }] }]));
+const second = await ask('q2', 'Still?');
+// As a second tab, which has not seen the second question and its answer.
+await ask('q3', 'Sure?');
+const all = await chats.load('chat-1');
 const over = await app.request('/api/chat/chat-1/stream', { headers: { cookie: 'login=secret-of-alice' } });
 const refused = await app.request('/api/chat/chat-1/stream', { headers: { 'x-user': 'alice' } });
-console.log(second?.parts, over.status, (await chats.load('chat-1')).length, 'messages kept');
+console.log(second?.parts, over.status, all.length, 'messages kept');
 
 const others = await new UIMessageStore({ store, userId: 'bob' }).load('chat-1');
-if (kept.length !== 2 || over.status !== 204 || refused.status !== 401 || others.length !== 0)
+if ([kept.length, all.length, over.status, refused.status, others.length].join() !== '2,6,204,401,0')
   throw new Error('The chat was not kept.');
 if (!JSON.stringify(second?.parts).includes('And still Bern.')) throw new Error('The answer did not come.');
 await agent.close();
