@@ -102,18 +102,18 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
   shareStorage(whole, base);
   return whole;
 
-  async function* listRoot(options: { readonly recursive?: boolean } = {}): AsyncIterable<WorkspaceEntry> {
-    const sources = [visible(base.list('', options))];
-    for (const [name, workspace] of mounted) {
-      sources.push(only(directory(name)));
-      if (options.recursive) sources.push(prefixed(name, workspace.list('', options)));
-    }
-    yield* mergeSorted(sources);
-  }
-
-  async function* visible(entries: AsyncIterable<WorkspaceEntry>): AsyncIterable<WorkspaceEntry> {
-    for await (const entry of entries) {
-      if (!mounted.has(entry.path.split('/', 1)[0] ?? '')) yield entry;
+  async function* listRoot({ recursive = false } = {}): AsyncIterable<WorkspaceEntry> {
+    const entries = new Map<string, WorkspaceEntry>();
+    for await (const entry of base.list('')) entries.set(entry.path, entry);
+    for (const name of mounted.keys()) entries.set(name, directory(name));
+    // Whole paths sort `a.txt` before `a/b`, so the contents of a directory get their own sort key.
+    const places = [...entries].flatMap(([name, { type, isLink }]) =>
+      recursive && type === 'directory' && !isLink ? [name, `${name}/`] : [name],
+    );
+    for (const place of places.sort()) {
+      const entry = entries.get(place);
+      if (entry) yield entry;
+      else yield* whole.list(place.slice(0, -1), { recursive });
     }
   }
 }
@@ -127,32 +127,6 @@ async function* prefixed(
   entries: AsyncIterable<WorkspaceEntry>,
 ): AsyncIterable<WorkspaceEntry> {
   for await (const entry of entries) yield { ...entry, path: `${name}/${entry.path}` };
-}
-
-async function* only(entry: WorkspaceEntry): AsyncIterable<WorkspaceEntry> {
-  yield entry;
-}
-
-/** Merges sources that are each sorted by path. */
-async function* mergeSorted(
-  sources: readonly AsyncIterable<WorkspaceEntry>[],
-): AsyncIterable<WorkspaceEntry> {
-  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
-  const heads = await Promise.all(iterators.map((iterator) => iterator.next()));
-  for (;;) {
-    let least = -1;
-    let path: string | undefined;
-    heads.forEach((head, index) => {
-      if (head.done || (path !== undefined && path <= head.value.path)) return;
-      least = index;
-      path = head.value.path;
-    });
-    const head = heads[least];
-    const iterator = iterators[least];
-    if (head === undefined || head.done || iterator === undefined) return;
-    yield head.value;
-    heads[least] = await iterator.next();
-  }
 }
 
 function directory(path: string): WorkspaceEntry {
