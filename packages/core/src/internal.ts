@@ -37,7 +37,7 @@ export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
 export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-pieces.js';
-export { isObject, isPlain, jsonFault, jsonText, parsedJson, sortedJson } from './lib/json.js';
+export { isObject, isPlain, jsonFault, jsonText, mapChildren, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
 export { notify } from './lib/notify.js';

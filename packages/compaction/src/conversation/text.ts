@@ -1,5 +1,5 @@
 import type { FileBlock, JsonValue } from '@x/core';
-import { errorText, headOf, tailOf } from '@x/core/internal';
+import { errorText, headOf, mapChildren, tailOf } from '@x/core/internal';
 import type { Meter } from '../meter.js';
 
 /** Maximum UTF-16 units of a file name. */
@@ -69,18 +69,7 @@ export function mapStrings<Value>(value: Value, change: (text: string) => string
 }
 
 function mapped(value: JsonValue, change: (text: string) => string): JsonValue {
-  if (typeof value === 'string') return change(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: JsonValue) => mapped(item, change));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  const entries = Object.entries(value);
-  const changed = entries.map(([key, item]) => [key, mapped(item, change)] as const);
-  // `fromEntries` keeps a key such as `__proto__` an ordinary key.
-  return changed.some(([, item], index) => item !== entries[index]?.[1])
-    ? Object.fromEntries(changed)
-    : value;
+  return typeof value === 'string' ? change(value) : mapChildren(value, (child) => mapped(child, change));
 }
 
 /** Renders a thrown value in one line: the name and the message of an error, at most 300 characters. */

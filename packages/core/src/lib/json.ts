@@ -27,6 +27,24 @@ export function isPlain(value: object): boolean {
   return Object.getPrototypeOf(prototype) === null;
 }
 
+/** Replaces the items of a list, or the values of an object. Returns the same value if nothing changes. `key` is empty for an item. */
+export function mapChildren(
+  value: JsonValue,
+  change: (child: JsonValue, key: string) => JsonValue,
+): JsonValue {
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => change(item, ''));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  const changed = entries.map(([key, item]) => [key, change(item, key)] as const);
+  // `fromEntries` keeps a key such as `__proto__` an ordinary key.
+  return changed.some(([, item], index) => item !== entries[index]?.[1])
+    ? Object.fromEntries(changed)
+    : value;
+}
+
 /** Parses JSON; `undefined` for invalid JSON. */
 export function parsedJson(text: string): unknown {
   try {

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../lib/json.js';
+import { isObject, type JsonValue, mapChildren } from '../lib/json.js';
 import { withoutAssigned } from './assigned-secrets.js';
 import { knownSecrets } from './known-secrets.js';
 import { namesSecret, SECRET_NAME } from './secret-names.js';
@@ -42,31 +42,22 @@ function withoutKnown(text: string): string {
 /** Redacts every string of a value, and all values in fields with secret names. */
 export function redactJson(value: JsonValue, redact: Redact = redactSecrets): JsonValue {
   if (typeof value === 'string') return redact(value);
-  if (Array.isArray(value)) {
-    const items = value.map((item: JsonValue) => redactJson(item, redact));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value);
   // The name may be a value, too, and its secret the field next to it.
-  const isPair = entries.some(
-    ([key, item]) => /^(?:name|key)$/i.test(key) && typeof item === 'string' && namesSecret(item),
-  );
-  const redacted = entries.map(([key, item]) => {
+  const isPair =
+    isObject(value) &&
+    Object.entries(value).some(
+      ([key, item]) => /^(?:name|key)$/i.test(key) && typeof item === 'string' && namesSecret(item),
+    );
+  return mapChildren(value, (item, key) => {
     const isSecret = namesSecret(key) || (isPair && /^value$/i.test(key));
-    return [key, isSecret ? withoutLeaves(item) : redactJson(item, redact)] as const;
+    return isSecret ? withoutLeaves(item) : redactJson(item, redact);
   });
-  return redacted.some(([, item], index) => item !== entries[index]?.[1])
-    ? Object.fromEntries(redacted)
-    : value;
 }
 
 /** Redacts every text and number of a value. */
 function withoutLeaves(value: JsonValue): JsonValue {
-  if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return '[redacted:secret]';
-  if (Array.isArray(value)) return value.map(withoutLeaves);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutLeaves(item)]));
+  const isLeaf = typeof value === 'number' || (typeof value === 'string' && value !== '');
+  return isLeaf ? '[redacted:secret]' : mapChildren(value, withoutLeaves);
 }
 
 function searchedEverywhere({ kind, pattern }: SecretPattern): SecretPattern {
