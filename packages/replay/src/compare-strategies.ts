@@ -21,11 +21,9 @@ export interface CompareOptions {
   /** Default: the estimate of `@x/core`. */
   readonly counter?: TokenCounter;
   /** Default: prices relative to one uncached input token. */
-  readonly prices?: Prices;
+  readonly prices?: Prices | undefined;
   /** Tokens of system prompt and tool schemas. Default: the recorded system prompt, at least 10 000. */
-  readonly systemTokens?: number;
-  /** See {@link findLongRangeReferences}. */
-  readonly minGapTokens?: number;
+  readonly systemTokens?: number | undefined;
   /** Called before each strategy is replayed, with its name and its number from 1. */
   readonly onStrategy?: (name: string, place: number) => void;
   /** Aborts the comparison, which then throws the signal's reason. */
@@ -66,7 +64,7 @@ export async function compareStrategies(
     );
   }
   const setting = settingOf(conversation, counter, options);
-  const references = findLongRangeReferences(conversation.messages, counter, options);
+  const references = findLongRangeReferences(conversation.messages, counter);
   const input = { messages: conversation.messages, references };
   const everything = await replayConversation(input, sendEverything, setting, prices);
   const results: Record<string, ReplayResult> = {};

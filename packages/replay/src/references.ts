@@ -21,16 +21,11 @@ const DISTINCTIVE = /[/_\d]|\.\p{L}|\p{Ll}\p{Lu}/u;
 const MAX_PER_CALL = 8;
 /** Minimum tokens between mention and use. More recent mentions survive any strategy. */
 const MIN_GAP_TOKENS = 2_000;
-export interface ReferenceOptions {
-  /** Minimum tokens between mention and use. Default 2 000, because more recent mentions survive any strategy. */
-  readonly minGapTokens?: number;
-}
 
 /** Finds names in tool calls whose last mention is much earlier. A name is recognized by its form. */
 export function findLongRangeReferences(
   messages: readonly Message[],
   counter: TokenCounter,
-  { minGapTokens = MIN_GAP_TOKENS }: ReferenceOptions = {},
 ): readonly LongRangeReference[] {
   const found: LongRangeReference[] = [];
   /** By name, the index of the last message that mentions it. */
@@ -46,7 +41,7 @@ export function findLongRangeReferences(
       const lastIndex = mentions.get(token);
       if (lastIndex === undefined || foundInCall === MAX_PER_CALL) continue;
       const gapTokens = tokens - (starts[lastIndex + 1] ?? tokens);
-      if (gapTokens < minGapTokens) continue;
+      if (gapTokens < MIN_GAP_TOKENS) continue;
       foundInCall++;
       found.push({ token, callIndex, lastIndex, gapTokens });
     }
