@@ -10,7 +10,7 @@ import { styleSheet } from './style-sheet.js';
 export interface HtmlOptions {
   readonly title?: string;
   /** The currency of the prices. Without one, costs are in millions of uncached input tokens. */
-  readonly currency?: string;
+  readonly currency?: string | undefined;
 }
 
 /** Maximum number of lost names that the page lists for a strategy. */

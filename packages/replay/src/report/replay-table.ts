@@ -14,7 +14,7 @@ const OPTIONAL = ['reduced', 'largest', 'cached', 'of', 'cost', 'over', 'of all'
  */
 export function replayTable(
   comparisons: readonly Comparison[],
-  options: { readonly currency?: string; readonly width?: number } = {},
+  options: { readonly currency?: string | undefined; readonly width?: number | undefined } = {},
 ): string {
   const { currency, width = Number.POSITIVE_INFINITY } = options;
   const figures = figuresOf(comparisons);

@@ -71,27 +71,25 @@ export const replay = command({
       ...strategies,
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
     };
-    const systemTokens = values['system-tokens'];
-    const options = {
-      ...(values.window === undefined ? {} : { window: positive('window', values.window) }),
-      ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
-    };
+    const numberOf = (name: 'window' | 'system-tokens') =>
+      values[name] === undefined ? undefined : positive(name, values[name]);
+    const sizes = { window: numberOf('window'), systemTokens: numberOf('system-tokens') };
     const conditions = values['fail-if'] === undefined ? undefined : readConditions(values['fail-if']);
-    const prices = values.prices === undefined ? undefined : pricesOf(values.prices);
+    const given = values.prices === undefined ? undefined : pricesOf(values.prices);
     const searches = positionals.length === 0;
     const logs = searches ? await searched(errors) : await namedLogs(positionals);
     const { recordings, skipped } = await readLogs(logs, values.format);
     if (recordings.length === 0) throw new UsageError(nothingRead(skipped, positionals));
 
-    const priced = pricesFor(recordings, prices);
+    const prices = pricesFor(recordings, given);
     const wantsBest = searches || values.write !== undefined;
     const tried = wantsBest ? { ...chosen, ...candidates } : chosen;
     const compared: Comparison[] = [];
-    for (const recording of recordings) {
+    for (const [index, recording] of recordings.entries()) {
       const all = Object.keys(tried).length;
       const comparison = await compareStrategies(recording, tried, {
-        ...options,
-        ...priced.of(recording),
+        ...sizes,
+        prices: prices?.[index],
         onStrategy: (_name, place) =>
           onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`),
       });
@@ -99,19 +97,19 @@ export const replay = command({
       compared.push(comparison);
     }
     const { best, comparisons } = withBest(compared);
-    const report = priced.currency === undefined ? {} : { currency: priced.currency };
-    const width = process.stdout.isTTY ? { width: process.stdout.columns || 80 } : {};
+    const currency = prices && 'USD';
+    const width = process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
     const left = skipped.map((reason) => printable(`Skipped: ${reason.split('\n')[0]}\n`)).join('');
     if (values.json) {
       errors.write(left);
       output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     } else {
       output.write(
-        `${printable(describe(comparisons, values.window === undefined))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
+        `${printable(describe(comparisons, values.window === undefined))}\n${left}\n${replayTable(comparisons, { currency, width })}\n${LEGEND}`,
       );
     }
     const page = values.html ?? (searches ? await newReportPath() : undefined);
-    if (page !== undefined) await writeOutput(page, replayHtml(comparisons, report));
+    if (page !== undefined) await writeOutput(page, replayHtml(comparisons, { currency }));
     const notes = values.json ? errors : output;
     if (page !== undefined) notes.write(`\nThe report with charts is in ${page}\n`);
     if (wantsBest) notes.write(`\n${describeBest(best, comparisons)}\n`);
@@ -197,21 +195,13 @@ function pricesOf(text: string): Prices {
   return parsePrices(Object.fromEntries(pairs.map(([name, value]) => [name, value ? Number(value) : value])));
 }
 
-/** Returns the given prices, or the list prices of the recorded models if all of them are known. */
+/** Returns the prices of each recording: the given ones, or the list prices of its model. `undefined` if one is unknown. */
 function pricesFor(
   recordings: readonly RecordedConversation[],
   given: Prices | undefined,
-): { readonly currency?: string; of(recording: RecordedConversation): { readonly prices?: Prices } } {
-  if (given !== undefined) return { currency: 'USD', of: () => ({ prices: given }) };
-  const known = new Map(recordings.map((each) => [each, each.model ? modelPrices(each.model) : undefined]));
-  if ([...known.values()].includes(undefined)) return { of: () => ({}) };
-  return {
-    currency: 'USD',
-    of: (recording) => {
-      const prices = known.get(recording);
-      return prices === undefined ? {} : { prices };
-    },
-  };
+): readonly Prices[] | undefined {
+  const known = recordings.flatMap(({ model }) => given ?? (model ? modelPrices(model) : undefined) ?? []);
+  return known.length === recordings.length ? known : undefined;
 }
 
 function describeBest(best: BestSettings | undefined, comparisons: readonly Comparison[]): string {
