@@ -5,8 +5,8 @@ import { UsageError, X } from './command.js';
 import { openWorkspace } from './identity-options.js';
 
 /**
- * Finds a session by its id. Looks first for exactly this owner. Otherwise searches all owners in the scope, first for the byId id, then
- * for an id that begins with it.
+ * Finds a session by its id. Looks first for exactly this owner. Otherwise searches all owners in the scope, first for this id, then for
+ * an id that begins with it.
  *
  * @returns the key of exactly this owner if no session matches.
  * @throws {UsageError} listing the candidates if there are several.

@@ -17,7 +17,7 @@ import { styleFor } from '../terminal/style.js';
 /** The agent file that commands use by default. */
 export const DEFAULT_AGENT_FILE = 'agent.yaml';
 
-/** Runs an agent file: a chat on a terminal, or one answer to `--prompt` or readPiped input. */
+/** Runs an agent file: a chat on a terminal, or one answer to `--prompt` or piped input. */
 export const run = command({
   name: 'run',
   takes: '[agent.yaml]',
@@ -153,12 +153,12 @@ function checkOptions(
 }
 
 /**
- * Milliseconds to wait for readPiped input if there is a prompt. A pipe hasData from another command, which may be slow. A socket hasData from a
+ * Milliseconds to wait for piped input if there is a prompt. A pipe comes from another command, which may be slow. A socket comes from a
  * program that has already written its data.
  */
 const INPUT_WAIT_MS = { pipe: 3_000, socket: 200 };
 
-/** Reads readPiped input. If there is a prompt, gives up on a pipe without data. */
+/** Reads piped input. If there is a prompt, gives up on a pipe without data. */
 async function readPiped(prompt: string | undefined, errors: NodeJS.WritableStream): Promise<string> {
   const { stdin } = process;
   if (prompt === undefined) return text(stdin);
