@@ -14,7 +14,7 @@ it('a client in the place of options is told where it belongs, by none of its pr
   const client = new Redis(inject('redisUrl'));
   onTestFinished(() => client.disconnect());
   const make = () => new RedisSession(client as never);
-  expect(make).toThrow(/is an instance of a class, not an object of options; client: must be a Redis/);
+  expect(make).toThrow(/is an instance of a class, not an options object; client: must be a Redis/);
   expect(make).not.toThrow('_events');
 });
 

@@ -24,7 +24,7 @@ export type AgentActivityBody =
   /** The call ended. */
   | {
       readonly type: 'call.ended';
-      /** The stage it reached: in the queue, in a slot, or with its session open. */
+      /** How far the call got: waiting in the queue, in a slot, or with its session open. */
       readonly stage: 'queued' | 'placed' | 'begun';
       /** The error if it failed, or the reason if it was rejected. */
       readonly error?: unknown;
@@ -34,7 +34,7 @@ export type AgentActivityBody =
 export type AgentActivity = AgentActivityBody & {
   readonly agentId: string;
   readonly sessionId: string;
-  /** The same as in the events of the call. */
+  /** Id of the call, as in its {@link AgentEvent}s. */
   readonly callId: string;
   readonly kind: 'call' | 'command';
 };

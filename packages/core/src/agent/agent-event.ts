@@ -73,7 +73,9 @@ export type AgentEventBody =
   /** The model call failed and will be retried. */
   | {
       readonly type: 'model.retrying';
+      /** Number of the retry, counted from 1. */
       readonly attempt: number;
+      /** Pause before the retry, in milliseconds. */
       readonly delayMs: number;
       readonly error: string;
     }
@@ -106,6 +108,7 @@ export type AgentEventBody =
       readonly type: 'tool.evicted';
       readonly toolUseId: string;
       readonly path: string;
+      /** Length of the text in UTF-16 units. */
       readonly chars: number;
     }
   /** The text of a message was evicted to a file of the workspace. The log still has the whole message. */
@@ -113,6 +116,7 @@ export type AgentEventBody =
       readonly type: 'message.evicted';
       readonly messageId: string;
       readonly path: string;
+      /** Length of the text in UTF-16 units. */
       readonly chars: number;
     }
   /**
@@ -136,7 +140,7 @@ export type AgentEventBody =
       readonly reason: CompactionReason;
       /** The stages that changed something, joined by `+`. */
       readonly stagesUsed: string;
-      /** What the model no longer sees, the most important first. `undefined` if nothing changed. */
+      /** Items that the model no longer sees, most important first. `undefined` if nothing changed. */
       readonly gone?: readonly GoneItem[] | undefined;
       /** Cost of the model calls, if prices are known. The harness adds it. */
       readonly cost?: number | undefined;
@@ -169,9 +173,9 @@ export type AgentEventBody =
     }
   /** `updateState()` or `setPermissionMode()` changed the state during the call. */
   | { readonly type: 'state.changed' }
-  /** The answer does not match the requested schema. The model is told why and may try again. */
+  /** The answer does not match the requested schema. `error` says why. The model gets `error`, and may try again. */
   | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
-  /** Tokens of a model call that is not a step of the conversation: for a compaction, for memory, of a subagent, or of an unused answer. */
+  /** Tokens of a model call outside the steps of the conversation: for a compaction, memory, a subagent, or an answer that was not used. */
   | {
       readonly type: 'usage.reported';
       /** The capability that made the model call; `unused_answer` for an answer that could not be used. */
@@ -256,7 +260,7 @@ export type AgentEventBody =
       /** The tool calls that wait for a person's decision. Empty unless the stop reason is `permission_required`. */
       readonly pendingCalls: readonly PendingCall[];
       readonly usage: Usage;
-      /** What compactions cost and saved in this call. `undefined` if there were none. `usage` does not include it. */
+      /** Cost and savings of the compactions of this call. `undefined` if there were none. `usage` does not include their tokens. */
       readonly compaction?: CompactionCost | undefined;
       /** Tokens in the window afterwards, by source. The harness adds it. */
       readonly context?: ContextUsage | undefined;
@@ -267,7 +271,7 @@ export type AgentEventBody =
 
 /** An event of a call. */
 export type AgentEvent = AgentEventBody & {
-  /** Number of the event within the call, counted from 1. Readers use it as a cursor. Joined events have the last one's number. */
+  /** Number of the event within the call, counted from 1. Readers use it as a cursor. If events were joined, the number of the last. */
   readonly seq: number;
   readonly sessionId: string;
   readonly agentId: string;

@@ -6,7 +6,7 @@ import { jsonObjectSchema, jsonValueSchema } from '../lib/json-schemas.js';
 import { checkMessages } from '../messages/check-messages.js';
 import { type Message, textOf } from '../messages/message.js';
 
-/** The version of the stored form that this package writes. */
+/** Format version of a stored state. This package writes it, and reads no other. */
 export const AGENT_STATE_VERSION = 1;
 
 /**
@@ -265,7 +265,7 @@ export function headText(texts: ReadonlyMap<string, string>): string {
 
 const fieldSchemas = FIELDS.map((name) => [name, z.strictObject({ [name]: fields[name] })] as const);
 
-/** Validates the fields of a head whose texts differ from others, because validating all of them at every commit would cost more. */
+/** Validates only the fields whose text differs from `checked`, because validating all fields at every commit would cost more. */
 export function checkFields(
   head: JsonObject,
   texts: ReadonlyMap<string, string>,

@@ -16,10 +16,10 @@ import type { RuntimeContext } from './runtime-context.js';
 export interface AgentComposition {
   readonly name: string;
   readonly model: Model;
-  /** Including the tools of its capabilities. */
+  /** All tools, including those of the capabilities. */
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
-  /** The files of all its users. A call has its own view of them. */
+  /** The files of all users of the agent. Each call has its own view of them. */
   readonly workspace: Workspace;
   /** The agent's own files (sessions, logs, memory) of all users: see `storageOf`. */
   readonly storage: Workspace;
@@ -36,7 +36,7 @@ export interface CallScope {
   readonly state: AgentState;
   /** The files that the call's tools may see: see `agentFiles`. */
   readonly workspace: Workspace;
-  /** The agent's own files of all users. Never show a model another user's. */
+  /** The agent's own files, of all users. Never show a model the files of another user. */
   readonly storage: Workspace;
   readonly log: SessionLog;
   readonly signal: AbortSignal;
@@ -54,7 +54,7 @@ export interface CallScope {
 
 /** One reasoning step, and additional messages for the model. */
 export interface ReasonScope extends CallScope {
-  /** From 1 within the call. */
+  /** Number of the step within the call, counted from 1. */
   readonly step: number;
   readonly system: string;
   readonly tools: readonly ToolDefinition[];
@@ -126,11 +126,11 @@ export interface Capability {
    * strictest capability wins, and a denial overrides a person's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
-  /** Returns `true` if nobody can be asked in this call. Every question then becomes a denial. */
+  /** Returns `true` if no person can be asked during this call. Each request for approval is then denied. */
   unattended?(scope: CallScope): boolean | Promise<boolean>;
   /**
-   * Returns a test that denies files of the workspace. Without a tool in `scope`, it applies to capabilities that put files into the prompt.
-   * With a tool, it applies to that tool call, after `authorize` has allowed the call.
+   * Returns a function that denies files of the workspace. If `scope` has a tool, the function applies to that tool call, after `authorize`
+   * has allowed the call. Otherwise, it applies to capabilities that put files into the prompt.
    */
   confine?(scope: CallScope | ToolScope): WorkspaceConfine | undefined;
   /** Returns the rules about denied files, for tools that run programs which must not read them. */
@@ -141,7 +141,7 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
-  /** Returns the provider's tokens per token of our counter, if its reports have shown them. Events then report provider tokens. */
+  /** Returns the provider's tokens per token of the local counter, if usage reports have shown the ratio. Events then count provider tokens. */
   tokenRatio?(scope: CallScope): number | undefined;
   /** Computes the cost of a model call, if the price of the model is known. */
   priceOf?(modelId: string, usage: Usage): number | undefined;
@@ -164,7 +164,7 @@ export interface Capability {
   ): Promise<CompactionOutcome>;
   /** Restores the context from before the last compaction, followed by later messages. Returns whether this was possible. */
   undo?(scope: ReasonScope): Promise<boolean>;
-  /** Returns what the model no longer sees of a session. */
+  /** Returns a receipt of a session: the items that the model no longer sees, and the cost of the compactions. */
   explain?(session: Pick<CallScope, 'state' | 'log'>): Promise<Receipt>;
   /** Keeps a message's text, or any text, word for word through every compaction. */
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;

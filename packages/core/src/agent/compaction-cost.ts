@@ -6,16 +6,16 @@ import type { AgentState } from './agent-state.js';
 export interface CompactionCost {
   /** Number of model calls that wrote summaries. */
   readonly modelCalls: number;
-  /** Tokens of these calls. */
+  /** Input tokens of these calls. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In the currency of the prices. `undefined` if the price of any call is unknown. */
+  /** Cost of these calls, in the currency of the prices. `undefined` if there were none, or if the price of any is unknown. */
   readonly cost?: number | undefined;
-  /** Input tokens that requests would have had in addition without compaction, by our own count. */
+  /** Input tokens that compactions saved in later requests, by the local counter. */
   readonly savedTokens: number;
 }
 
-/** The extension of the compaction capability. Its other data is not changed. */
+/** Key in `AgentState.extensions` under which the compaction capability stores its counters and other data. */
 const EXTENSION = 'compaction';
 
 const count = z.number().default(0);
@@ -32,12 +32,12 @@ export const countersSchema = z.object({
   removedTokens: count,
 });
 
-/** The stored counters. They are sums, so that those of two writers can be added up. */
+/** The stored counters. All are sums, so that the counters of two writers can be added up. */
 export type CompactionCounters = z.output<typeof countersSchema>;
 
 const NONE: CompactionCounters = Object.freeze(countersSchema.parse({}));
 
-/** Returns what the compactions of a session have cost and saved, over all calls and processes. */
+/** Returns the cost and savings of all compactions of a session, over all calls and processes. */
 export function compactionCostOf(state: Pick<AgentState, 'extensions'>): CompactionCost {
   return costOf(compactionCounters(state.extensions));
 }

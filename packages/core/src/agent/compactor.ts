@@ -6,8 +6,8 @@ import type { CompactionCost } from './compaction-cost.js';
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
 
 /**
- * `applied`: the list is smaller. `skipped`: no compaction was due, or a hook prevented it. `ineffective`: a compaction would save too
- * little. `failed`, `aborted`: the list is unchanged. `message` gives the reason.
+ * `applied`: the list of messages was changed, usually made smaller. `skipped`: no compaction was due or worthwhile, or a hook prevented
+ * it. `ineffective`: a compaction would save too little. With every status except `applied`, the list is unchanged. `message` says why.
  */
 export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' | 'aborted';
 
@@ -40,9 +40,9 @@ export interface CompactionStep {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly durationMs: number;
-  /** Why the step changed nothing, or another note. */
+  /** The reason why the step changed nothing, or another note. */
   readonly note?: string | undefined;
-  /** Who wrote the summary of this step: `rules` if no model's text was used. `undefined` for a step without a summary. */
+  /** The author of the summary: `rules` if no text of a model was used. `undefined` for a step without a summary. */
   readonly author?: 'model' | 'provider' | 'rules' | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface Pin {
   readonly text: string;
   /** The message that contains the text. */
   readonly messageId?: string | undefined;
-  /** The role of that message. Default `user`. The model is told which pins come from a tool or from the assistant. */
+  /** The role of that message. Default `user`. The conversation marks pins from a tool or from the assistant as such. */
   readonly role?: Message['role'] | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface PinProof extends Pin {
 /** The outcome of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
-  /** A sentence that explains the outcome. */
+  /** Explains the outcome, for people. */
   readonly message: string;
   /** The new list, or the same array if nothing changed. */
   readonly messages: readonly Message[];
@@ -83,9 +83,9 @@ export interface CompactionOutcome {
   readonly manifest: readonly ManifestEntry[];
   /** The pins and their current locations; `undefined` if there are none. */
   readonly pins?: readonly PinProof[] | undefined;
-  /** Tokens of its model calls, including calls made ahead of time; `undefined` if there were none. */
+  /** Tokens of the model calls, including calls made ahead of time; `undefined` if there were none. */
   readonly usage?: Usage | undefined;
-  /** Number of these calls. */
+  /** Number of the model calls, including calls made ahead of time. */
   readonly modelCalls?: number | undefined;
 }
 
@@ -96,31 +96,32 @@ export interface CompactOptions {
   /** Instructions for the summary, for example facts to keep. */
   readonly instructions?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The rest of the request, so that it is counted. */
+  /** System prompt of the request that will contain the messages. Its tokens count. */
   readonly system?: string | undefined;
+  /** Tools of that request. Their tokens count. */
   readonly tools?: readonly ToolDefinition[] | undefined;
-  /** The context window of the model that reads the result, in tokens. Overrides the compactor's own. */
+  /** The context window of the model that reads the result, in tokens. Overrides the compactor's option. */
   readonly contextWindow?: number | undefined;
-  /** Provider tokens per token of our counter. All numbers are then provider tokens. Default 1. */
+  /** Provider tokens per token of the local counter. If set, all token counts are in provider tokens. Default 1. */
   readonly tokenRatio?: number | undefined;
   /** Texts to keep word for word, most important first. */
   readonly pins?: readonly Pin[] | undefined;
-  /** Compacts everything up to the message with this id, and keeps the rest. Default: `keep` decides. */
+  /** Compacts everything up to the message with this id, and keeps the rest. Default: the option `keep` determines what stays. */
   readonly upTo?: string | undefined;
   /** Text to append to a summary unchanged, such as todos or the path of the plan. */
   readonly appendix?: string | undefined;
-  /** The location of the complete messages. Summaries and stubs mention it. */
+  /** The location of the log with the complete messages. Summaries and stubs mention it. */
   readonly logLocation?: string | undefined;
   /** Tells the model how to read a removed message by its number. Summaries and stubs include it. */
   readonly recall?: string | undefined;
-  /** `true` if the caller cannot send items that only one provider reads: a provider's own compaction is then not used. */
+  /** `true` if the caller cannot send items that only one provider reads. A provider's own compaction is then not used. */
   readonly textOnly?: boolean | undefined;
 }
 
 /** Compacts a conversation. It never changes the list that you pass. */
 export interface Compactor {
   compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
-  /** Returns what `compact` would report, without calling a model or changing anything. */
+  /** Returns the outcome that `compact` would have. Calls no model and changes nothing. */
   plan(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
 }
 
@@ -136,20 +137,22 @@ export interface GoneItem {
   readonly left: 'shortened' | 'record' | 'log';
 }
 
-/** What compactions removed from the model's view, and what they cost and saved. */
+/** The items that compactions removed from the model's view, and the cost and savings of the compactions. */
 export interface Receipt {
-  /** The number of all messages of the session, of those that the model sees unchanged, and of the others. */
+  /** Number of all messages of the session. */
   readonly all: number;
+  /** Number of the messages that the model sees unchanged. */
   readonly seen: number;
+  /** Number of the messages that the model no longer sees, or sees shortened. */
   readonly gone: number;
-  /** For a session, the sum over all its calls. For one compaction, the tokens removed from the request count as saved. */
+  /** For a session, the sum over all its calls. For one compaction, `savedTokens` is the number of tokens removed from the request. */
   readonly cost: CompactionCost;
   readonly logLocation?: string | undefined;
   /** Number of removed items per kind. Kinds without items are omitted. */
   readonly found: Readonly<Partial<Record<GoneItem['kind'], number>>>;
-  /** Most important first; per kind, the newest ten. */
+  /** The removed items, most important first. At most the newest ten of each kind. */
   readonly items: readonly GoneItem[];
   readonly pins: readonly PinProof[];
-  /** The same as text. */
+  /** The receipt as Markdown. */
   readonly markdown: string;
 }

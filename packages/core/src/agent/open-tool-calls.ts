@@ -13,7 +13,7 @@ interface Mentioned {
 type SubagentEvent = Extract<AgentEventBody, { readonly type: 'subagent.event' }>;
 
 const UNFINISHED = 'No result: the stream ended before this call did.';
-const WAITS = 'No result yet: a call made by this one waits for a decision.';
+const WAITS = 'No result yet: a nested call waits for a decision.';
 
 /**
  * The tool calls in a stream of events that have no result yet. If the stream ends because a person must decide, calls that have not

@@ -137,7 +137,7 @@ function convert(value: unknown, schemas: readonly JsonObject[], path: string, i
     else if (/[A-Z]/.test(key))
       issues.push({
         path: at,
-        message: `unknown key; files write ${toSnakeCase(key).replaceAll(/\s/g, '_')}`,
+        message: `unknown key; in a file, write ${toSnakeCase(key).replaceAll(/\s/g, '_')}`,
       });
     const camel = toCamel(key);
     const inner = named.flatMap(({ [camel]: schema }) => (isObject(schema) ? [schema] : []));

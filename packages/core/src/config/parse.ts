@@ -50,7 +50,7 @@ function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] 
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
   const written = issues.filter(({ message }) => message !== UNKNOWN_KEY);
   if (written.length === issues.length) return undefined;
-  return [{ path: '', message: 'is an instance of a class, not an object of options' }, ...written];
+  return [{ path: '', message: 'is an instance of a class, not an options object' }, ...written];
 }
 
 /** Maximum number of keys that an error lists. */
@@ -62,7 +62,7 @@ function suggested(issue: Issue, schema: z.$ZodType): Issue {
   const path = issue.path.split(/[.[\]]+/);
   const key = path.pop() as string;
   const [known, elsewhere] = [keysOf(schema, path), keysOf(schema)];
-  // `user` for `userId`, `maxRetry` for `maxRetries`.
+  // Suggests `userId` for `user`, and `maxRetries` for `maxRetry`.
   const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
   const begins = (name: string) => key.length > 2 && name.toLowerCase().startsWith(stem);
   const near = elsewhere.has(key) ? undefined : (nearNames(key, [...known])[0] ?? [...known].find(begins));

@@ -21,7 +21,7 @@ export class CapabilityError extends XError {
  * Thrown by a capability's hook to end the call in an orderly way: open tool calls get a result, the messages are stored, and the reply has
  * the `stopReason`. Throw it from `aroundReason` or `aroundModel`, between two steps.
  *
- * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Do not catch it around `next()`. Read `reply.stopReason`.
+ * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Do not catch this error around `next()`. Read `reply.stopReason`.
  */
 export class StopCallError extends XError {
   static override readonly brand = 'StopCallError';
@@ -34,10 +34,10 @@ export class StopCallError extends XError {
 }
 
 /**
- * Thrown by a tool that waits for nested calls which need approval, such as those of a subagent. The tool call stays open, a person is
- * asked about `calls` as about calls of the agent itself, and the tool runs again with `context.decisions`.
+ * Thrown by a tool if its nested calls, such as those of a subagent, need approval. The tool call stays open. A person decides on `calls`
+ * in the same way as on the agent's own calls. Then the tool runs again with `context.decisions`.
  *
- * @code approval_required A tool waits until a human has decided about the calls in `calls`. Do: Do not catch it around `next()`. Pass the decisions to `agent.resume(context, { decisions })`.
+ * @code approval_required A tool waits until a human has decided on the calls in `calls`. Do: Do not catch this error around `next()`. Pass the decisions to `agent.resume(context, { decisions })`.
  */
 export class ApprovalRequiredError extends XError {
   static override readonly brand = 'ApprovalRequiredError';

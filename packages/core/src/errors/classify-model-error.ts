@@ -11,7 +11,7 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'exceed_context_size_error', // llama.cpp
   'request_too_large', // Anthropic
   'string_above_max_length', // OpenAI
-  'contextoverflowerror', // LangChain, and errors that are named so
+  'contextoverflowerror', // LangChain, and other errors with this name
 ]);
 
 /** Wordings of providers and gateways, one pattern each. For other wordings, the size of the request decides: see {@link mayBeOverflow}. */
@@ -51,7 +51,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
 ];
 
 const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\b[rt]p[mdh]\b/i;
-/** Limits that are not about the context window: they mention a span of time. */
+/** Matches a span of time. A limit per span of time is not the context window. */
 const OTHER_SPANS =
   /\b(?:an?|each|every|this) (?:hour|day|week|month)\b|\b(?:hour|dai|week|month)ly\b|\btoday\b/i;
 const RATE_TEXTS =
@@ -81,11 +81,11 @@ const TRANSIENT_CODES =
   /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
 const TRANSIENT_TEXTS =
   /overloaded|(?:temporarily|service|currently) unavailable|socket hang up|fetch failed|timed out|connection (?:reset|refused|closed|error)/i;
-/** A request that is larger than the whole limit per minute never succeeds. */
+/** Matches the limit per minute and the size of the request. If the size exceeds the limit, a retry cannot succeed. */
 const LARGER_THAN_ANY = /\bLimit (\d+),? Requested (\d+)/i;
 /** HTTP statuses with which providers reject a request that is too large. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
-/** The address or the model is wrong, so the content of the request does not matter. */
+/** HTTP statuses that mean a wrong address or model name. The content of the request does not matter then. */
 const ADDRESS_STATUSES: ReadonlySet<number> = new Set([404, 405]);
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 

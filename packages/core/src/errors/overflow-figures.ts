@@ -11,7 +11,7 @@ export interface OverflowFigures {
 
 const NUMBER = String.raw`(\d{1,3}(?:[,_']\d{3})+|\d+)(k\b)?`;
 const NUMBERS = new RegExp(NUMBER, 'gi');
-/** Texts before a limit, clearest first. */
+/** Matches a limit with the text before it, clearest text first. */
 const LIMITS = [
   new RegExp(String.raw`(?:>|<=)\s*${NUMBER}`, 'gi'),
   new RegExp(
@@ -21,7 +21,7 @@ const LIMITS = [
 ];
 /** Matches texts about other units than tokens. */
 const OTHER_UNITS = /\b(?:bytes?|characters?|[kmg]i?b)\b/i;
-/** No model has a smaller context window, so a smaller number has another meaning. */
+/** The smallest plausible context window, in tokens. A smaller number has another meaning. */
 const SMALLEST_WINDOW = 512;
 
 /**

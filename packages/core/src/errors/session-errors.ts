@@ -11,9 +11,9 @@ const STORE_TEXTS: { readonly [code: string]: string } = {
 /**
  * A session store failed. `session_corrupt`: the stored data is damaged. `session_deleted`: the session was deleted while a call ran.
  * `session_older`, `session_newer`: an older or newer release wrote the data. `session_unavailable`: the backend cannot be reached or
- * rejects requests. `session_store_invalid`: a custom store returned an invalid value. If a load fails this way, the call must fail: a
- * failure never means "new session". For a stream that is recorded in a store: its source failed (`stream_failed`), or its writer died
- * (`stream_stalled`).
+ * rejects requests. `session_store_invalid`: a custom store returned an invalid value. `stream_failed`: the source of a recorded stream
+ * failed. `stream_stalled`: the writer of a recorded stream died. If loading a session fails with this error, the call must fail. Never
+ * begin a new session instead.
  *
  * @code session_corrupt The stored data of this session is damaged. Do: Delete or repair this session; all others work. You can still read its log with `x sessions show`.
  * @code session_deleted The session was deleted while a call ran. Do: Start a new session.
@@ -68,7 +68,7 @@ export function isUnreadable(error: unknown): boolean {
   return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }
 
-/** Tests if the store did not respond, or rejects requests only for the moment. Any other rejection is a response. */
+/** Tests for an outage: the store did not respond, or rejects requests temporarily. Any other rejection is a response. */
 export function isOutage(error: unknown): boolean {
   const isStore = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
   return isStore && (error.outcome === 'unknown' || error.isTransient === true);
@@ -142,7 +142,7 @@ export class SessionLeaseError extends XError {
   }
 }
 
-/** Names the collection in a store's error, because the key is not that of a session. */
+/** Names the collection in a store's error, because the key in the error belongs to a record and not to a session. */
 export function namingCollection(error: unknown, collection: string): unknown {
   const about = error as { readonly sessionKey?: string; readonly collection?: string } | null | undefined;
   if (!XError.isInstance(error) || about?.sessionKey === undefined || about.collection !== undefined)

@@ -1,5 +1,6 @@
 const BRANDS = Symbol.for('@x/error');
 
+/** Options of an {@link XError}. */
 export interface XErrorOptions {
   readonly cause?: unknown;
   /** Message for clients. Default: clients see only the code of the error. */
@@ -13,7 +14,7 @@ export interface XErrorOptions {
  * and what to do.
  */
 export class XError extends Error {
-  /** Name of the class that survives minified names and duplicate copies of the package. Default: the class's own name. */
+  /** Identifies the class for `isInstance`, even after minification and across copies of the package. Default: the name of the class. */
   static readonly brand: string = 'XError';
   readonly code: string;
   /**

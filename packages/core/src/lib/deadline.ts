@@ -15,7 +15,7 @@ export class TimeLimitError extends XError {
   readonly limit: string;
   readonly ms: number;
 
-  /** @param subject What was waited for, as the beginning of a sentence. */
+  /** @param subject The work that was awaited, as the subject of a sentence: `The server`. */
   constructor(subject: string, limit: string, ms: number) {
     super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`, {
       clientMessage: 'This took too long. Try again.',
@@ -136,7 +136,7 @@ export class Deadline {
     for (const wait of this.#waiting) this.#end(wait);
   }
 
-  /** Throws the signal's reason if it has fired. Use it in loops over synchronous results, which never wait. */
+  /** Throws the signal's reason if the signal has fired. Call it in loops over synchronous results, because they never wait. */
   check(): void {
     if (this.#over) throw this.#over.reason;
   }
@@ -186,8 +186,8 @@ export class Deadline {
 }
 
 /**
- * Yields the items of an iterable; `wait` awaits each step. Does not await the iterator's `return`, because a hanging iterator would hang
- * there, too.
+ * Yields the items of an iterable; `wait` awaits each step. Does not await the iterator's `return`, because a hanging iterator would
+ * also hang in `return`.
  */
 export async function* stepwise<Item>(
   items: AsyncIterable<Item>,

@@ -134,7 +134,7 @@ function faultIn(value: unknown, depth: number): Fault | undefined {
   const message = unfit(value, depth);
   if (message !== undefined) return { keys: [], message };
   if (typeof value !== 'object') return undefined;
-  // Without a list of keys, because a list may have millions of items.
+  // No keys for an array, because it may have millions of items.
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   const length = keys?.length ?? (value as readonly unknown[]).length;
   for (let index = 0; index < length; index++) {

@@ -12,7 +12,7 @@ export class KeyedMutex {
   ): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const current = wait(before).then(task);
-    // Without results: a queue that is never empty would hold those of all its tasks.
+    // Drop the results, because a queue that is never empty would keep the results of all its tasks.
     const tail = Promise.allSettled([before, current]).then(() => {});
     this.#tails.set(key, tail);
     try {

@@ -6,7 +6,7 @@ export type SqliteValue = string | number | bigint | null | Uint8Array;
 /** Values for `?`, or one object for `@name`. */
 export type SqliteValues = readonly SqliteValue[] | readonly [Readonly<Record<string, SqliteValue>>];
 
-/** Loads a module from the package that depends on it: its `createRequire(import.meta.url)`. */
+/** Loads a module. Pass the `createRequire(import.meta.url)` of the package that depends on the module. */
 export type LoadModule = (name: string) => unknown;
 
 /** The part of the API that both drivers share. */
@@ -78,7 +78,7 @@ export class SqliteDatabase {
     return this.prepare(`PRAGMA ${name}`).cell();
   }
 
-  /** Runs a task in a transaction, which cannot contain another. If the task throws, its changes are undone. */
+  /** Runs a task in a transaction, which cannot contain another. If the task throws, the transaction is rolled back. */
   transaction<T>(mode: 'deferred' | 'immediate', task: () => T): T {
     this.exec(`BEGIN ${mode}`);
     try {
@@ -91,7 +91,7 @@ export class SqliteDatabase {
     }
   }
 
-  /** Undoes the open transaction, if there is one. */
+  /** Rolls back the open transaction, if there is one. */
   rollback(): void {
     try {
       this.exec('ROLLBACK');
@@ -156,7 +156,8 @@ export type OpenSqlite = (
 ) => SqliteDatabase;
 
 /**
- * Loads better-sqlite3 or, if that fails, `node:sqlite`. The environment variable `X_SQLITE` can name the only driver to use.
+ * Loads better-sqlite3 or, if that fails, `node:sqlite`. The environment variable `X_SQLITE` selects one of them:
+ * `better-sqlite3` or `node:sqlite`.
  *
  * @param load Loads better-sqlite3 from the package that depends on it.
  * @throws {SqliteMissingError} when neither can be loaded.

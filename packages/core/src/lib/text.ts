@@ -52,7 +52,7 @@ export function errorText(error: unknown): string {
     const { message } = error as { readonly message?: unknown };
     return typeof message === 'string' ? message : String(error);
   } catch {
-    return 'what was thrown cannot be shown as text';
+    return 'the thrown value cannot be shown as text';
   }
 }
 

@@ -2,7 +2,7 @@
 const TURN_MS = 50;
 
 /**
- * Creates a function that keeps a loop over foreign items from blocking the event loop. A generator that never waits would block timers,
+ * Creates a function that keeps a loop over items of a caller from blocking the event loop. A generator that never waits would block timers,
  * signals and all other work.
  *
  * @returns A function to call at each item. If it returns a promise, await it, so that other work can run.

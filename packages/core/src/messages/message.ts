@@ -94,7 +94,7 @@ export function textOf(source: Message | readonly ContentBlock[]): string {
   return parts.join(joint);
 }
 
-/** Tests if a message has a number in its session: all have, except system prompts and those that a capability inserted. */
+/** Tests if a message has a number in its session. System prompts and messages that a capability inserted have none. */
 export function isNumbered({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
   return role !== 'system' && kind === undefined;
 }

@@ -3,7 +3,7 @@ import { isNumbered, type Message } from './message.js';
 
 /** The numbers of messages that a summary refers to. */
 export interface SummaryNumbers {
-  /** The number of the last message before the summary, or that it replaces; 0 if there is none. */
+  /** The highest number of a message that the summary replaces or that precedes it; 0 if there is none. */
   readonly last: number;
   /** The numbers of the requests that stay in front of the summary, by id. */
   readonly standing: ReadonlyMap<string, number>;

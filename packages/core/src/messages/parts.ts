@@ -118,7 +118,8 @@ export function outputOf(block: ContentBlock | undefined, part: unknown): ToolOu
 const origins = new WeakMap<object, { readonly origin: object; readonly key: string | undefined }>();
 
 /**
- * Remembers the original of a message or block, which is returned as long as the block is not changed.
+ * Remembers the object from which a message or block was made. {@link originOf} returns that object. A changed block is a new object, so
+ * it has no original.
  *
  * @param key The dialect of the origin. Default: none.
  */

@@ -96,14 +96,16 @@ function readableFile(
     onReplaced(line);
     return asText(file, line);
   };
-  if (inline?.data === '') return replace('it is empty, or its bytes are not valid base64.');
+  if (inline?.data === '') return replace('the file is empty, or its bytes are not valid base64.');
   const isText = isTextual(mediaType);
   if (isText && inline !== undefined && (model.accepts === undefined || !accepts())) {
     return asText(file, `[${file.filename ?? 'A file'} (${mediaType})]\n${textIn(inline.data)}`);
   }
-  // If the text is elsewhere, the code that fetches it is responsible for it.
-  if (!accepts() && !(isText && inline === undefined)) return replace('it does not read files of this kind.');
-  if (inline !== undefined && !accepts(byteLength(inline.data))) return replace('it is too large for it.');
+  // If the text is not inline, the code that fetches it must check it.
+  if (!accepts() && !(isText && inline === undefined))
+    return replace('the model does not read files of this kind.');
+  if (inline !== undefined && !accepts(byteLength(inline.data)))
+    return replace('the file is too large for the model.');
   return known;
 }
 

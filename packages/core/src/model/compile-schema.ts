@@ -183,7 +183,7 @@ function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
   return '$defs' in schema ? '2020-12' : '7';
 }
 
-/** Throws for parts of a schema that the validator would throw for at every value, or silently skip. */
+/** Throws for parts of a schema for which the validator would throw at every value, or which it would silently skip. */
 function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>, flags: string): void {
   const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
@@ -203,7 +203,7 @@ function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
   } catch (error) {
     const isDeep = error instanceof RangeError;
     if (!isDeep && !TimeLimitError.isInstance(error)) throw error;
-    const words = isDeep ? TOO_DEEP : `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
+    const words = isDeep ? TOO_DEEP : `cannot be checked within ${LIMIT_MS} ms; shorten it`;
     return [{ keyword: 'limit', keywordLocation: '', instanceLocation: '#', error: words }];
   }
 }

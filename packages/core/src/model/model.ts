@@ -68,7 +68,7 @@ export interface ModelRequest {
   readonly toolChoice?: ToolChoice | undefined;
   /** How much the model thinks. Most providers accept `none`, `minimal`, `low`, `medium` and `high`. */
   readonly reasoningEffort?: string | undefined;
-  /** The model stops before any of these texts. */
+  /** The model stops before it writes one of these texts. */
   readonly stopSequences?: readonly string[] | undefined;
   /** Settings for single providers, by provider name. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;

@@ -100,7 +100,7 @@ export interface Tool {
    * reading such a file would need paging again. Default false.
    */
   readonly paged?: boolean | undefined;
-  /** The arguments that are paths of the workspace, and what the tool does with each. Permission rules check the real paths. */
+  /** The arguments that are paths of the workspace, each with its use. Permission rules check the real paths. */
   readonly paths?: Readonly<Record<string, PathRole>> | undefined;
   /** The directory in which the argument `command` runs. Rules resolve relative paths from it. Default: the root of the workspace. */
   readonly directory?: string | undefined;

@@ -8,7 +8,7 @@ const LONGEST_RETRY_AFTER_MS = 300_000;
 /** How often and how fast a model call is retried. */
 export interface RetryOptions {
   readonly maxRetries: number;
-  /** Milliseconds before the first retry. Each further pause is twice as long, at most 30 seconds. */
+  /** Longest pause before the first retry, in milliseconds. It doubles with each retry, up to 30 seconds. Jitter shortens it by up to half. */
   readonly retryDelayMs: number;
   /**
    * Longest pause in milliseconds that a provider may request. If it requests more, the call fails at once, so that a fallback model can
@@ -16,7 +16,7 @@ export interface RetryOptions {
    */
   readonly retryAfterMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called before each pause. */
+  /** Called before each pause, with the number of the retry (from 1) and the pause in milliseconds. */
   readonly onRetry?: ((attempt: number, delayMs: number, error: ModelError) => void) | undefined;
 }
 

@@ -43,7 +43,7 @@ const EOL = raw`[ \t]{0,9}\\?(?:\r?\n|(?:\\{1,3}r)?\\{1,3}n)`;
 /** The name of a secret as a value, and the name of the field that contains the secret. */
 const PAIR = raw`\\{0,127}["']?(?:[,;]|:(?=[ \t]{0,9}\r?\n)|\s{0,9}\{)?\s{0,40}(?:\\{0,127}["']?(?:type|sensitive)\b[^{}<>,\n]{0,60}[,\n]\s{0,40})?\\{0,127}["']?(?:value|default)(?=\\{0,127}["']?\s{0,9}[:=])`;
 
-/** What joins the name of a secret to its value, and what the value is. The first connector that matches decides. */
+/** Patterns of the text between the name of a secret and its value, each with a pattern of the value. The first match is used. */
 const CONNECTORS: readonly (readonly [connector: string, value?: RegExp])[] = [
   // A list or object, behind a quoted name. A list of texts may be behind any name.
   [
@@ -145,7 +145,7 @@ function leavesOf(text: string, start: number): Value {
     const end = TOKEN.lastIndex;
     if (open) {
       if (sign === '\n' ? open.isLong : sign !== open.mark.at(-1)) continue;
-      // In a text that was quoted once, `\"` ends a string and `\\\"` is a quote in it. So are two quotes.
+      // In a text that was quoted once, `\"` ends a string. `\\\"` is a quote in the string, and so are two quotes in a row.
       if (sign !== '\n' && (slashes - open.mark.length + 1) % (2 * open.mark.length) !== 0) continue;
       if (sign !== '\n' && text.startsWith(open.mark, end)) {
         TOKEN.lastIndex += open.mark.length;

@@ -31,7 +31,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   secret(
     'private-key',
     'y-- k--',
-    // Without an end, lines of any length that repeat what precedes the beginning, such as `> `, or that are numbered.
+    // If the end line is missing, matches lines of any length with the prefix of the first line, such as `> `, or with a line number.
     /-----BEGIN(?:(?<=^(?<prefix>[^\n]{0,100})-----BEGIN)|) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}(?:\r?\n(?:\k<prefix>|[^A-Za-z\n]{0,40})[A-Za-z0-9+/=]{1,200}[ \t\r]{0,4}(?=\n|$)){0,400}[A-Za-z0-9+/=\s\\]{0,16384}(?:[^\n]{0,100}?[A-Za-z0-9+/=]{24,200}\s{0,4}){0,400})/gm,
   ),
   secret('jwt', 'eyj', /(?<![\w-])eyJ[\w-]{8,4096}\.[\w-]{8,16384}\.[\w-]{8,2048}/g),
@@ -82,6 +82,6 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     // Query parameters of URLs.
     /[?&;](?:key|sig|signature|x-amz-signature|(?:access_|auth_)?token|api_?key|password|(?:client_)?secret)=(?!\[redacted:)(?<secret>[^&\s"'<>#]{6,16384})/gi,
   ),
-  // The names of secrets. Their values are found by what joins them to the names.
+  // The names of secrets. `withoutAssigned` finds the values behind the names.
   secret('secret', NAME_HINTS, SECRET_NAME),
 ];

@@ -25,7 +25,7 @@ interface SearchTerm {
   readonly text: string;
   /** The weight of a match relative to other terms. The usual weight is 1. */
   readonly weight: number;
-  /** A term without a word in the query, such as a date. A match of all keywords may lack it. */
+  /** `true` for an additional term that is not a word of the query, such as a date. A match of all keywords may lack it. */
   readonly isExtra: boolean;
   /** The names that contain it, a bit each. 0 if it also occurs alone in the query. */
   readonly names: number;
@@ -45,7 +45,7 @@ export interface TermMatch {
 
 /** Options for parsing a query. */
 export interface QueryOptions {
-  /** Default: one that suits most languages. */
+  /** Default: a tokenizer that suits most languages. */
   readonly tokenizer?: Tokenizer;
   /** Additional terms. A text can match them through its own additional terms. */
   readonly extra?: readonly string[];
@@ -117,7 +117,7 @@ export class SearchQuery {
   }
 }
 
-/** Returns the terms of a text about its topic. */
+/** Returns the terms of a text without function words such as `the`. */
 export function contentTermsOf(text: string, tokenizer: Tokenizer): ReadonlySet<string> {
   const words = [...tokenizer.query(text)].filter((word) => !isFunctionWord(word));
   return new Set(words.map(([, term]) => term));

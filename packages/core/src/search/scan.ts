@@ -1,17 +1,17 @@
 import { headOf } from '../lib/text.js';
 import type { SearchQuery, TermMatch } from './query.js';
 
-/** The usual parameters of BM25. They, and those below, are the same for every query. They were chosen on recorded conversations, `b` on all of them. */
+/** The usual parameters k1 and b of BM25. All constants of this ranking were tuned on recorded conversations. */
 const K1 = 1.2;
 const B = 0.6;
-/** The shares of a neighbor's score that a text gets, by their distance. */
+/** Shares of a neighboring text's score that are added to a text, at a distance of 1, 2 and 3. */
 export const NEIGHBORS = [0.2, 0.1, 0.05] as const;
-/** The share that is subtracted again once the next text is ranked, so that one passage does not fill the ranking. */
+/** When a text is ranked, both adjacent texts lose this share of the text's score, so that one passage does not fill the ranking. */
 const TAKEN_BACK = 0.2;
-/** Number of ranks that are filled one by one for that reason, and number of hits considered for them. */
+/** Number of top ranks that are filled one by one, each time with reduced scores, and number of hits considered for them. */
 const PICKED = 20;
 const CONSIDERED = 100;
-/** The score of the newest dated text is increased by this share. The increase halves every `HALF_LIFE` days. Undated texts get none. */
+/** The score of the newest dated text is increased by this share. The increase halves every `HALF_LIFE_DAYS`. Undated texts get none. */
 const RECENCY_BOOST = 0.1;
 const HALF_LIFE_DAYS = 30;
 /** Maximum number of matches kept during a scan, and the number that remain if there are more. */

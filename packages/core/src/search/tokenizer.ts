@@ -22,7 +22,6 @@ const STEM = 5;
  * Splits text into search terms: stems of words in lower case without diacritics. A name such as `getWeather` also yields its parts.
  * Scripts without spaces between words yield characters and pairs of characters.
  *
- *
  * @example
  * new Tokenizer((word) => word).terms('Ask getWeather'); // ['ask', 'getweather', 'get', 'weather']
  */

@@ -33,8 +33,8 @@ export interface CopyReport {
 
 /**
  * Copies sessions and collections from any store to any other. Each session keeps its token, so you can repeat an interrupted copy. A move
- * skips leased sessions, and all sessions if both stores are the same. Nothing in the target is overwritten. Logs are in workspaces and are
- * not copied. Times and versions start again.
+ * skips leased sessions, and all sessions if both stores are the same. Nothing in the target is overwritten. Does not copy logs, which are in
+ * workspaces. Copies have new times of creation and change, and new version numbers.
  *
  * @example
  * ```ts

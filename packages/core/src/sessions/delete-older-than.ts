@@ -19,8 +19,8 @@ const optionsSchema = z.strictObject({
 export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * Deletes sessions and records of collections whose last commit is older than a date, in any store. Returns the number. Skips
- * sessions that are leased, unreadable, or get a commit in the meantime. Sessions in Redis may also expire: `ttlSeconds`.
+ * Deletes sessions and records of collections whose last commit is older than a date, in any store. Returns the number of deleted
+ * records. Skips sessions that are leased or unreadable, or that get a commit in the meantime. Sessions in Redis may also expire: `ttlSeconds`.
  *
  * @example
  * ```ts

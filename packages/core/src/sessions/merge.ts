@@ -5,7 +5,7 @@ import { type Message, toolResultMessage, toolResultsOf, toolUsesOf } from '../m
 
 /** Two conversations with the same beginning. */
 export interface Divergence {
-  /** The messages of that beginning. */
+  /** The messages at the common beginning. */
   readonly ancestor: readonly Message[];
   /** Current messages of this writer. */
   readonly ours: readonly Message[];

@@ -7,7 +7,7 @@ import type { SessionLeases } from './session-leases.js';
 
 /** A stored session. */
 export interface StoredSession {
-  /** The operation of the commit that wrote it. The next change must expect it. No two commits have the same one. */
+  /** Names the last commit: its `operation`. Pass it as `expected` of the next change. Each commit has a different token. */
   readonly token: string;
   /** The number of commits, from 1, for display. If a session is deleted and created again, the count restarts at 1. */
   readonly version: number;
@@ -24,8 +24,8 @@ export interface StoredSession {
  */
 export interface SessionChange {
   /**
-   * The name of this commit, see {@link operationId}. It becomes the token of the result. You may send the same commit again after any
-   * failure: a store remembers the last few and applies none twice.
+   * Unique name of this commit: see {@link operationId}. It becomes the token of the stored session. After any failure, you may send the
+   * same commit again: a store remembers the operations of the latest commits, and applies none of them twice.
    */
   readonly operation: string;
   /** The token that this change expects; `undefined` if the session must not exist. */
@@ -53,7 +53,7 @@ export interface SessionInfo {
   readonly title?: string | undefined;
   /** See `AgentState.metadata`. */
   readonly metadata: JsonObject;
-  /** What compactions of the session cost and saved; left out if there were none. */
+  /** Cost and savings of the compactions of the session; left out if there were none. */
   readonly compaction?: CompactionCost | undefined;
   /** Continues the listing after this session: see {@link ListOptions}. */
   readonly cursor: string;
@@ -115,23 +115,23 @@ export interface SessionStore {
   /**
    * Lists the sessions within a scope, newest first. An unreadable session does not hide others.
    *
-   * @throws {InvalidInputError} for an unknown part of the scope, which must not mean all sessions, and for invalid options.
+   * @throws {InvalidInputError} for invalid options, and for an unknown part of the scope. Ignoring that part would list too many sessions.
    * @throws {SessionStoreError} for sessions that cannot be read, after all others.
    */
   list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;
-  /** Closes what the store itself opened. */
+  /** Closes the connections and files that the store itself opened. */
   close(): Promise<void>;
   /** The leases of sessions. `undefined` for stores that only one process can use. */
   readonly leases?: SessionLeases | undefined;
   /**
    * Opens another set of records in the same place, such as the chats of a user interface. A collection has its own keys and the guarantees
-   * of a store. Its records are not sessions, so `list` of the store does not return them. The first commit creates a collection. It has no
-   * `collection` itself, and its `close` closes nothing. `undefined` for stores without collections.
+   * of a store. Its records are not sessions, so `list` of the store does not return them. The first commit creates the collection. A
+   * collection has no method `collection`, and its `close` does nothing. `undefined` for stores without collections.
    *
-   * @throws {InvalidInputError} unless the name is a lower-case letter and up to 31 of a–z, 0–9 and `-`.
+   * @throws {InvalidInputError} unless the name is a lower-case letter, followed by up to 31 characters of a–z, 0–9 and `-`.
    */
   collection?(name: string): SessionStore;
-  /** Lists the collections that contain records, for programs that erase, export or copy everything. `undefined` if `collection` is. */
+  /** Lists the collections that contain records, for programs that erase, export or copy all data. Implement it if you implement `collection`. */
   collections?(): AsyncIterable<string>;
 }
 
@@ -145,7 +145,7 @@ export interface SessionLog {
   /** Appends the messages that the log lacks, by id. They are durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;
   /**
-   * Reads the messages, oldest first. Skips a torn last line (after a crash while writing).
+   * Reads the messages, oldest first. Skips an incomplete last line, as after a crash.
    *
    * @param from The id of the first message to read. If it is omitted or the log lacks it, reads all messages.
    */
@@ -153,8 +153,9 @@ export interface SessionLog {
   /** Returns the message with an id, if there is one. */
   get(messageId: string): Promise<Message | undefined>;
   /**
-   * Returns the numbers of those messages that have one, by id: r12 is the twelfth message that a user, a model or a tool wrote. The log may
-   * have more messages than the conversation, for example of a call that could not be stored. Default: they are counted in the conversation.
+   * Returns the numbers of messages in the log, by id. Omits messages without a number. r12 is the twelfth message that a user, a model or a
+   * tool wrote. The log may have more messages than the conversation, for example of a call that could not be stored. If a log lacks this
+   * method, messages are numbered by their position in the conversation.
    */
   numbers?(messageIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }

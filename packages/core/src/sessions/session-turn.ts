@@ -259,7 +259,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
             if (isMissing && change.expected !== undefined) throw sessionDeleted(key);
-            // The turn holds the lease, but the retry was refused too: somebody deleted the session and created it again.
+            // This turn holds the lease, but the retry was rejected too: another process deleted the session and created it again.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
               refused = (await this.confirm().catch(() => false)) ? error : undefined;

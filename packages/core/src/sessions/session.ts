@@ -56,7 +56,7 @@ export interface OpenSessionOptions {
    * it, such a message is only in the log if the other writer compacted too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
-  /** Called when the state has been merged with another writer's. */
+  /** Called after the changes of another writer were merged into the state. */
   readonly merged?: (() => void) | undefined;
 }
 

@@ -51,7 +51,7 @@ export function operationOf(text: string): string {
 /**
  * Checks the format number of stored data.
  *
- * @param subject What has the format, for the error: `The file sessions.db`.
+ * @param subject Subject of the error message, such as `The file sessions.db`.
  * @param found The stored format. Anything but a number passes; the caller must reject it as damage.
  * @param known The only format that this release reads.
  * @param owner The package that reads it.
@@ -178,7 +178,7 @@ export function keepRefused(keep: number, messages: number): InvalidInputError {
 /**
  * Returns the error for a backend that rejected a request, or did not respond. Without a response, a change may have been applied.
  *
- * @param isTransient The rejection may end soon.
+ * @param isTransient The rejection is temporary.
  */
 export function storeUnavailable(
   backend: string,

@@ -66,7 +66,7 @@ export class StreamLog {
   readonly #onError: WordError | undefined;
 
   /**
-   * @param key One stream is kept for each key, for example that of the agent's session.
+   * @param key Identifies the stream, for example the key of the agent's session. For each key, only the newest stream is kept.
    * @throws {CapabilityError} for a store without collections.
    */
   constructor(
@@ -83,8 +83,8 @@ export class StreamLog {
 
   /**
    * Records a stream and passes it on. The source is read to its end even if nobody reads the result. A disconnected reader resumes with
-   * {@link StreamLog.resume}. If the store fails, the stream continues, and is recorded again once the store answers. Agents' events are recorded as converted by
-   * {@link toClientEvent}.
+   * {@link StreamLog.resume}. If the store fails, the stream continues, and is recorded again once the store
+   * responds. Agents' events are recorded as converted by {@link toClientEvent}.
    *
    * @throws {SessionStoreError} when the store cannot start the record.
    */

@@ -2,7 +2,7 @@ import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
-/** Tokens of a request by source, as the provider counts them if its reports have shown how. */
+/** Tokens of a request by source: in provider tokens once usage reports have shown the ratio, else by the local counter. */
 export interface ContextUsage {
   readonly system: number;
   readonly tools: number;

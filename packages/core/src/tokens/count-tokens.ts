@@ -186,7 +186,7 @@ function countsOf(counter: TokenCounter): WeakMap<object, number> {
  * and requests, use `countMessage` and `countRequest`.
  */
 export interface TokenCounter {
-  /** For reports, for example `o200k_base`. */
+  /** Name for reports, for example `o200k_base`. */
   readonly name: string;
   /** Tokens of a text, without any overhead. */
   count(text: string): number;

@@ -92,7 +92,7 @@ export class LocalWorkspace implements Workspace {
 
   /**
    * @param root A directory, absolute or relative to the working directory.
-   * @throws {InvalidInputError} for an empty root, unknown options, or a path or another pattern in `hidden`.
+   * @throws {InvalidInputError} for an empty root, unknown options, or a path or an unsupported pattern in `hidden`.
    */
   constructor(root: string, options: z.input<typeof optionsSchema> = {}) {
     this.root = resolve(parseWith(rootSchema, root, 'LocalWorkspace root'));

@@ -14,7 +14,8 @@ const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 
 /**
  * Mounts workspaces in another one. `mountWorkspace(base, { repo })` reads and writes paths below `repo/` in the workspace `repo`. All
- * other paths, and locks, are in `base`. A directory of that name in `base` is hidden. Users with separate files share the mounts.
+ * other paths, and locks, are in `base`. A directory of that name in `base` is hidden. All users share the mounts, even if `isolation` separates
+ * their other files.
  *
  * @example
  * ```ts
@@ -87,7 +88,7 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         within(path, (workspace, inner) =>
           within(kept, async (other, to) => {
             if (workspace === other && workspace.replace) return workspace.replace(inner, to, data);
-            throw new WorkspaceError('invalid_path', kept, 'The old file must stay in its workspace.');
+            throw new WorkspaceError('invalid_path', kept, 'The file and `kept` must be in the same mount.');
           }),
         ),
     }),
@@ -136,5 +137,9 @@ function directory(path: string): WorkspaceEntry {
 function singleName(name: string): string {
   const [segment, ...rest] = pathSegments(name);
   if (segment !== undefined && rest.length === 0) return segment;
-  throw new WorkspaceError('invalid_path', name, `Mount ${JSON.stringify(name)}: use one directory name.`);
+  throw new WorkspaceError(
+    'invalid_path',
+    name,
+    `The mount ${JSON.stringify(name)} is not a single directory name.`,
+  );
 }

@@ -100,8 +100,7 @@ export interface Workspace {
   delete(path: string): Promise<boolean>;
   /**
    * Replaces a file like `write`, and moves the old file to `kept`. Concurrent writes to the old file, even through handles that are still
-   * open, end up there. `undefined` for workspaces that cannot do it.
-   *
+   * open, change the file at `kept`. `undefined` for workspaces that cannot do it.
    *
    * @throws {WorkspaceError} `not_found`; `already_exists` when `kept` exists.
    */

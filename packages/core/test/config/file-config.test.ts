@@ -18,7 +18,7 @@ describe('a configuration file', () => {
   });
 
   it.each([
-    [{ keepMessages: 1, max_tokens: 1 }, 'keepMessages', 'files write keep_messages'],
+    [{ keepMessages: 1, max_tokens: 1 }, 'keepMessages', 'in a file, write keep_messages'],
     [{ max_tokens: 1, summary_model: { context_windw: 1 } }, 'summary_model.context_window', 'number'],
     [{ max_tokens: 1, extra_key: 1 }, 'extra_key', 'unknown key'],
   ])('is told what is wrong, as it wrote it: %j', (value, path, message) => {
@@ -81,7 +81,7 @@ describe('a capability in a file', () => {
   it.each([
     [
       { servers: { a: { maxTries: 3, env: {} } } },
-      /servers\.a\.maxTries: unknown key; files write max_tries/,
+      /servers\.a\.maxTries: unknown key; in a file, write max_tries/,
     ],
     [{ servers: {} }, /max_tries: needs max_tries/],
   ])('speaks as the file does: %j', (config, message) => {

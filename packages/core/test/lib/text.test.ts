@@ -98,14 +98,14 @@ describe('errorText', () => {
     [null, 'null was thrown instead of an Error'],
     [[1, 2], '1,2'],
     [Symbol('odd'), 'Symbol(odd)'],
-    [Object.create(null), 'what was thrown cannot be shown as text'],
+    [Object.create(null), 'the thrown value cannot be shown as text'],
     [
       new Proxy(new Error(), {
         get: () => {
           throw new Error();
         },
       }),
-      'what was thrown cannot be shown as text',
+      'the thrown value cannot be shown as text',
     ],
   ])('reads what is thrown, whatever it is (%#)', (thrown, text) => {
     expect(errorText(thrown)).toBe(text);

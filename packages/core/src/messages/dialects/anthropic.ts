@@ -31,7 +31,7 @@ export const anthropicDialect: WritableDialect = {
   parts: (source) => partsOf((source as ProviderMessage).content),
   read(part) {
     if (part.type === 'tool_result') return readResult(anthropicDialect, part);
-    // Claude's own compaction is all that is left of what came before it.
+    // Claude's own compaction replaces everything before it.
     if (part.type === 'compaction' && typeof part.content === 'string')
       return { type: 'text', text: part.content };
     const { type, file_id: id } = isObject(part.source) ? part.source : {};

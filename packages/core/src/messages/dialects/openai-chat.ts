@@ -73,7 +73,7 @@ export const openaiChatDialect: WritableDialect = {
       if (isObject(was?.custom))
         return { ...was, type: 'custom', id, custom: { ...was.custom, name, input } };
       const before = isObject(was?.function) ? was.function : {};
-      // Arguments that mean the same stay as they were, also a text that is not valid JSON.
+      // Keep the original text if the input is unchanged, even if that text is not valid JSON.
       const isSame = 'arguments' in before && sortedJson(parseInput(before.arguments)) === sortedJson(input);
       const text = isSame ? before.arguments : JSON.stringify(input);
       return { ...was, type: 'function', id, function: { ...before, name, arguments: text } };

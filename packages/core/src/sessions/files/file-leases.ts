@@ -75,7 +75,7 @@ export async function readLease(workspace: Workspace, path: string): Promise<Hel
 
 /** Folder of all processes, in the folder of a store. Each process has a folder with its heartbeat and its notes. */
 const PROCESSES = 'processes';
-/** Age in milliseconds (one day) after which the folder of a process is deleted, even if nobody can tell whether it is dead. */
+/** Age in milliseconds (one day) after which the folder of a process is deleted, even if it is unknown whether the process is dead. */
 const GARBAGE_MS = 86_400_000;
 /** Timestamp of the last note that this process sent: milliseconds since 1970, increased to stay unique. */
 let lastNoteAt = 0;
@@ -130,7 +130,7 @@ export class FileProcesses implements SessionProcesses {
   /** Deletes the folders of processes that ended without deleting them. */
   async #sweep(): Promise<void> {
     for await (const { path, type } of this.#workspace.list(PROCESSES)) {
-      // A file is of another program, such as a file browser.
+      // Skip files of other programs, such as a file browser.
       if (type !== 'directory') continue;
       const file = `${path}/beat.json`;
       const beat = await this.#read(file);

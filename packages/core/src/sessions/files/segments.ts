@@ -22,7 +22,7 @@ const FORMAT = 1;
 const manifestSchema = z.object({
   format: z.literal(FORMAT),
   key: z.unknown(),
-  /** Random id of one life of the session. A deleted session with the same key had another one. */
+  /** Random id of this session. A session that is created again with the key of a deleted session has a new id. */
   incarnation: z.string(),
   /** Operations of the latest commits, newest last. */
   operations: z.array(z.string()).min(1).readonly(),

@@ -63,7 +63,7 @@ function toSessionStoreError(
     return new SessionStoreError(
       'session_unavailable',
       `${subject} could not be read or written: ${error.message}`,
-      // A full disk rejects a file before it gets its name. Other I/O errors, such as a lost connection, may be transient, so callers retry.
+      // If the disk is full, the file never got its name, so nothing was written. Other I/O errors may be transient, so callers retry.
       { ...details, outcome: isFull(error) ? 'none' : error.code === 'workspace_io' ? 'unknown' : outcome },
     );
   }

@@ -28,7 +28,7 @@ interface Places {
   readonly notes: Map<string, Place>;
 }
 
-/** Data that the log stores in addition to its messages. Each of its ids finds it. */
+/** Data that the log stores in addition to its messages. `WorkspaceSessionLog.note` finds it by any of its ids. */
 export interface LogNote {
   readonly ids: readonly string[];
   readonly data: JsonObject;
@@ -51,7 +51,7 @@ export class WorkspaceSessionLog implements SessionLog {
   #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
-  /** Numbers the messages behind the indexed lines. */
+  /** Gives the messages after the indexed lines their numbers. */
   #numbering = new Numbering();
   /** The last append of this log. If the file still ends at `end`, no other writer has appended since. */
   #own: { readonly places: Places; readonly end: number; readonly numbering: Numbering } | undefined;

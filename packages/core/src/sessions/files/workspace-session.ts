@@ -297,8 +297,8 @@ class WorkspaceRecords implements SessionStore {
  * manifest per version that lists the valid segments: `head.json` for the first, `head-<incarnation>-<version>.json` for others.
  *
  * A commit appends to the last segment and creates the next manifest. Only one writer can create a given manifest, so this is a
- * compare-and-set on every file system, even if a writer was suspended. The lock only saves other writers useless work. The cost
- * of a commit depends on what it adds. After a crash, bytes that no manifest lists are ignored.
+ * compare-and-set on every file system, even if a writer was suspended. The lock only prevents conflicts that would waste work. The
+ * cost of a commit is proportional to the data that it adds. After a crash, bytes that no manifest lists are ignored.
  *
  * @example
  * ```ts
@@ -307,7 +307,7 @@ class WorkspaceRecords implements SessionStore {
  */
 export class WorkspaceSession extends WorkspaceRecords {
   /**
-   * @param options `lockTimeoutMs`: how long a commit waits for another one to the same session; default 10 000.
+   * @param options `lockTimeoutMs`: milliseconds that a commit waits for another commit to the same session; default 10 000.
    * @throws {CapabilityError} when the workspace has no locks.
    * @throws {InvalidInputError} for unknown or invalid options.
    */

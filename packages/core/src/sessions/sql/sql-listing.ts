@@ -31,7 +31,7 @@ export interface SqlListing {
  *
  * @param collection Empty for sessions.
  * @param read Runs a statement with named values.
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for invalid options, or an unknown part of the scope.
  */
 export async function* listRows(
   listing: SqlListing,

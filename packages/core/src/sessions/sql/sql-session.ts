@@ -96,7 +96,7 @@ export interface SqlDialect<Text> {
   readonly database: string;
   /** The package that reads the tables; named in errors. */
   readonly owner: string;
-  /** What has the format, for errors, such as `The table agent_sessions`. */
+  /** Subject of errors about the table format, such as `The table agent_sessions`. */
   readonly subject: string;
   readonly reach: Reach;
   readonly statements: SqlStatements;
@@ -384,7 +384,7 @@ export class SqlSession<Text> implements SessionStore {
     if (row === undefined) {
       throw new SessionStoreError(
         'session_corrupt',
-        `${subject} does not contain the format of its sessions. Nothing was changed. Restore the database from a backup, or ` +
+        `${subject} does not contain the format number of its sessions. Nothing was changed. Restore the database from a backup, or ` +
           'call createTables() if the tables do not exist yet.',
       );
     }
