@@ -50,7 +50,7 @@ interface KeptDesk {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Tests if a conversation has messages of an earlier one. Applications may number the messages of each, so ids alone are no proof. */
+/** Tests if a conversation continues an earlier one. Compares texts too, because two conversations may use the same message ids. */
 function continues(messages: readonly Message[], texts: ReadonlyMap<string, string>): boolean {
   const shared = messages.filter(({ id, kind }) => kind !== 'summary' && texts.has(id));
   return shared.length > 0 && shared.every((message) => texts.get(message.id) === textIn(message));
@@ -76,7 +76,7 @@ export class NarrativeDesks {
     this.#desks = this.#desks.filter((one) => one.desk !== desk);
     if (desk.isEmpty) return;
     const given = new Set(before);
-    // Altered messages may become others in the words of an adapter.
+    // Omit altered messages, because their text may change again when an adapter converts them.
     const altered = new Set(after.filter((message) => !given.has(message)).map(({ id }) => id));
     const unaltered = before.filter(({ id }) => !altered.has(id));
     const texts = new Map(unaltered.map((message) => [message.id, textIn(message)]));
@@ -84,7 +84,7 @@ export class NarrativeDesks {
   }
 }
 
-/** Makes a compactor that continues narratives which another compactor began. */
+/** Makes a compactor that shares background narratives with other compactors. */
 export function compactorWith(options: CompactionConfig, desks: NarrativeDesks): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
   // A compactor has no agent whose model could write the summaries.

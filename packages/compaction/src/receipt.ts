@@ -160,9 +160,9 @@ function candidatesIn(all: ReadonlyMap<Message, number>): Readonly<Record<GoneIt
 
 const TITLES: Readonly<Record<GoneItem['kind'], string>> = {
   request: 'Requests',
-  error: 'Errors that nothing mended',
-  decision: 'What the assistant concluded',
-  file: 'Files that calls worked on',
+  error: 'Errors that were not fixed',
+  decision: 'Conclusions of the assistant',
+  file: 'Files that calls used',
 };
 
 const LEFT: Readonly<Record<GoneItem['left'], string>> = {
@@ -191,7 +191,7 @@ function markdownOf(receipt: Omit<Receipt, 'markdown'>, savedIn: string): string
     `${gone} of ${all} messages are gone or shortened. Saved in ${savedIn}: ${savedTokens} tokens; ${spent}.`,
     pins.length > 0 && `${pins.filter(({ heldBy }) => heldBy).length} of ${pins.length} pins present.`,
     ...sections,
-    gone > 0 && logLocation && `The log has every message, r12 as its twelfth: ${logLocation}`,
+    gone > 0 && logLocation && `The log contains every message (r12 is the twelfth): ${logLocation}`,
   ]
     .filter(Boolean)
     .join('\n\n');

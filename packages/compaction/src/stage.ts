@@ -7,7 +7,7 @@ import type { ModelWork } from './summary/narrative-desk.js';
 /** A conversation as a stage sees it. */
 export interface View {
   readonly messages: readonly Message[];
-  /** Tokens of what no stage can change: system prompt, tool definitions, reminders. */
+  /** Tokens of the parts that no stage can change: system prompt, tool definitions, reminders. */
   readonly fixedTokens: number;
   /** Tokens of the whole request. */
   readonly tokens: number;
@@ -104,7 +104,7 @@ export interface Reduction {
   readonly failure?: string;
   /** Who wrote the summary. */
   readonly author?: CompactionStep['author'];
-  /** The cost of model calls. */
+  /** Tokens of the model calls. */
   readonly usage?: Usage;
   /** The number of model calls, if `usage` is the sum of more than one. */
   readonly modelCalls?: number;
@@ -114,8 +114,8 @@ export interface Reduction {
 
 /**
  * A way to make a conversation smaller. It returns a new list and never changes the view. The cascade checks every result. It
- * keeps the old list if a tool call would lose its result, a message would vanish from the manifest, or a pinned message would be
- * removed.
+ * keeps the old list if a tool call would lose its result, a removed message would be missing from the manifest, or a pinned message would
+ * be removed.
  */
 export interface Stage {
   readonly name: string;
@@ -148,7 +148,7 @@ export function isHeavy({ messages }: Pick<View, 'messages'>, { dueBytes }: Redu
   return dueBytes < Number.POSITIVE_INFINITY && messageBytes(messages) >= dueBytes;
 }
 
-/** Tests if the number of tokens makes a reduction due, or will soon. A reduction that was asked for condenses the conversation anyway. */
+/** Tests if the number of tokens makes a reduction due, or will soon. A requested reduction condenses the conversation anyway. */
 export function isTooLong(view: View, budget: ReductionTarget, isAhead: boolean | undefined): boolean {
   return !budget.forced && (isAhead === true || view.tokens >= budget.dueTokens);
 }
@@ -158,7 +158,7 @@ export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
 
-/** Tests if the messages without files have so many bytes that a reduction is due. Then more than files has to go. */
+/** Tests if the messages without files have so many bytes that a reduction is due. Then replacing files is not enough. */
 export function isHeavyInText({ messages }: Pick<View, 'messages'>, budget: ReductionTarget): boolean {
   return isHeavy({ messages: messages.filter(({ content }) => !content.some(holdsFile)) }, budget);
 }

@@ -62,7 +62,7 @@ describe('an agent file', () => {
   it.each([
     [
       'openai:gpt-5',
-      /^compaction: The stage native does nothing: .*gpt-5.*native_compaction: auto.*These act: summarize/,
+      /^compaction: The stage native does nothing: .*gpt-5.*native_compaction: auto.*These stages still run: summarize/,
     ],
     [
       '{ id: compatible:llama, native_compaction: auto }',

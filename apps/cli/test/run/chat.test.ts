@@ -129,7 +129,7 @@ describe('a chat', () => {
     expect(shown).toContain('No pin is "p1": see /pin.');
     expect(shown).toContain('No pin is "": see /pin.');
     expect(shown).toContain('Mode: default');
-    expect(shown).toMatch(/as its twelfth: \.x\//);
+    expect(shown).toMatch(/is the twelfth\): \.x\//);
     expect(shown).toMatch(
       /The context is as it was before\. \/compact does it again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
     );

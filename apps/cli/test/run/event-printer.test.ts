@@ -60,7 +60,7 @@ it('shows the first lines of a long change and of a long text of the user, and s
 it('names the stages of a compaction in words, with one set of numbers', () => {
   const change = { messagesBefore: 9, messagesAfter: 4, tokensBefore: 9_000, tokensAfter: 2_000 };
   const step = { ...change, stage: 'observation_masking', durationMs: 1 };
-  const noted = { ...step, stage: 'summarize', note: 'the record stands in for the model' };
+  const noted = { ...step, stage: 'summarize', note: 'the record alone is the summary' };
   const event = { ...change, type: 'context.compacted', status: 'applied', steps: [step, noted] };
   const automatic = { ...event, reason: 'proactive_budget', stagesUsed: 'summarize' };
   // The request of 9k was never sent.
@@ -69,7 +69,7 @@ it('names the stages of a compaction in words, with one set of numbers', () => {
   );
   expect(printed({ ...event, stagesUsed: 'observation_masking+summarize' })).toBe(
     '── Context compacted · observation masking + summarize · 9 → 4 messages · 9k → 2k tokens ──\n' +
-      '   summarize: the record stands in for the model\n',
+      '   summarize: the record alone is the summary\n',
   );
 });
 

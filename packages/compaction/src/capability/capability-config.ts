@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { configSchema, type Grouped } from '../config/compaction-config.js';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 
-/** The facts known when a compaction is about to begin. */
+/** The input of a `beforeCompaction` hook: facts about the compaction that is about to begin. */
 export interface BeforeCompaction {
   /** `true` after an overflow, or if a user requested the compaction. */
   readonly forced: boolean;
@@ -24,7 +24,7 @@ export interface BeforeCompactionAnswer {
   readonly instructions?: string | undefined;
 }
 
-/** The result of a compaction. */
+/** The input of an `afterCompaction` hook: the result of a compaction. */
 export interface AfterCompaction {
   readonly success: boolean;
   readonly messagesBefore: number;

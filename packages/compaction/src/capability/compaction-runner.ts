@@ -37,7 +37,7 @@ const NEAR = 0.5;
 const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
-  'The instructions had no effect, because no model writes the summary. Set a model for compaction that follows them.';
+  'The instructions had no effect, because no model writes the summary. Set `model` in the compaction configuration.';
 
 /** Appends a message to a conversation, before requests that no model has answered. */
 function addBehind(state: AgentState, message: Message): void {

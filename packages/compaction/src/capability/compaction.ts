@@ -154,8 +154,8 @@ function compactTool(fillOf: (state: AgentState) => number) {
       const fill = fillOf(state);
       if (fill < WORTH_ASKING) {
         throw new Error(
-          `The conversation has ${Math.round(fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
-            `what it holds. Go on, and ask again from ${WORTH_ASKING * 100} % on.`,
+          `The conversation has ${Math.round(fill * 100)} % of the size at which it is compacted automatically, so there is still ` +
+            `room. Continue, and ask again at ${WORTH_ASKING * 100} %.`,
         );
       }
       // Noted in the state, because the next step may run after an approval or in another process.

@@ -5,14 +5,17 @@ import type { ResolvedCapabilityConfig } from './capability-config.js';
 
 type Config = Pick<ResolvedCapabilityConfig, 'stages' | 'preset' | 'model'>;
 
-/** Returns a warning if a configuration asks for a native compaction that the model does not offer, with the stages that act without it. */
+/** Returns a warning if a configuration asks for a native compaction that the model does not offer, and the stages that still run. */
 export function nativeIsMissing(config: Config, stages: readonly Stage[], model: Model): string | undefined {
   const at = stages.findIndex(({ name }) => name === 'native');
   // In a preset, native is the second stage only if the user asked for it.
   const isAskedFor = config.stages !== undefined && (config.preset === undefined ? at !== -1 : at === 1);
   if (model.compact || !isAskedFor) return undefined;
   const others = stages.flatMap(({ name }) => (name === 'native' ? [] : name));
-  const rest = others.length > 0 ? `These act: ${others.join(', ')}` : 'Nothing else reduces';
+  const rest =
+    others.length > 0
+      ? `These stages still run: ${others.join(', ')}`
+      : 'No other stage reduces the conversation';
   return `The stage native does nothing: ${nativeIsOff(model.id)} ${rest}.`;
 }
 

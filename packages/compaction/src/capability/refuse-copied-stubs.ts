@@ -27,8 +27,8 @@ export function refuseCopiedStubs(
   return {
     type: 'deny',
     reason:
-      `an argument holds ${JSON.stringify(found)}, which stands for text that was taken out of this conversation. ` +
-      'Write the text itself; read it again first if you need to.',
+      `an argument contains ${JSON.stringify(found)}, a placeholder for text that was removed from this conversation. ` +
+      'Write the text itself. If you need it, read it again first.',
   };
 }
 

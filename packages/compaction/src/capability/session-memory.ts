@@ -19,7 +19,7 @@ interface Settled {
   readonly length: number;
   readonly lastId: string | undefined;
   readonly untilTokens: number;
-  /** `true` if a hook skipped the compaction. */
+  /** `true` if the conversation should stay unchanged, because a hook skipped the compaction. */
   readonly isWanted: boolean;
 }
 
@@ -93,7 +93,7 @@ export class SessionMemory {
   /**
    * Records that this conversation was left unchanged.
    *
-   * @param isWanted A hook skipped the compaction.
+   * @param isWanted `true` if a hook skipped the compaction.
    */
   settle(context: readonly Message[], tokens: number, isWanted: boolean): void {
     const lastId = context.at(-1)?.id;

@@ -80,7 +80,7 @@ export function learnWindow(state: AgentState, model: Model, tokens: number): vo
   note(state, 'windows', model, Math.floor(tokens));
 }
 
-/** Number of compactions after which a learned window is forgotten, once. */
+/** Number of compactions after which a learned window is forgotten. It is forgotten only once. */
 const TRIALS = 8;
 
 /**

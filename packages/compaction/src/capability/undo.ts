@@ -192,7 +192,7 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
   const now = withoutBoards(context);
   let restored: readonly Message[] = now;
   for (let record = records.pop(); record; record = records.pop()) {
-    // A late narrative is removed with its summary. It may stand among the messages that the compaction left.
+    // A late narrative is removed with its summary. It may be among the messages that the compaction left.
     const { length } = record;
     const list = [restored, restored.filter((one) => !isNarrative(one))].find(
       (each) => each.length >= length && digestOf(each.slice(0, length)) === record.digest,
@@ -221,7 +221,7 @@ const OTHERS_FOR_EACH = 32;
  * found in one pass.
  *
  * @param ids In the order of the conversation.
- * @throws what reading the log throws.
+ * @throws any error of reading the log.
  */
 export async function findLogged(
   ids: ReadonlySet<string>,

@@ -16,7 +16,7 @@ import {
 const DOUBTFUL_SHARE = 0.7;
 /** Tokens that a provider may add to a request. A smaller difference does not show that our count is wrong. */
 const OWN_PROMPT = 10_000;
-/** Texts have fewer bytes for each counted token; encoded files have more. */
+/** Bytes per counted token. Texts have fewer, encoded files have more. */
 const BYTES_OF_TEXT = 16;
 /** A warning is emitted if the ratio of reported to counted tokens is above `HIGH_RATIO` for `STEADY` reports in a row. */
 const HIGH_RATIO = 1.6;

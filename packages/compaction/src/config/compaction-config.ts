@@ -146,13 +146,13 @@ function contradictionsIn(
 /** Rejects names of models and prompts, which only a file can contain, because code has no table for them. */
 function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-  const named = 'is a name, which only a configuration file can have;';
+  const named = 'is a name, but only configuration files support names;';
   if (written.preset === 'everruns' && typeof written.summarization.model === 'string') {
-    refuse(['summarization', 'model'], `${named} give a Model as model`);
+    refuse(['summarization', 'model'], `${named} pass a Model as model`);
   }
   if (written.preset !== 'aura') return;
-  if (written.agent != null) refuse(['agent'], `${named} give a Model as model`);
-  if (written.prompt != null) refuse(['prompt'], `${named} give the text as summaryPrompt`);
+  if (written.agent != null) refuse(['agent'], `${named} pass a Model as model`);
+  if (written.prompt != null) refuse(['prompt'], `${named} pass the text as summaryPrompt`);
 }
 
 /**

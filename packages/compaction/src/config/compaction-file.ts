@@ -86,7 +86,7 @@ function withPreset(config: unknown, subject: string): unknown {
   const [own, ...others] = owned;
   if (own === undefined) return config;
   if (others.length === 0) return { preset: own.preset, ...config };
-  const message = `has keys of ${owned.length} presets: ${owned.map(({ said }) => said).join(', ')}. Keep those of one.`;
+  const message = `has keys of ${owned.length} presets: ${owned.map(({ said }) => said).join(', ')}. Use the keys of only one preset.`;
   throw new InvalidInputError(subject, [{ path: '', message }]);
 }
 

@@ -10,7 +10,7 @@ import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/opt
 
 /** Keys of every configuration, with a preset or without. */
 export const sharedShape = {
-  /** Tokens that the model reads. Default: the model's own, else 128 000, with a warning in an agent. */
+  /** The model's context window in tokens. Default: the window that the model declares, else 128 000 (an agent then emits a warning). */
   contextWindow: z.optional(z.int().check(z.minimum(1))),
   /** Which secrets summaries replace by `[redacted:kind]`: common ones (`true`), also yours (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
@@ -24,13 +24,13 @@ export const groupedShape = {
    * turns one off.
    */
   trigger: z.prefault(triggerSchema, {}),
-  /** The size that should remain at most: a share of the trigger point, or tokens. Default 0.5, or more if the record and what is kept need it. */
+  /** The size that should remain at most: a share of the trigger point, or tokens. Default 0.5, or more if the record and the kept messages need it. */
   target: z.optional(targetSchema),
-  /** What stays word for word. */
+  /** The part of the conversation that stays word for word. */
   keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
   summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** The minimum that a compaction must save; `false`: it is enough if there are fewer messages. */
+  /** The minimum that a compaction must save. `false`: fewer messages are enough, even with more tokens. */
   saving: z.prefault(savingSchema, {}),
 };
 

@@ -12,7 +12,7 @@ export interface CompactionConfigSources {
   readonly fileName?: string | undefined;
   /** The program's own values for keys that neither the front matter nor the file sets. */
   readonly defaults?: unknown;
-  /** Receives a warning if a source is ignored because a closer one names another preset. */
+  /** Receives a warning if a source is ignored because a source with precedence uses another preset. */
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 

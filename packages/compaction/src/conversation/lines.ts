@@ -137,5 +137,5 @@ export function oddBetween(odd: readonly OddLine[], start: number, end: number, 
     return left >= 0;
   });
   if (between.length === 0) return '';
-  return `[Among what is left out, like no other line:]\n${between.map(({ text }) => text).join('\n')}\n[…]\n`;
+  return `[Omitted lines that are unlike all others:]\n${between.map(({ text }) => text).join('\n')}\n[…]\n`;
 }

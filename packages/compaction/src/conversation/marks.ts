@@ -68,7 +68,7 @@ export function isPinBoard(message: Message): boolean {
   return message.kind === 'synthetic' && marksOf(message).pins !== undefined;
 }
 
-/** Removes pin boards, which are no part of what was said. */
+/** Removes pin boards, because compaction adds them to the conversation. */
 export function withoutBoards(messages: readonly Message[]): readonly Message[] {
   return messages.filter((message) => !isPinBoard(message));
 }

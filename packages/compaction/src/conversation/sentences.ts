@@ -161,8 +161,9 @@ export function isFramed(text: string): boolean {
   return rest === '' && text.trim() !== '';
 }
 
-/** The minimum number of Markdown headings and UTF-16 units of a page of instructions. */
+/** Matches Markdown headings. */
 const HEADINGS = /^#{1,6} \S/gm;
+/** The minimum number of headings and UTF-16 units of a page of instructions. */
 const PAGE = { headings: 3, length: 2_000 };
 
 /** Tests if a text is a page with headings. */

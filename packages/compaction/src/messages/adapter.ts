@@ -115,7 +115,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       const hash = hashes[at] as string;
       const known = this.#knownOf(source);
       if (known !== undefined) return known;
-      // The same messages, because they have metadata that the provider's objects lack.
+      // Return the same messages, because they have metadata that the provider's objects lack.
       if (place !== undefined && place.messages.length > 0)
         return this.#remember(source, hash, place.messages);
       return this.#readMessage(source, hash, place?.id ?? this.#newId(hash), at === summary);

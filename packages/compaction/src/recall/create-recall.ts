@@ -46,7 +46,7 @@ const UNITS_A_TURN = 100_000;
 const inputSchema = z.strictObject({
   ref: z
     .string()
-    .regex(/^\s*\[?r?\d{1,9}\]?\s*$/i, 'is the number of a message, such as r12')
+    .regex(/^\s*\[?r?\d{1,9}\]?\s*$/i, 'must be the number of a message, such as r12')
     .optional()
     .describe('The number of a message, such as r12. Returns the whole message'),
   query: z.string().min(1).optional().describe('Words to search for. Returns the passages that match best'),
@@ -80,6 +80,7 @@ export interface Recall {
   remind(context: readonly Message[], maxTokens?: number): Promise<Message | undefined>;
 }
 
+/** Options of {@link createRecall}. */
 export interface RecallOptions {
   /** Counts tokens. Default: the estimate of `@x/core`. */
   readonly meter?: Meter;
@@ -160,7 +161,7 @@ export class SourceRecall implements Recall {
     await this.refresh(signal);
     const found = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
     const left = this.#unsearched();
-    const nothing = left === '' ? 'No earlier message holds' : 'No message that is searched holds';
+    const nothing = left === '' ? 'No earlier message contains' : 'No searched message contains';
     const told =
       found.length === 0
         ? [`${nothing} any of these words.`, left]
@@ -174,7 +175,7 @@ export class SourceRecall implements Recall {
     if (unsearched.length === 0) return '';
     const refs = unsearched.slice(-MOST_REFS).map((at) => `r${at}`);
     const more = unsearched.length > refs.length ? ` and ${unsearched.length - refs.length} before them` : '';
-    return `Too long to be searched whole, to be read by their numbers: ${refs.join(', ')}${more}.`;
+    return `Too long to be searched in full (read them by number): ${refs.join(', ')}${more}.`;
   }
 
   async remind(

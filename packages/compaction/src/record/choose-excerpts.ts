@@ -64,9 +64,8 @@ const COST_EXPONENT = 0.9;
  * Chooses the candidates with the terms that the conversation used again. Maximizes a submodular coverage greedily (Nemhauser, Wolsey and
  * Fisher 1978; for summaries Lin and Bilmes 2011) with decreasing thresholds (Badanidiyuru and Vondrák 2014). The gain of a candidate is the
  * weight of its terms, divided by its cost to the power of `COST_EXPONENT`, and multiplied by its `worth` and by the factors `more` and
- * `alike`. A term has its full weight only in the first chosen candidate
- * that contains it, unless the term is in the open request. A term weighs more if it is rare, if the candidate's message introduced it, and
- * if the assistant or the user used it again.
+ * `alike`. A term has its full weight only in the first chosen candidate that contains it, unless the term is in the open request. A term
+ * weighs more if it is rare, if the candidate's message introduced it, and if the assistant or the user used it again.
  */
 export class Choice<Item extends Candidate> {
   /** The chosen candidates, best first. */

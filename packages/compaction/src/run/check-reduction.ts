@@ -36,7 +36,7 @@ export function problemWith(
   }
   const shared = sharedId(after);
   if (shared !== undefined) return `two messages have the id ${JSON.stringify(shared)}`;
-  if (saysAnything(before) && !saysAnything(after)) return 'nothing of the conversation was left';
+  if (saysAnything(before) && !saysAnything(after)) return 'the whole conversation was removed';
   const accounted = new Set(fates.map((fate) => fate.messageId));
   const position = new Map<string, number>();
   for (const [index, { id }] of before.entries()) position.set(id, index);
@@ -50,7 +50,7 @@ export function problemWith(
       return `message ${message.id} was ${now ? 'altered' : 'removed'} without an entry in the manifest`;
     }
     if (message.role === 'system') return 'a system message was removed';
-    if (now && now.role !== message.role) return `message ${message.id} has another role now`;
+    if (now && now.role !== message.role) return `the role of message ${message.id} was changed`;
   }
 
   if (isTouched(before[latestUserRequest(before)])) return 'the latest user message was removed';
@@ -66,7 +66,8 @@ export function problemWith(
     const message = before[index] as Message;
     if (toolResultsOf(message).length === 0 || was.orphanResults.has(index)) continue;
     if (!staying.has(message.id)) return 'a result that no model has seen was removed';
-    if (fitted && isTouched(message)) return 'a result that no model has seen was altered, though it fits';
+    if (fitted && isTouched(message))
+      return 'a result that no model has seen was altered, although it fits the window';
   }
 
   const is = pairingOf(after);
@@ -76,8 +77,8 @@ export function problemWith(
   if (is.scattered.size > was.scattered.size) return 'a message was put between a tool call and its result';
   const isOpenTouched = ({ start, end, open }: MessageGroup) =>
     open && before.slice(start, end).some(isTouched);
-  if (was.groups.some(isOpenTouched)) return 'an open tool call was touched';
-  return inOrder(position, after) ? undefined : 'the messages that stay changed their order';
+  if (was.groups.some(isOpenTouched)) return 'an open tool call was altered or removed';
+  return inOrder(position, after) ? undefined : 'the order of the remaining messages was changed';
 }
 
 function sizeOf(orphans: ReadonlyMap<number, ReadonlySet<unknown>>): number {

@@ -153,7 +153,7 @@ function* cutOutput(
 }
 
 /**
- * Cuts a text to its head and tail, in at most `room` tokens. Between them stand a note about the missing part and its odd lines, up to a
+ * Cuts a text to its head and tail, in at most `room` tokens. Between them, adds a note about the missing part, and its odd lines up to a
  * quarter of the room. Repeated lines are collapsed into counts first.
  */
 function* cutText(text: string, room: number, meter: Meter, where: string): Work<string> {

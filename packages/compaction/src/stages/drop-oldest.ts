@@ -58,7 +58,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
           dropped.add(next);
         }
       }
-      if (dropped.size === 0) return unchanged(view, 'everything left is pinned');
+      if (dropped.size === 0) return unchanged(view, 'no message may be dropped');
 
       const fates: Fate[] = [...dropped].map(({ id, metadata }) => ({
         messageId: id,

@@ -12,14 +12,14 @@ import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the byte trigger that may remain after a reduction. */
 const LEFT = 0.5;
-/** The share of the token trigger that is saved at least, because each reduction ends the prompt cache. */
+/** The minimum saving, as a share of the token trigger. Smaller savings are not worth the loss of the prompt cache. */
 const SAVED = 0.25;
 
 /**
  * Replaces encoded files with references, the oldest first. Keeps files of the latest request and of unseen results. Runs before all other
  * stages. If a request has too many bytes, it leaves at most half of the byte trigger, and replaces files of the first request last. If it
- * has too many tokens, it aims for the target, and replaces no file of a user, which a summary would keep. It only does so if this saves
- * much, and no other stage is then needed.
+ * has too many tokens, it aims for the target, and does not replace a user's files, because a summary would keep them. It does so only
+ * if this saves much, and if no other stage is needed afterwards.
  */
 export const reduceMedia: Stage = {
   name: 'reduce_media',
@@ -57,9 +57,9 @@ export const reduceMedia: Stage = {
       const isWorthwhile = view.tokens - tokens >= target.dueTokens * SAVED;
       if (isWorthwhile && bytes <= mostBytes && tokens <= target.enoughTokens) return reduction;
     }
-    if (!isTooHeavy) return unchanged(view, 'the files of tools are too small to be all that goes');
+    if (!isTooHeavy) return unchanged(view, 'replacing the files of tools would not make enough room');
     const { messages: result, fates } = reduceTo(mostBytes, Infinity, order);
-    return fates.length > 0 ? { messages: result, fates } : unchanged(view, 'no file can go');
+    return fates.length > 0 ? { messages: result, fates } : unchanged(view, 'no file may be replaced');
   },
 };
 

@@ -57,7 +57,10 @@ export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Stage
       const tokens = view.fixedTokens + context.meter.messages(reduction.messages);
       const mark = triggerTokens * LOWER_MARK;
       if (tokens <= mark || tokens <= view.tokens * MOST_LEFT) return reduction;
-      return unchanged(view, `would leave ${Math.round(tokens)} tokens; cuts once it leaves at most ${mark}`);
+      return unchanged(
+        view,
+        `would leave ${Math.round(tokens)} tokens; cuts only once that leaves at most ${mark}`,
+      );
     },
   };
 }

@@ -63,7 +63,7 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   let room = length - 2 * edge;
   const kept = new Set<number>();
   for (const { at } of used) {
-    // A line next to a kept one needs no mark of its own.
+    // A line next to a kept line needs no separate mark.
     const isNext = kept.has(at - 1) || kept.has(at + 1);
     const cost = (lines[at] as string).length + (isNext ? 0 : MARK);
     if (cost > room) continue;
@@ -84,7 +84,7 @@ export function cutByUse(text: string, length: number, useOf: (term: number) => 
   return shown;
 }
 
-/** Returns the uses of each line. A term counts less the more lines have it, because it does not tell them apart. */
+/** Returns the uses of each line. A term counts less the more lines have it, because it does not distinguish them. */
 function usesOf(lines: readonly string[], useOf: (term: number) => number): readonly number[] {
   const terms = lines.map(termsOf);
   const weights = new Map<number, number>();
@@ -100,7 +100,7 @@ function usesAround(uses: readonly number[], at: number): number {
   return sum;
 }
 
-/** The note of an earlier cut stays, because a new mark would count as one line what the note stands for. */
+/** Rates a line by its uses and length. Always keeps the note of an earlier cut: a new mark would count the omitted part as one line. */
 function worthOf(line: string, uses: number): number {
   const isNote = line.startsWith('[') && stubPatterns.some((pattern) => pattern.test(line));
   return isNote ? Number.POSITIVE_INFINITY : uses / (line.length + MARK);

@@ -124,7 +124,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
     const kept = part.tail.length;
     const note =
       kept < wanted
-        ? `kept the newest ${kept} of ${wanted} messages that keep names: more would exceed the ${budget.mostTokens} tokens that may be sent`
+        ? `kept only the newest ${kept} of the ${wanted} messages that \`keep\` requires, because a request may have at most ${budget.mostTokens} tokens`
         : undefined;
     yield { part, bare, room, limit, isFloor, note };
   }

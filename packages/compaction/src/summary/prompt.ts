@@ -193,7 +193,7 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
   return { ok: true, text };
 }
 
-/** Matches a fence around sections. The sections are no code, whose quotations would not be checked. */
+/** Matches a fence around sections. It is removed, because quotations in fenced text would not be checked. */
 const FENCED_SECTIONS =
   /^[ \t]*(`{3,}|~{3,})(?:(?:markdown|md)[ \t]*\n(?=#)|[ \t]*\n(?=## ))(.*)\n[ \t]*\1[ \t]*$/ms;
 

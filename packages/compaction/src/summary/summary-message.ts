@@ -109,7 +109,7 @@ function marksOfNarrative(narrative: Narrative | undefined): JsonObject {
 function asOf(at: number | undefined): string {
   return at === undefined
     ? ''
-    : `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
+    : `It covers the messages up to r${at}. If later messages say otherwise, they are right.`;
 }
 
 /** Makes the message for a late narrative. It stays in the conversation until the next compaction merges it into a summary. */

@@ -37,7 +37,7 @@ const ARGUMENT_LENGTH = 500;
  * markup contains `nonce`.
  *
  * @param known `listed`: numbers of the requests that the prompt lists whole, by the message's id. `numbers`: running numbers, by the
- * message's id. `after`: the messages that follow `messages`. What they use counts, too.
+ * message's id. `after`: the messages that follow `messages`. Terms in them count as used, too.
  */
 export function* renderTranscript(
   messages: readonly Message[],

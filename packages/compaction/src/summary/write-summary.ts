@@ -70,15 +70,16 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
   if (found && late) work.desk.clear(found.writing);
   if (problem && attempt.spent?.usage)
     work.warn(
-      `The record made by rules is the summary, because the text of the model was not used: ${problem}.`,
+      `The summary consists of the record alone, because the text of the model could not be used: ${problem}.`,
     );
   const author = late ? 'model' : 'rules';
   return { ...condensed(candidate, 'summarized', noteOf(composer, attempt)), author, ...spent };
 }
 
 function noteOf({ context }: Composer, { note, problem }: Attempt): string | undefined {
-  if (context.dryRun && context.summarizer) return 'planned with the record alone; a model would write more';
-  return problem ? `the record stands in for the model: ${problem}` : note;
+  if (context.dryRun && context.summarizer)
+    return 'planned with the record alone; a compaction also asks a model for a narrative';
+  return problem ? `the record alone is the summary: ${problem}` : note;
 }
 
 /** Tries to get a summary with a narrative. */
@@ -89,10 +90,10 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   const isWaited = found?.isLate || found?.writing.kind === 'native';
   if (found && found.writing.result === undefined && isWaited && !isAsked) {
     // While a narrative is being written, do not wait again, and do not pay for a second one.
-    return { note: 'the model is still writing about an earlier part: the record alone, for now' };
+    return { note: 'the model is still writing about an earlier part, so the record alone is used for now' };
   }
   if (work.isElsewhere && !found && !isAsked)
-    return { note: 'another process began the narrative: the record alone, for now' };
+    return { note: 'another process is writing the narrative, so the record alone is used for now' };
   const ahead = found?.isLate ? undefined : writingOf(found, context.instructions);
   const rest = ahead?.narrative ? undefined : restOf('narrative', writer);
   if (rest) return { problem: rest };
@@ -116,7 +117,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
     const isOfUse = fits && meanwhile.tells && composer.savesEnough(meanwhile);
     const tooLate = `${writer.id} was not done after ${work.patience.ms} ms (summary.waitMs)`;
     if (settings.fallback === 'none') return { problem: tooLate };
-    return { meanwhile: isOfUse ? meanwhile : undefined, note: `${tooLate}: the narrative follows` };
+    return { meanwhile: isOfUse ? meanwhile : undefined, note: `${tooLate}; the narrative follows later` };
   }
   work.desk.clear(writing);
   const spent = spentOn(writing);
@@ -127,7 +128,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
     const note = result?.ok ? result.note : undefined;
     if (composer.savesEnough(candidate)) return { candidate, spent, note };
   }
-  return { problem: 'the written summary was not smaller than what it replaces', spent };
+  return { problem: 'the written summary would not save enough', spent };
 }
 
 /** Returns the narrative that was started ahead of time, unless it failed or follows other instructions. */

@@ -641,10 +641,13 @@ describe('what is told of stages', () => {
   });
 
   it.each([
-    [{ stages: ['native', 'summarize'] }, 'These act: summarize.'],
-    [{ stages: ['native', 'drop_oldest'] }, 'These act: summarize, drop_oldest.'],
-    [{ stages: ['native'], summary: { fallback: 'none' } }, 'Nothing else reduces.'],
-    [{ preset: 'everruns', strategy: 'native' }, 'These act: cut_unseen, summarize, drop_oldest.'],
+    [{ stages: ['native', 'summarize'] }, 'These stages still run: summarize.'],
+    [{ stages: ['native', 'drop_oldest'] }, 'These stages still run: summarize, drop_oldest.'],
+    [{ stages: ['native'], summary: { fallback: 'none' } }, 'No other stage reduces the conversation.'],
+    [
+      { preset: 'everruns', strategy: 'native' },
+      'These stages still run: cut_unseen, summarize, drop_oldest.',
+    ],
     [{ preset: 'everruns' }, undefined],
     [{}, undefined],
   ] satisfies [CompactionCapabilityConfig, string | undefined][])(

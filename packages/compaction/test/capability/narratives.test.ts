@@ -127,7 +127,8 @@ describe('a narrative ahead of time', () => {
     await session.call(more(14));
     const text = textOf(summaries(session)[0] as Message);
     const [, told] =
-      /It tells of the messages up to r(\d+): where later ones say otherwise, they hold\./.exec(text) ?? [];
+      /It covers the messages up to r(\d+)\. If later messages say otherwise, they are right\./.exec(text) ??
+      [];
     expect(Number(told)).toBeGreaterThan(at / 2);
     expect(Number(told)).toBeLessThanOrEqual(at);
     const later = text.slice(text.indexOf('## RECORD')).match(/^[*·] r\d+ /gm) ?? [];
@@ -381,7 +382,7 @@ describe('a model that takes too long', () => {
     await session.call(more(12));
     expect(compactions(session)).toMatchObject([{ status: 'applied' }]);
     expect(compactions(session)[0]?.usage).toBeUndefined();
-    expect(compactions(session)[0]?.message).toContain('summary.waitMs): the narrative follows');
+    expect(compactions(session)[0]?.message).toContain('summary.waitMs); the narrative follows later');
     expect(texts(session)).not.toContain('found the cause');
     expect(texts(session)).toContain('## RECORD');
     await write();
@@ -392,7 +393,7 @@ describe('a model that takes too long', () => {
     // No byte of what was sent changes, and the new request stays the last word.
     expect(JSON.stringify(session.scope.state.context).startsWith(before.slice(0, -1))).toBe(true);
     expect(session.scope.state.context.slice(-2).map(({ kind }) => kind)).toEqual(['synthetic', undefined]);
-    expect(textOf(session.scope.state.context.at(-2) as Message)).toMatch(/up to r\d+: .*found the cause/s);
+    expect(textOf(session.scope.state.context.at(-2) as Message)).toMatch(/up to r\d+\. .*found the cause/s);
     expect(narrated(session)).toMatchObject([{ modelCalls: 1, usage }]);
   });
 

@@ -207,7 +207,7 @@ describe('the tool compact', () => {
   };
 
   it('refuses below half of what makes a compaction due', async () => {
-    await expect(ask(5)).rejects.toThrow(/has \d+ % of the size at which it is compacted by itself/);
+    await expect(ask(5)).rejects.toThrow(/has \d+ % of the size at which it is compacted automatically/);
     expect(await ask(17)).toMatchObject([{ text: expect.stringContaining('will be replaced') }]);
   });
 

@@ -120,7 +120,7 @@ describe('a configuration', () => {
     [{ preset: 'other' }, 'preset: must be agentscope, everruns or aura'],
     [{ preset: 'aura', keepLastMessages: -1 }, 'keepLastMessages'],
     [{ preset: 'aura', threshold: 40, trimThreshold: 50 }, 'trimThreshold: 50 must be below threshold 40'],
-    [{ preset: 'aura', agent: 'scribe' }, 'agent: is a name, which only a configuration file can have'],
+    [{ preset: 'aura', agent: 'scribe' }, 'agent: is a name, but only configuration files support names'],
     [
       { preset: 'agentscope', triggerMessages: 20, keepMessages: 20 },
       'keepMessages: 20 must be below triggerMessages 20',

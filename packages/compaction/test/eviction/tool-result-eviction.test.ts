@@ -72,7 +72,7 @@ describe('toolResultEviction', () => {
     );
     const { text } = await evict(`${half}\nERROR order 99117 failed\n${half}`);
     expect(text).toMatch(
-      / characters …\]\n\[Among what is left out, like no other line:\]\nERROR order 99117 failed\n/,
+      / characters …\]\n\[Omitted lines that are unlike all others:\]\nERROR order 99117 failed\n/,
     );
   });
 

@@ -200,7 +200,7 @@ describe('recall by query', () => {
     const recalled = toolResultMessage({ id: 'x', name: 'recall' }, 'the zebra of before');
     const recall = createRecall([...history, recalled]);
     expect(await answered(recall.answer({ query: 'zebra' }))).toBe(
-      'No earlier message holds any of these words.',
+      'No earlier message contains any of these words.',
     );
   });
 
@@ -273,10 +273,10 @@ describe('recall by query', () => {
     expect(found).toContain('to be said of it (×5500)');
     const long = createRecall([...logged(60_000), userMessage('go on')]);
     expect(await answered(long.answer({ query: 'declined' }))).toBe(
-      'No message that is searched holds any of these words. Too long to be searched whole, to be read by their numbers: r2.',
+      'No searched message contains any of these words. Too long to be searched in full (read them by number): r2.',
     );
     expect(await answered(long.answer({ query: 'go on' }))).toMatch(
-      /^Passages[\s\S]*\n\[Too long to be searched whole, to be read by their numbers: r2\.\]$/,
+      /^Passages[\s\S]*\n\[Too long to be searched in full \(read them by number\): r2\.\]$/,
     );
   });
 

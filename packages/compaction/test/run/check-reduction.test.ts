@@ -75,7 +75,7 @@ describe('a reduction', () => {
     const altered = { ...answer, role: 'user' as const };
     const fates = [{ messageId: answer.id, fate: 'truncated' as const }];
     const reversed = await reducing([first, use, result, note, altered, latest], fates);
-    expect(reversed.steps[0]?.note).toContain('has another role now');
+    expect(reversed.steps[0]?.note).toContain('the role of message ');
   });
 
   it('of the same messages in a new list changes nothing', async () => {

@@ -97,7 +97,7 @@ describe('results that no model has seen', () => {
       '\n',
     );
     expect(await cut(`${half}\nERROR order 99117 failed\n${half}`)).toMatch(
-      /\n\[… \d+ of \d+ characters are left out: .*\n\[Among what is left out, like no other line:\]\nERROR order 99117 failed\n\[…\]\n/,
+      /\n\[… \d+ of \d+ characters are left out: .*\n\[Omitted lines that are unlike all others:\]\nERROR order 99117 failed\n\[…\]\n/,
     );
     const warned = 'warning: unused import\n'.repeat(1_500);
     expect(await cut(`${warned}error[E0308]: src/lib.rs:44\n${warned}done`)).toMatch(

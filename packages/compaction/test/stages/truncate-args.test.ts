@@ -75,7 +75,7 @@ describe('truncateArgs', () => {
     const patient = [...written(1), ...large];
     const waits = await reduceWith(truncateArgs(options), patient, early);
     expect(waits.messages).toBe(patient);
-    expect(waits.note).toContain('cuts once it leaves at most 32000');
+    expect(waits.note).toContain('cuts only once that leaves at most 32000');
     const enough = await reduceWith(truncateArgs(options), [...written(5), ...rounds(2)], early);
     expect(enough.fates).toHaveLength(5);
   });

@@ -117,7 +117,7 @@ describe('what the user names to keep', { timeout: 60_000 }, () => {
     expect(outcome.tokensAfter).toBeLessThanOrEqual(14_400);
     const note = outcome.steps.find(({ stage }) => stage === 'summarize')?.note;
     expect(note).toBe(
-      `kept the newest ${kept(messages, outcome.messages)} of ${messages.length} messages that keep names: more would exceed the 14400 tokens that may be sent`,
+      `kept only the newest ${kept(messages, outcome.messages)} of the ${messages.length} messages that \`keep\` requires, because a request may have at most 14400 tokens`,
     );
   });
 });

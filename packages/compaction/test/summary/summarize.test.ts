@@ -260,7 +260,7 @@ describe('a summary', () => {
     const outcome = await compact(history(), { model });
     expect(model.requests).toHaveLength(2);
     expect(outcome.status).toBe('applied');
-    expect(outcome.message).toContain('the record stands in');
+    expect(outcome.message).toContain('the record alone is the summary');
     expect(outcome.steps.flatMap(({ author }) => author ?? [])).toEqual(['rules']);
     expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
     expect(summaryOf(outcome.messages)).not.toContain('SESSION INTENT');
@@ -336,7 +336,7 @@ describe('a summary', () => {
       contextWindow: 64_000,
       keep: { messages: 4 },
     });
-    expect(outcome.message).not.toContain('record stands in');
+    expect(outcome.message).not.toContain('record alone is the summary');
     expect(model.requests.length).toBeGreaterThan(8);
     expect(promptOf(model.requests.at(-1))).toContain('<previous-summary-');
     expect(summaryOf(outcome.messages)).toContain('Read the code');
