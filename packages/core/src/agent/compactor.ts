@@ -91,7 +91,7 @@ export interface CompactionOutcome {
 
 /** Options of a compaction. */
 export interface CompactOptions {
-  /** Default `manual`. `manual` and `request_too_large` compact at any size, `proactive_budget` only above a trigger. */
+  /** Default `manual`. `proactive_budget` compacts only if a trigger is reached. `manual` and `request_too_large` need no trigger. */
   readonly reason?: CompactionReason;
   /** Instructions for the summary, for example facts to keep. */
   readonly instructions?: string | undefined;

@@ -51,8 +51,8 @@ export class ApprovalRequiredError extends XError {
 }
 
 /**
- * Thrown by a tool that ran but does not know whether it took effect. Unless the tool is `readOnly`, the model is told to check before it
- * repeats the call.
+ * Thrown by a tool that ran but does not know whether it took effect. Unless the tool is `readOnly`, its result asks the model to check
+ * before it repeats the call.
  *
  * @code outcome_unknown A tool ran, but does not know whether it took effect. Do: Check before you repeat the call.
  */

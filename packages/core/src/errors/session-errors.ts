@@ -33,7 +33,7 @@ export class SessionStoreError extends XError {
   readonly outcome: 'none' | 'unknown';
   /** The encoded key, if the failure concerns one session. */
   readonly sessionKey: string | undefined;
-  /** The name of the collection, if the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record in a collection. */
   declare readonly collection?: string;
 
   constructor(
@@ -83,7 +83,7 @@ export class SessionConflictError extends XError {
   static override readonly brand = 'SessionConflictError';
   /** The session's encoded key. */
   readonly sessionKey: string;
-  /** The name of the collection, if the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record in a collection. */
   declare readonly collection?: string;
   /** The token that the change expected; `undefined` for a new session. */
   readonly expected: string | undefined;
@@ -125,7 +125,7 @@ export class SessionLeaseError extends XError {
   static override readonly brand = 'SessionLeaseError';
   /** The session's encoded key. */
   readonly sessionKey: string;
-  /** The name of the collection, if the failure concerns a record of one. */
+  /** The name of the collection, if the failure concerns a record in a collection. */
   declare readonly collection?: string;
 
   constructor(

@@ -5,7 +5,7 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Maximum number of removed lines to show per change. The new lines follow below them. */
+/** Maximum number of removed lines to show per change. */
 const MOST_REMOVED = 8;
 
 /**

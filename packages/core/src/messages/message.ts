@@ -10,6 +10,7 @@ export type MessageKind = 'summary' | 'synthetic';
 
 /** One message of a conversation. It is plain and immutable: to change it, create another one. */
 export interface Message {
+  /** Unique within the session. */
   readonly id: string;
   readonly role: Role;
   readonly content: readonly ContentBlock[];
@@ -21,7 +22,9 @@ export interface Message {
 
 /** Optional fields that a caller may set. */
 export interface MessageOptions {
+  /** Default: a random UUID. */
   readonly id?: string;
+  /** ISO 8601, UTC. Default: now. */
   readonly createdAt?: string;
   readonly kind?: MessageKind;
   readonly metadata?: JsonObject;

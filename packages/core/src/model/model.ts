@@ -15,16 +15,20 @@ export const FINISH_REASONS = [
 /** The reason why a model stopped. */
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** Token counts as the provider reported them. `inputTokens` includes tokens read from and written to the provider's cache. */
+/** Token counts as the provider reported them. */
 export interface Usage {
+  /** Includes tokens read from and written to the provider's cache. */
   readonly inputTokens: number;
+  /** Includes tokens of reasoning. */
   readonly outputTokens: number;
+  /** Input tokens read from the provider's cache. */
   readonly cachedInputTokens?: number | undefined;
+  /** Input tokens written to the provider's cache. */
   readonly cacheWriteTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
 }
 
-/** Hints about a tool's effects. Without them, compaction and permissions guess from its name. */
+/** Hints about a tool's effects, for compaction. Without them, compaction guesses from the tool's name. */
 export interface ToolAnnotations {
   /** The tool changes nothing, so a call can be repeated safely. */
   readonly readOnly?: boolean | undefined;
@@ -38,7 +42,7 @@ export interface ToolDefinition {
   readonly description: string;
   /** JSON Schema (draft 7) of the input. */
   readonly inputSchema: JsonObject;
-  /** Hints for compaction and permissions. They are not sent to models. */
+  /** Hints for compaction. They are not sent to models. */
   readonly annotations?: ToolAnnotations | undefined;
 }
 

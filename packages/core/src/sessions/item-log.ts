@@ -70,8 +70,8 @@ export class ItemLog {
 
   /**
    * @param name The framework's name. It marks the items, and separates the framework's state from others.
-   * @param outageMs Milliseconds for which a failed request of a change is repeated while the store does not answer, or rejects requests only
-   * for the moment. A failed request is repeated at least once. Default 30 000.
+   * @param outageMs Milliseconds for which a failed request of a change is repeated while the store does not respond, or rejects requests
+   * temporarily. A failed request is repeated at least once. Default 30 000.
    */
   constructor(store: SessionStore, key: SessionKey, name: string, outageMs = OUTAGE_MS) {
     this.#store = store;

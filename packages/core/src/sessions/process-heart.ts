@@ -90,7 +90,7 @@ export class ProcessHeart {
     this.#clock = clock;
   }
 
-  /** The id of this process in the store. It changes whenever heartbeats have stopped for lack of use. */
+  /** The id of this process in the store. It changes whenever heartbeats stop because they are not needed. */
   get id(): string {
     return this.#id;
   }

@@ -37,7 +37,7 @@ export interface HeldLease extends LeaseClaim {
 
 /** The heartbeat record of a process. */
 export interface ProcessRecord {
-  /** Unique id of the process for as long as it beats. */
+  /** Unique id of the process. If its heartbeats stop, it gets a new id before they start again. */
   readonly id: string;
   /** Milliseconds from this beat for which the process counts as alive, in a store with its own clock. */
   readonly ttlMs: number;

@@ -274,7 +274,7 @@ class Writer {
       this.#written += count;
       this.#isOver ||= end !== undefined;
     } catch (error) {
-      // The store may be unavailable, or full, only for the moment. The next write contains these items, too.
+      // The store may be unavailable or full only temporarily. The next write contains these items, too.
       const isTried = SessionStoreError.isInstance(error) && error.code === 'session_unavailable';
       this.#isOver ||= !isTried;
       if (isTried && !end) await systemClock.sleep(RETRY_MS);

@@ -5,12 +5,17 @@ import { countMessage, countMessages, countSystem, countTool, type TokenCounter 
 /** Tokens of a request by source: in provider tokens once usage reports have shown the ratio, else by the local counter. */
 export interface ContextUsage {
   readonly system: number;
+  /** Tokens of the tools' definitions. */
   readonly tools: number;
+  /** Tokens of the summary of earlier messages. */
   readonly summary: number;
+  /** Tokens of all other messages, except tool results. */
   readonly conversation: number;
   readonly toolResults: number;
   readonly reminders: number;
+  /** The sum of all sources. */
   readonly total: number;
+  /** The model's context window, if known. */
   readonly contextWindow?: number | undefined;
 }
 

@@ -8,6 +8,7 @@ import { subtreeOf } from './workspace-tree.js';
 
 /** Values of `isolation`: the scope within which sessions share files; see {@link agentFiles}. */
 export const ISOLATIONS = ['user', 'session', 'agent', 'shared'] as const;
+/** The scope within which sessions share files. */
 export type Isolation = (typeof ISOLATIONS)[number];
 
 /** Entries of an agent's folder in the storage that its own session may read. */

@@ -24,7 +24,7 @@ interface ReplaceOptions {
   readonly ifAbsent?: boolean;
   /** Directory and name under which the replaced file is kept. */
   readonly kept?: { readonly directory: Place; readonly name: string };
-  /** Permissions of the new file. Default: those of any new file. */
+  /** Permissions of the new file. Default: 0666 less the umask. */
   readonly mode?: number | undefined;
 }
 

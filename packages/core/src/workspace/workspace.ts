@@ -30,6 +30,7 @@ export interface FileIdentity {
   readonly changedAt?: number;
 }
 
+/** A use of a file that a rule can deny. */
 export type FileUse = 'read' | 'write';
 
 /** A rule that denies a use of files. */
