@@ -24,8 +24,8 @@ export interface ReductionTarget {
   /** The size at which a reduction is due (the trigger point). `keep.share` and `summary.record` are shares of it. */
   readonly dueTokens: number;
   /**
-   * The maximum size of a request: the window less room for the answer. Tool results that no model has seen are cut only if the request
-   * would exceed it.
+   * The maximum size of a request: the window less room for the answer, or less after an overflow of unknown size. Tool results that no
+   * model has seen are cut only if the request would exceed it.
    */
   readonly mostTokens: number;
   /** The target of a stage that condenses the older part as a whole. It is low, so that reductions are rare. */

@@ -8,6 +8,7 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 export interface BeforeCompaction {
   /** `true` after an overflow, or if a user requested the compaction. */
   readonly forced: boolean;
+  /** Tokens of the next request. */
   readonly tokensUsed: number;
   /** Share of the window in use, in percent. */
   readonly contextPercent: number;

@@ -189,7 +189,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
 
   /**
    * Tests if a list is the known conversation as another process reduced it. Then the messages after its summary include the last model or
-   * tool message of the known list. An equal beginning is no evidence, and neither are user messages: a user can repeat a message, or edit
+   * tool message of the known list. An equal beginning does not prove this, and neither do user messages: a user can repeat a message, or edit
    * the conversation after it.
    */
   #isToldAgain(behind: readonly string[]): boolean {

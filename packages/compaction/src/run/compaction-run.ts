@@ -248,7 +248,7 @@ function judge(
 function tooLargeFrame(fixed: number, { contextWindow }: ReductionTarget): string {
   return (
     `the system prompt and tools need ${Math.round(fixed)} of ${contextWindow} tokens, so compacting the conversation cannot help. ` +
-    'Shorten them or use a model with a larger window.'
+    'Shorten them or use a model with a larger window'
   );
 }
 

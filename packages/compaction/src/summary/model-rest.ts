@@ -40,7 +40,7 @@ export function isResting(kind: Writes, model: Model): boolean {
   return standingOf[kind](model).rests > 0;
 }
 
-/** Counts a compaction that skips the model, and says why. Returns `undefined` if the model is asked. */
+/** Counts a compaction that skips the model, and says why. Returns `undefined` if the model is called. */
 export function restOf(kind: Writes, model: Model): string | undefined {
   if (!isResting(kind, model)) return undefined;
   standingOf[kind](model).rests--;

@@ -14,13 +14,16 @@ export const keepSchema = z.strictObject({
   share: z.optional(shareSchema),
   /** Newest messages to keep, in tokens. */
   tokens: z.optional(countSchema),
-  /** Newest messages to keep. */
+  /** Number of newest messages to keep. */
   messages: z.optional(countSchema),
-  /** Tool outputs to keep. They are searched for among the newest messages, four for each output. */
+  /** Number of newest tool outputs to keep. Only the newest messages are searched for them, four messages for each output. */
   outputs: z.optional(countSchema),
   /** Messages that contain one of these texts stay word for word. */
   match: z.optional(namesSchema),
-  /** Share of the window for the user's own words. */
+  /**
+   * Share of the window for the user's earlier requests, which stay in front of a summary. If the trigger point is low, it is a share of 1.2
+   * times the trigger point instead.
+   */
   users: z._default(shareSchema, 0.15),
 });
 
@@ -37,7 +40,7 @@ export const summaryShape = {
   instructions: z.optional(z.string()),
   /** Kinds of facts that must survive. `redact` still removes secrets. */
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
-  /** Maximum tokens of a narrative. It is also limited to a quarter of the trigger point, in small windows to 0.4 of it. */
+  /** Maximum tokens of a narrative. It is also limited to about a quarter of the trigger point, in small windows to 0.4 of it. */
   maxTokens: z._default(positiveSchema, 4_000),
   /**
    * Share of the trigger point for the record; 0 for no record. Default 0.25, in small windows up to 0.5. With a narrative, the default is
@@ -54,8 +57,8 @@ export const summaryShape = {
    */
   background: z._default(z.boolean(), true),
   /**
-   * Milliseconds that a compaction waits for models; 0: it does not wait. After that, the record is the summary, and the narrative follows
-   * at a later step.
+   * Milliseconds that a compaction waits for models; 0: it does not wait. Then the summary is the record alone, and the narrative follows at
+   * a later step.
    */
   waitMs: z._default(countSchema, 10_000),
   /** Milliseconds for one answer of the model; 0 for no limit. */
