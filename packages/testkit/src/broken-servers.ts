@@ -71,9 +71,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Faults that say that the same request fails again. */
-const REFUSALS = ['status 400', 'status 404', 'status 413'];
-
 let address: Promise<string> | undefined;
 
 /** Starts the server, one per process. A request below `/<name of a fault>` gets that fault. */
@@ -93,8 +90,6 @@ async function start(): Promise<string> {
 export interface BrokenModel {
   /** The fault: `connection reset`, `status 429 with retry-after`… */
   readonly name: string;
-  /** Whether the server says that the same request fails again. */
-  readonly refuses: boolean;
   open(): Model;
 }
 
@@ -102,7 +97,6 @@ export interface BrokenModel {
 export function brokenServers(open: (url: string) => Model): readonly BrokenModel[] {
   return Object.keys(FAULTS).map((name) => ({
     name,
-    refuses: REFUSALS.includes(name),
     open: () => {
       address ??= start();
       const opened = address.then((url) => open(`${url}/${encodeURIComponent(name)}`));

@@ -1,14 +1,19 @@
 import {
   assistantMessage,
   ContextOverflowError,
+  type Message,
   type Model,
   ModelError,
   type ModelResponse,
+  toolResultMessage,
   userMessage,
 } from '@x/core';
-import { checkMessages } from '@x/core/messages';
-import { describe, expect } from 'vitest';
+import { checkMessages, setAside } from '@x/core/messages';
+import { afterAll, describe, expect } from 'vitest';
 import { brokenServers } from './broken-servers.js';
+import { type BadContent, badContents } from './strict/bad-contents.js';
+import type { WireFormat } from './strict/formats.js';
+import { type StrictServer, strictServer } from './strict/strict-server.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
 export interface ModelSuiteOptions extends SuiteTestsOptions {
@@ -19,6 +24,11 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
    * retries.
    */
   open(url: string): Model;
+  /**
+   * The protocol of your model. If set, the suite also starts a server that rejects what the provider rejects, and tests that a rejected
+   * message costs at most its own turn.
+   */
+  readonly format?: WireFormat | undefined;
   /** Milliseconds after which the suite aborts a request, for servers that never answer. Default 300. */
   readonly abortMs?: number | undefined;
   /** Time limit of one test, in milliseconds. Default 30 000. */
@@ -35,7 +45,7 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
  * ```
  */
 export function modelSuite(options: ModelSuiteOptions): void {
-  const { name, open, abortMs = 300, timeoutMs = 30_000 } = options;
+  const { name, open, format, abortMs = 300, timeoutMs = 30_000 } = options;
   describe(`Model: ${name}`, () => {
     const suite = new SuiteTests({ ...options, timeoutMs });
     for (const broken of brokenServers(open)) {
@@ -46,15 +56,21 @@ export function modelSuite(options: ModelSuiteOptions): void {
             (response) => ({ response }),
             (error: unknown) => ({ error }),
           );
-          if (!('error' in outcome)) checkMessages([assistantMessage(outcome.response.content)], broken.name);
-          else if (broken.refuses)
-            expect(
-              isRefusal(outcome.error),
-              `${outcome.error} says that the request is refused for good`,
-            ).toBe(true);
-          else expect(outcome.error, 'a model throws errors').toBeInstanceOf(Error);
+          if ('error' in outcome) expect(outcome.error, 'a model throws errors').toBeInstanceOf(Error);
+          else checkMessages([assistantMessage(outcome.response.content)], broken.name);
         }
       });
+    }
+    if (format !== undefined) {
+      let server: StrictServer | undefined;
+      afterAll(() => server?.close());
+      for (const bad of badContents) {
+        suite.register(`a refused message costs its turn, never the next: ${bad.name}`, async () => {
+          server ??= await strictServer(format);
+          for (const [index, turn] of turnsOf(bad).entries())
+            await expectNextAnswered(open(server.url), turn, index > 0);
+        });
+      }
     }
     suite.testOptOuts();
 
@@ -64,9 +80,36 @@ export function modelSuite(options: ModelSuiteOptions): void {
   });
 }
 
-/** Whether the error says that the same request fails again. The agent then sets messages of the turn aside. */
-function isRefusal(error: unknown): boolean {
-  return ModelError.isInstance(error) ? !error.retryable : ContextOverflowError.isInstance(error);
+/** Returns the conversations in which bad content can occur: in a user message, a tool result, or a tool call. */
+function turnsOf({
+  blocks,
+  calls = [{ id: 'call_1', name: 'look', input: {} }],
+}: BadContent): readonly (readonly Message[])[] {
+  const step = [
+    userMessage('Look at it.'),
+    assistantMessage(calls.map((call) => ({ type: 'tool_use', ...call }))),
+    ...calls.map((call) => toolResultMessage(call, blocks ?? 'Seen.')),
+  ];
+  return blocks === undefined ? [step] : [[userMessage(blocks)], step];
+}
+
+/** Expects that the next plain message is answered: at once, or once the rejected content is set aside. */
+async function expectNextAnswered(
+  model: Model,
+  turn: readonly Message[],
+  isStreamed: boolean,
+): Promise<void> {
+  const hello = userMessage('Hello?');
+  const ask = (messages: readonly Message[]) => {
+    const request = { messages: [...messages, hello], tools: [] };
+    return isStreamed && model.stream ? streamed(model, request) : model.generate(request);
+  };
+  const answered = await ask(turn).catch(async (error: unknown) => {
+    const isSaid = ModelError.isInstance(error) ? !error.retryable : ContextOverflowError.isInstance(error);
+    expect(isSaid, `${error} says that the request is refused for good`).toBe(true);
+    return ask(turn.map((message) => setAside(message, 'all')));
+  });
+  expect(answered.content.length, 'blocks of the answer').toBeGreaterThan(0);
 }
 
 async function streamed(model: Model, request: Parameters<Model['generate']>[0]): Promise<ModelResponse> {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@x/core';
-import type { BadContent } from './strict/bad-contents.js';
+import type { BadContent } from '../../../packages/testkit/src/strict/bad-contents.js';
 
 /** Bad content, or a tool that a provider would refuse. */
 export interface Bad extends BadContent {

@@ -13,5 +13,6 @@ export function brokenServers(open: (url: string) => Model): readonly ChaosModel
   return opened(open).map((model) => ({
     ...model,
     ends: ENDS.find(([pattern]) => pattern.test(model.name))?.[1] ?? 'settles',
+    refuses: /^status 4(00|04|13)$/.test(model.name),
   }));
 }

@@ -15,10 +15,10 @@ import {
 } from '@x/core';
 import type { FileSource } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
+import { badContents } from '../../../packages/testkit/src/strict/bad-contents.js';
+import type { StrictAnswer, WireFormat } from '../../../packages/testkit/src/strict/formats.js';
+import { strictServer } from '../../../packages/testkit/src/strict/strict-server.js';
 import { type Bad, badTools } from './bad-tools.js';
-import { badContents } from './strict/bad-contents.js';
-import type { StrictAnswer, WireFormat } from './strict/formats.js';
-import { strictServer } from './strict/strict-server.js';
 
 /** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
 export interface ContentAgent {

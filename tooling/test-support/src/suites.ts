@@ -3,6 +3,5 @@ export { brokenServers } from './broken-servers.js';
 export { chaosSuite } from './chaos-suite.js';
 export { contentSuite } from './content-suite.js';
 export { type Dialect, dialectSuite } from './dialect-suite.js';
-export { type RejectionSuiteOptions, rejectionSuite } from './rejection-suite.js';
 export { expectStored } from './stored-files.js';
 export { type StoredData, storedSuite } from './stored-suite.js';

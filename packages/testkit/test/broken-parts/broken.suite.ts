@@ -1,4 +1,4 @@
-import { type Model, ModelError } from '@x/core';
+import type { Model } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { modelSuite, workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
@@ -14,7 +14,6 @@ function answering(content: unknown): Model {
 }
 
 modelSuite({ name: 'ThrowsErrors', open: () => rejecting(new Error('no')) });
-modelSuite({ name: 'ThrowsRefusals', open: () => rejecting(new ModelError('no', { retryable: false })) });
 modelSuite({ name: 'ThrowsStrings', open: () => rejecting('no') });
 modelSuite({ name: 'AnswersAnything', open: () => answering([{ type: 'hologram' }]) });
 modelSuite({

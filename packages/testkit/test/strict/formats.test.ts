@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FORMATS } from '../src/strict/formats.js';
+import { FORMATS } from '../../src/strict/formats.js';
 
 it.each([
   ['input_audio', { input_audio: {} }, 'messages.0: this model does not accept audio'],
