@@ -55,7 +55,8 @@ function messages(all: readonly Code[]): readonly (readonly [string, string])[] 
       const own = all.filter((code) => code.type === type);
       const known = own.find(({ name }) => texts.includes(name)) ?? (own.length === 1 ? own[0] : undefined);
       const message = texts.find((text) => /[a-z] [a-z]/.test(text));
-      if (message !== undefined) found.push([message.replaceAll(/\s+/g, ' '), known?.name ?? type]);
+      if (message !== undefined)
+        found.push([message.replaceAll(/\s+/g, ' ').replaceAll(/…{2,}/g, '…'), known?.name ?? type]);
     }
     ts.forEachChild(node, visit);
   };
@@ -87,8 +88,8 @@ export function renderErrors(): string {
   return `# Errors
 
 Generated from the sources. Every error that the packages throw on purpose extends \`XError\`. It has a stable \`code\`, a \`message\` that says what to do,
-and the \`cause\`. \`SessionConflictError.isInstance(error)\` and the like also work if two copies of a package are installed. What clients read:
-[when a call fails](../serve-an-agent.md#when-a-call-fails).
+and the \`cause\`. To test for a class, call \`isInstance\`, for example \`SessionConflictError.isInstance(error)\`. It also works if two copies of a package
+are installed. The last column is the HTTP status that \`httpStatusOf(error)\` returns: [when a call fails](../serve-an-agent.md#when-a-call-fails).
 
 | code | class | it means | do | HTTP |
 | --- | --- | --- | --- | --- |
@@ -98,14 +99,14 @@ ${rows.join('\n')}
 
 | you see | do |
 | --- | --- |
-| \`context.compacted\` with \`ineffective\` | its reason names what cannot be reduced: often the system prompt or the tools |
-| a draft that disappears (\`model.retrying\`, \`draft.discarded\`) | nothing: a temporary failure, and the model is asked again |
-| \`[Set aside, …]\` in the conversation | the provider refused that content. \`agent.restoreMessage(session, messageId)\` brings it back |
-| \`[… cannot be shown to this model: …]\` | pass \`accepts\` to \`fromAiSdk\`, if the model does read such files |
-| nearly nothing comes from the prompt cache | keep the time and counters out of the system prompt |
-| a result that ends in a path | it was large. The model reads it with \`read_file\`, see [large tool results](../large-tool-results.md) |
-| a new session instead of an old one | user, tenant and agent name are part of a session's key: \`x sessions list\` shows them |
-| \`x sessions\` does not list a session in \`.x/\` | \`x sessions copy -w ./workspace\` imports your own |
+| \`context.compacted\` with \`ineffective\` | read the event's reason: it names what cannot be reduced, often the system prompt or the tools |
+| a draft that disappears (\`model.retrying\`, \`draft.discarded\`) | do nothing: after a temporary failure, the request is repeated |
+| \`[Set aside, …]\` in the conversation | the provider rejected this content. To bring it back, call \`agent.restoreMessage(session, messageId)\` |
+| \`[… cannot be shown to this model: …]\` | if the model can read such files, pass \`accepts\` to \`fromAiSdk\` |
+| nearly no tokens come from the prompt cache | keep the time and counters out of the system prompt |
+| a tool result that ends in a path | the result was large. The model reads it with \`read_file\`: [large tool results](../large-tool-results.md) |
+| a new session instead of an old one | compare user, tenant and agent name, which are parts of a session's key: \`x sessions list\` shows them |
+| \`x sessions\` does not list a session in \`.x/\` | [import your own sessions](../trust.md#sessions-in-the-terminal) with \`x sessions copy -w ./workspace\` |
 | the warning \`workspace_not_shared\` | with several machines, [share the workspace](../many-machines.md). With one, start Node with \`--disable-warning=workspace_not_shared\` |
 | 404 for \`@x/core\` from npm | [install the archives](../choose-a-package.md#before-they-are-on-npm) |
 | \`ERR_REQUIRE_ESM\` | use Node 20.19 or newer |

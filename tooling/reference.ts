@@ -60,8 +60,13 @@ const groups: Readonly<Record<string, string>> = {
   truncate_args: 'packages/compaction/src/stages/truncate-args.ts',
 };
 
-/** What only files can say. */
+/** Meanings in files, where they differ from the comment or have none. */
 const meanings: Readonly<Record<string, string>> = {
+  'deny[].tool': 'The name of a tool, or a pattern of names.',
+  'deny[].match': 'A pattern for the main argument of the tool.',
+  'deny[].input': 'Patterns by argument name. All of them must match.',
+  'deny[].input.NAME': 'The pattern for this argument.',
+  'target.tokens': 'The size in tokens.',
   'summary.prompt': 'The instructions to the model, or the name of a prompt (one word).',
 };
 
@@ -82,23 +87,50 @@ function render(): string {
   const sections = named.map(({ properties }) => {
     const { ref, config } = properties as Record<string, Schema>;
     const name = String(ref?.const);
-    const explained = comments(sources[name] ?? missing(name));
-    const rows = rowsOf(config ?? {}, '', explained);
-    return `## \`${name}\`\n\n${rows.length === 0 ? 'Takes no configuration.' : table(rows)}`;
+    return `## \`${name}\`\n\n${tablesOf(config ?? {}, sources[name] ?? missing(name))}`;
   });
   return `# Every key
 
-Generated from the schemas. \`x schema > agent.schema.json\` writes the same for your editor.
+Generated from the schemas. \`x schema > agent.schema.json\` writes a JSON Schema with the same keys, for your editor. [Agents in files](../agent-files.md) shows
+an example. [Triggers](../triggers.md) and [summaries](../summaries.md) explain trigger point, target, record and narrative.
 
 ## The agent's file
 
 ${table(rowsOf({ properties: own }, '', comments(sources.agent ?? [])))}
 
-\`permissions\`, \`hooks\` and \`subagents\` take what the capabilities of these names take, \`mcp_servers\` what \`servers\` of \`mcp\` takes;
-\`capabilities\` lists names, or \`{ ref, config }\`; \`features\` says the same by name: \`true\`, or the configuration.
+These keys configure capabilities. Each capability has a section below.
+
+| Key | Value |
+| --- | --- |
+| \`capabilities\` | a list of names, or of \`{ ref, config }\`: the name and the configuration |
+| \`features\` | an object: for each name \`true\`, \`false\` or the configuration |
+| \`permissions\`, \`hooks\`, \`subagents\` | the configuration of the capability with this name |
+| \`mcp_servers\` | the value of \`servers\` in the configuration of \`mcp\` |
 
 ${sections.join('\n\n')}
 `;
+}
+
+/** Returns a table of the keys without a preset, then one for each preset with the keys that are different. */
+function tablesOf(config: Schema, places: readonly string[]): string {
+  const presetOf = ({ properties }: Schema) =>
+    (properties as Record<string, Schema> | undefined)?.preset?.const;
+  const forms = formsOf(config).filter((form) => formsOf(form).length === 1);
+  const rowsFor = (preset: unknown, from: readonly string[]) =>
+    rowsOf({ anyOf: forms.filter((form) => presetOf(form) === preset) }, '', comments(from)).filter(
+      ({ key }) => key !== 'preset',
+    );
+  const plain = rowsFor(undefined, places);
+  const known = new Set(plain.map((row) => JSON.stringify(row)));
+  const presets = forms
+    .flatMap((form) => presetOf(form) ?? [])
+    .map((preset) => {
+      const rows = rowsFor(preset, [`packages/compaction/src/config/presets/${preset}.ts`, ...places]);
+      const isSame = (row: Row) => known.has(JSON.stringify(row));
+      const same = rows.filter((row) => isSame(row) && !row.key.includes('.')).map(({ key }) => `\`${key}\``);
+      return `### \`preset: ${preset}\`\n\nThe same as without a preset: ${same.join(', ')}. Instead of the other keys above:\n\n${table(rows.filter((row) => !isSame(row)))}`;
+    });
+  return [plain.length === 0 ? 'Has no configuration.' : table(plain), ...presets].join('\n\n');
 }
 
 interface Row {

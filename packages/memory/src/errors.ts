@@ -3,7 +3,7 @@ import { XError } from '@x/core';
 /**
  * The full-text index could not be opened or used. No facts are lost: the index is rebuilt from the memory files.
  *
- * @code memory_index The full-text index cannot be opened or used. Do: Delete its file: it is rebuilt from the memory files.
+ * @code memory_index The full-text index cannot be opened or used. Do: Delete its file. The index is then rebuilt from the memory files.
  */
 export class MemoryIndexError extends XError {
   static override readonly brand = 'MemoryIndexError';

@@ -4,7 +4,7 @@ import { describeRequest } from './describe-request.js';
 /**
  * A scripted model got fewer requests than its script has replies for.
  *
- * @code incomplete_script The script of a `ScriptedModel` has replies that were not requested. Do: Remove them, or find out why the calls
+ * @code incomplete_script The script of a `ScriptedModel` has replies that were not requested. Do: Remove these replies, or find out why the calls
  * were not made.
  */
 export class IncompleteScriptError extends XError {
@@ -28,7 +28,7 @@ export class IncompleteScriptError extends XError {
 /**
  * A scripted model got a request for which its script has no reply.
  *
- * @code unexpected_model_call A `ScriptedModel` has no reply for a request. Do: Add an entry, or find out why the call was made.
+ * @code unexpected_model_call A `ScriptedModel` has no reply for a request. Do: Add a reply to the script, or find out why the call was made.
  */
 export class UnexpectedModelCallError extends XError {
   static override readonly brand = 'UnexpectedModelCallError';

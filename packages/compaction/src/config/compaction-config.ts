@@ -22,8 +22,11 @@ export const NOTHING_WRITTEN: Issue = {
 
 /** Additional keys of every preset. The time limits mean the same as in the group `summary`. */
 const waitShape = {
+  /** The same as `summary.background`. */
   background: summaryShape.background,
+  /** The same as `summary.wait_ms`. */
   waitMs: summaryShape.waitMs,
+  /** The same as `summary.timeout_ms`. */
   timeoutMs: summaryShape.timeoutMs,
 };
 const presetShape = { ...sharedShape, ...waitShape };

@@ -20,7 +20,7 @@ type WithoutNames<Output> = Output extends unknown ? Omit<Output, 'model' | 'age
 export interface ParsedCompactionConfig {
   /** Options for `compaction`. Without the four keys that only an agent has, also for `createCompactor`. */
   readonly options: WithoutNames<FileOutput>;
-  /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
+  /** The name of a prompt. */
   readonly prompt?: string | undefined;
   /** The name of a dedicated summarizer, or several names: each is the fallback of the one before. `null`: no model summarizes. */
   readonly model?: string | readonly string[] | null | undefined;

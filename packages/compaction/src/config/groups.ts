@@ -12,7 +12,7 @@ import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/opt
 export const sharedShape = {
   /** The model's context window in tokens. Default: the window that the model declares, else 128 000 (an agent then emits a warning). */
   contextWindow: z.optional(z.int().check(z.minimum(1))),
-  /** Which secrets summaries replace by `[redacted:kind]`: common ones (`true`), also yours (`patterns`), or none (`false`). */
+  /** Which secrets are replaced by `[redacted:kind]` in summaries: common secrets (`true`), also your own (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
 };
 
@@ -20,17 +20,17 @@ export const sharedShape = {
 export const groupedShape = {
   ...sharedShape,
   /**
-   * When a reduction is due. Setting a trigger turns off the default one. If you set several, the first one reached fires; 0
-   * turns one off.
+   * When a compaction is due. Setting a trigger turns off the default trigger. If you set several, the first one reached fires; 0 turns
+   * a trigger off.
    */
   trigger: z.prefault(triggerSchema, {}),
-  /** The size that should remain at most: a share of the trigger point, or tokens. Default 0.5, or more if the record and the kept messages need it. */
+  /** The size after a compaction: a share of the trigger point, or tokens. Default 0.5, or more if the record and the kept messages need it. */
   target: z.optional(targetSchema),
-  /** The part of the conversation that stays word for word. */
+  /** What stays word for word. If you set several sizes, the one that keeps most wins. */
   keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
   summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** The minimum that a compaction must save. `false`: fewer messages are enough, even with more tokens. */
+  /** The minimum that a compaction must save. `false`: a compaction need not save tokens; it is enough that fewer messages remain. */
   saving: z.prefault(savingSchema, {}),
 };
 
@@ -44,8 +44,8 @@ export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
     /**
-     * The name of a dedicated summarizer, or several names: each is the fallback of the one before. `null` for no model. Default: the
-     * agent's own.
+     * The name of the model that writes summaries, or several names: each model is the fallback of the one before. `null`: no model.
+     * Default: the agent's own model.
      */
     model: z.nullish(
       z.union([

@@ -26,7 +26,9 @@ export const redactSchema = z.union([
     /** Patterns applied before the built-in ones. A group named `secret` restricts the replaced text. */
     patterns: z.array(
       z.strictObject({
+        /** The kind of secret, as it appears in `[redacted:kind]`. */
         kind: z.string().check(z.regex(/^[\w-]+$/, 'must be a word of letters, digits, - and _')),
+        /** A regular expression. */
         pattern,
       }),
     ),

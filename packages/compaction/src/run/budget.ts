@@ -14,15 +14,15 @@ const HEAVY_BYTES = 20_000_000;
 export const triggerSchema = z.pipe(
   z.strictObject(
     {
-      /** A share of the context window. Default 0.85, unless you set another trigger. */
+      /** A share of the context window: the default trigger, with 0.85. */
       share: z.optional(shareSchema),
       /** A number of tokens. */
       tokens: z.optional(countSchema),
       /** A number of messages. */
       messages: z.optional(countSchema),
       /**
-       * Bytes of texts and encoded files, in addition to any other trigger. Above them, older files are replaced by references, which
-       * `recall` opens; 0 for never.
+       * Bytes of texts and encoded files. Works in addition to any other trigger: above this size, older files are replaced by references,
+       * which `recall` opens. 0: never.
        */
       bytes: z._default(countSchema, HEAVY_BYTES),
     },

@@ -77,9 +77,9 @@ export function alterArguments(
 export const savingSchema = z.union([
   z.literal(false),
   z.strictObject({
-    /** The share of the conversation that a reduction must save. */
+    /** The share of the conversation that a compaction must save. */
     share: z._default(shareSchema, 0.05),
-    /** The tokens that a reduction must save. */
+    /** The tokens that a compaction must save. */
     tokens: z._default(countSchema, 16),
   }),
 ]);

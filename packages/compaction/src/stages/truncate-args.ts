@@ -15,9 +15,9 @@ const MOST_LEFT = 2 / 3;
 
 const optionsSchema = z
   .strictObject({
-    /** If not 0: also runs if no reduction is due, from this many messages. */
+    /** If not 0: also runs if no compaction is due, from this many messages. */
     triggerMessages: z._default(countSchema, 0),
-    /** If not 0: also runs if no reduction is due, from this many tokens. */
+    /** If not 0: also runs if no compaction is due, from this many tokens. */
     triggerTokens: z._default(countSchema, 0),
     /** Number of newest messages whose arguments stay whole. */
     keepMessages: z._default(countSchema, 20),

@@ -43,27 +43,27 @@ export const summaryShape = {
   /** Maximum tokens of a narrative. It is also limited to about a quarter of the trigger point, in small windows to 0.4 of it. */
   maxTokens: z._default(positiveSchema, 4_000),
   /**
-   * Share of the trigger point for the record; 0 for no record. Default 0.25, in small windows up to 0.5. With a narrative, the default is
-   * the rest of the target.
+   * Share of the trigger point for the record; 0 for no record. Default: with a narrative, the rest of the target; otherwise 0.25, in
+   * small windows up to 0.5.
    */
   record: z.optional(shareSchema),
   /** Maximum UTF-16 units of each tool result for the summarizer; 2 000 if the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 16_000),
-  /** How many of the newest tokens the summarizer reads. Default: all, in several requests if needed. The record covers the rest. */
+  /** How many of the newest tokens the summarizer reads; the record covers the older ones. Default: all, in several requests if needed. */
   transcriptTokens: z.optional(positiveSchema),
   /**
-   * In an agent, the model starts the narrative shortly before a compaction is due, at most once per compaction. It does not start one if
-   * the process may end first.
+   * In an agent, the narrative is started shortly before a compaction is due, at most once per compaction, and only if the process will
+   * not end first.
    */
   background: z._default(z.boolean(), true),
   /**
-   * Milliseconds that a compaction waits for models; 0: it does not wait. Then the summary is the record alone, and the narrative follows at
-   * a later step.
+   * Milliseconds that a compaction waits for the narrative; 0: it does not wait. After this time, the record is the summary, and the
+   * narrative is added at a later step.
    */
   waitMs: z._default(countSchema, 10_000),
-  /** Milliseconds for one answer of the model; 0 for no limit. */
+  /** Milliseconds for one answer of the summarizer; 0 for no limit. */
   timeoutMs: z._default(countSchema, 240_000),
-  /** What replaces a failed narrative: the record, or nothing (the history stays). */
+  /** If the narrative fails: the `record` is the summary, or there is no summary and the history stays (`none`). */
   fallback: z._default(z.enum(['record', 'none']), 'record'),
 };
 

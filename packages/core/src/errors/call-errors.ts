@@ -21,7 +21,7 @@ export class CapabilityError extends XError {
  * Thrown by a capability's hook to end the call in an orderly way: open tool calls get a result, the messages are stored, and the reply has
  * the `stopReason`. Throw it from `aroundReason` or `aroundModel`, between two steps.
  *
- * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Do not catch this error around `next()`. Read `reply.stopReason`.
+ * @code call_stopped A hook of a capability ended the call, with `stopReason`. Do: Read `reply.stopReason`. In a hook, do not catch this error around `next()`.
  */
 export class StopCallError extends XError {
   static override readonly brand = 'StopCallError';
@@ -37,7 +37,7 @@ export class StopCallError extends XError {
  * Thrown by a tool if its nested calls, such as those of a subagent, need approval. The tool call stays open. A person decides on `calls`
  * in the same way as on the agent's own calls. Then the tool runs again with `context.decisions`.
  *
- * @code approval_required A tool waits until a human has decided on the calls in `calls`. Do: Do not catch this error around `next()`. Pass the decisions to `agent.resume(context, { decisions })`.
+ * @code approval_required A tool waits until a human has decided about the calls in `calls`. Do: Pass the decisions to `agent.resume(context, { decisions })`. In a hook, do not catch this error around `next()`.
  */
 export class ApprovalRequiredError extends XError {
   static override readonly brand = 'ApprovalRequiredError';
@@ -54,7 +54,7 @@ export class ApprovalRequiredError extends XError {
  * Thrown by a tool that ran but does not know whether it took effect. Unless the tool is `readOnly`, its result asks the model to check
  * before it repeats the call.
  *
- * @code outcome_unknown A tool ran, but does not know whether it took effect. Do: Check before you repeat the call.
+ * @code outcome_unknown A tool ran, and it is unknown whether it took effect. Do: Check the effect before you repeat the call.
  */
 export class OutcomeUnknownError extends XError {
   static override readonly brand = 'OutcomeUnknownError';

@@ -15,14 +15,14 @@ const STORE_TEXTS: { readonly [code: string]: string } = {
  * failed. `stream_stalled`: the writer of a recorded stream died. If loading a session fails with this error, the call must fail. Never
  * begin a new session instead.
  *
- * @code session_corrupt The stored data of this session is damaged. Do: Delete or repair this session; all others work. You can still read its log with `x sessions show`.
+ * @code session_corrupt The stored data of this session is damaged. All other sessions work. Do: Delete or repair this session. You can still read its log with `x sessions show`.
  * @code session_deleted The session was deleted while a call ran. Do: Start a new session.
  * @code session_older An older release wrote the data, in a format that this release does not read. Do: Export the sessions with that release (`x sessions export`) and import them here.
- * @code session_newer A newer release wrote the data. Do: Update this process.
- * @code session_unavailable The store cannot be reached or rejects requests. Do: See `cause`. With `outcome` `unknown`, repeat the call with its `id`.
+ * @code session_newer A newer release wrote the data. Do: Update the `@x` packages of this process.
+ * @code session_unavailable The store cannot be reached or rejects requests. Do: See `cause`. If `outcome` is `unknown`, repeat the call with the same `id`.
  * @code session_store_invalid Your custom store returned an invalid value. Do: Correct the method named in the message. Test the store with `sessionStoreSuite`.
- * @code stream_failed The source of a stored stream failed. Do: Reload the conversation.
- * @code stream_stalled The writer of a stored stream died. Do: Reload the conversation.
+ * @code stream_failed The call that wrote a stored stream failed. Do: Reload the conversation.
+ * @code stream_stalled The process that wrote a stored stream died. Do: Reload the conversation.
  */
 export class SessionStoreError extends XError {
   static override readonly brand = 'SessionStoreError';
@@ -119,7 +119,7 @@ function whatHappened(expected: string | undefined, actualVersion: number): stri
  * it over, so a commit was rejected and nothing was written).
  *
  * @code lease_unavailable Another call is running in the session. Do: Call again later, or use `turns('queue')` with a longer `limits.queueMs`.
- * @code lease_lost Another process took over the session’s lease. Nothing was written since. Do: Reload the session, and call again with the same `id`.
+ * @code lease_lost Another process took over the session's lease. This process wrote nothing after that. Do: Reload the session, and call again with the same `id`.
  */
 export class SessionLeaseError extends XError {
   static override readonly brand = 'SessionLeaseError';

@@ -25,10 +25,10 @@ const CLIENT_TEXTS: { readonly [Code in WorkspaceErrorCode]?: string } = {
 /**
  * A workspace rejected a path, or could not read or write it.
  *
- * @code invalid_path The path is not a valid path of a workspace. Do: Use a relative path without control characters.
- * @code outside_workspace The path leads out of the workspace. Do: Use a path inside, or mount the folder (`mountWorkspace`).
+ * @code invalid_path The path is not valid in a workspace. Do: Use a relative path without control characters.
+ * @code outside_workspace The path leads out of the workspace. Do: Use a path in the workspace, or mount the folder (`mountWorkspace`).
  * @code not_found There is no file at the path. Do: List the folder and correct the path.
- * @code already_exists The file exists, and `ifAbsent` was set. Do: Read the file, or choose another path.
+ * @code already_exists The file exists, and was to be written only if absent (`ifAbsent`). Do: Read the file, or choose another path.
  * @code is_directory The path is a directory, but a file was expected. Do: Use the path of a file in it.
  * @code read_only The workspace or the file cannot be changed. Do: Write to another mount, or mount it without `readOnly`.
  * @code locked Another process holds the lock. Do: Try again later.

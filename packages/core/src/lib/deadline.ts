@@ -7,7 +7,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 /**
  * Error for a wait that exceeded its limit.
  *
- * @code timed_out The limit in `limit` ran out. Do: Raise it, or set it to 0 for no limit.
+ * @code timed_out The time limit that `limit` names was exceeded. Do: Raise this limit, or set it to 0 for no limit.
  */
 export class TimeLimitError extends XError {
   static override readonly brand = 'TimeLimitError';

@@ -17,23 +17,25 @@ import { limitsSchema, type ParsedLimits } from './limits.js';
 
 /** The plain settings of an agent; the builder validates them. */
 export const settingsSchema = z.strictObject({
+  /** Name of the agent. It is a part of the key of each of its sessions. */
   name: z.string().min(1).default('agent'),
+  /** The instructions at the beginning of every request to the model. */
   systemPrompt: z.string().default(''),
   /** Maximum number of reasoning steps of one call. */
   maxIterations: z.int().min(1).default(50),
   /**
-   * Which sessions share files: all of a `user` (default; calls without a user work at the root of the workspace), none (`session`), all of
-   * an `agent` in a tenant, or all (`shared`). Logs and memory always belong to one user.
+   * Which sessions share files. `user`: all sessions of a user; sessions without a user share the root of the workspace. `session`: none.
+   * `agent`: all sessions of an agent in a tenant. `shared`: all. Logs and memory always belong to one user.
    */
   isolation: z.enum(ISOLATIONS).default('user'),
   /**
-   * When the session is stored: before and after tools that change something (`effect`), also after every step (`step`), or only at the end
-   * of the call (`call`).
+   * When the session is stored. `effect`: before and after tools that change something. `step`: also after every step. `call`: only at the
+   * end of the call.
    */
   checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
-  /** What to do if another writer has stored the session meanwhile: fail the call, or keep the messages of both (`merge`). */
+  /** If another writer has stored the session during the call: `fail` the call, or keep the messages of both (`merge`). */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
-  /** What to do while another call of the session runs: wait for it (`queue`), or fail (`reject`). */
+  /** If another call of the session runs: wait for its end (`queue`), or fail (`reject`). */
   turns: z.enum(['queue', 'reject']).default('queue'),
   /** Milliseconds without a heartbeat after which other processes consider this one dead and take over its sessions. */
   processTtlMs: z.int().min(1).default(PROCESS_TTL_MS),
@@ -47,7 +49,7 @@ export const settingsSchema = z.strictObject({
   maxRetries: z.int().min(0).default(3),
   /** Milliseconds before the first retry; doubles with each retry. */
   retryDelayMs: z.int().min(0).default(500),
-  /** Time limits of waits, in milliseconds. */
+  /** Limits of waits, in milliseconds, and of the size of an answer; 0 for no limit. */
   limits: limitsSchema.prefault({}),
   /** Milliseconds after which a pending approval is denied; 0 for never. */
   approvalTimeoutMs: z.int().min(0).default(0),
@@ -55,7 +57,9 @@ export const settingsSchema = z.strictObject({
   maxParallelTools: z.int().min(1).default(8),
   /** How often a call continues an answer that was cut off at the output token limit. */
   continueTruncated: z.int().min(0).default(0),
+  /** Maximum tokens of one answer of the model. Default: the model's own. */
   maxOutputTokens: z.int().min(1).optional(),
+  /** The sampling temperature. Default: the model's own. */
   temperature: z.number().min(0).optional(),
 });
 

@@ -8,25 +8,25 @@ const atMost = (fallback: number) => z.number().min(0).default(fallback);
  * `TimeLimitError`.
  */
 export const limitsSchema = z.strictObject({
-  /** Time to the first part of a streamed answer. Beyond it, the model is retried, then the fallback; otherwise `timed_out`. */
+  /** Time to the first part of a streamed answer. Beyond it, the request is repeated, then sent to the fallback; otherwise `timed_out`. */
   modelFirstByteMs: atMost(300_000),
-  /** Time between two parts of a streamed answer. Beyond it, the model is retried, then the fallback; otherwise `timed_out`. */
+  /** Time between two parts of a streamed answer. Beyond it, the same happens as with `modelFirstByteMs`. */
   modelIdleMs: atMost(120_000),
-  /** Time of one model request, without retries. Beyond it, the model is retried, then the fallback; otherwise `timed_out`. */
+  /** Time of one model request, without retries. Beyond it, the same happens as with `modelFirstByteMs`. */
   modelMs: atMost(900_000),
-  /** Bytes of text, thoughts and tool inputs in one answer. A longer answer is cut (`truncated`), and none of its tool calls runs. */
+  /** Bytes of text, thoughts and tool inputs in one answer. A longer answer is cut off (`truncated`), and none of its tool calls runs. */
   answerBytes: atMost(4_000_000),
   /** Maximum number of tool calls of one answer. Calls beyond it do not run, and the model is informed. */
   answerCalls: atMost(128),
-  /** The longest pause that a provider may request (Retry-After). Beyond it the fallback takes over, or the call fails. */
+  /** The longest pause that a provider may request (Retry-After). Beyond it, the fallback takes over, or the call fails. */
   retryAfterMs: atMost(300_000),
-  /** Time of a tool without its own limit. Beyond it, the model gets an error as the result. */
+  /** Time of a tool call, unless the tool has its own limit. Beyond it, the model gets an error as the result. */
   toolMs: atMost(120_000),
   /**
-   * Time of a capability's hook, without the work that it encloses. Beyond it the call ends with `timed_out`; an `authorize` hook denies.
+   * Time of a capability's hook, without the time in `next()`. Beyond it, the call ends with `timed_out`; an `authorize` hook denies.
    */
   hookMs: atMost(600_000),
-  /** Time that a hook, background work or a tool with `timeoutMs: 0` has to end after an abort. Then it is abandoned. */
+  /** Time in which a hook, background work or a tool with `timeoutMs: 0` must end after an abort. Beyond it, the agent does not wait for it. */
   interruptMs: atMost(5_000),
   /** Time of a whole call, without its wait for the session. Beyond it: `timed_out`. */
   callMs: atMost(0),
@@ -43,7 +43,7 @@ export const limitsSchema = z.strictObject({
   outageMs: atMost(300_000),
   /** Time of a capability's background work. Beyond it, the process emits a warning. */
   backgroundMs: atMost(600_000),
-  /** Time that `close()` waits for each running call, background work and capability. Then it is stopped or abandoned. */
+  /** Time that `close()` waits for each running call, background task and capability. Then each of these is stopped or abandoned. */
   closeMs: atMost(30_000),
 });
 

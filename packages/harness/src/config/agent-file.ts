@@ -15,6 +15,7 @@ export type PartReference = string | { readonly ref: string; readonly config?: u
 const reference = z.union([
   partName,
   z.strictObject({
+    /** The name of the part, as the program knows it. */
     ref: partName,
     /** The configuration of the part. The part validates it. */
     config: z.unknown().optional(),
@@ -51,10 +52,11 @@ const schema = z.strictObject({
   /** Schema reference for editors. */
   $schema: z.string().optional(),
   ...settingsSchema.shape,
+  /** `PROVIDER:MODEL`, or an object with the keys below. Required. */
   model: modelSchema,
-  /** Description for people. */
+  /** Description for people. The agent does not use it. */
   description: z.string().optional(),
-  /** Fallback models, tried in this order if the model fails permanently. */
+  /** Fallback models, tried in this order if `model` fails permanently. */
   fallback: z.array(modelSchema).optional(),
   /** Names of the tools to keep, out of all tools of its capabilities; a name may end in `*`. Default: all. */
   tools: z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional(),

@@ -30,13 +30,13 @@ const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
  * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise
  * the settings.
  * @code nothing_to_resume The last call of the session has ended. Do: Send a message.
- * @code call_forgotten A message with this id is in the session, but no known call sent it. Do: Reload the conversation.
+ * @code call_forgotten The session contains a message with this id, but no record of the call. Do: Reload the conversation.
  * @code not_pending No pending approval has this `approvalId`: it was already decided, or never requested. Do: Reload with
  * `pendingCalls(state)`.
- * @code no_plan There is no plan to approve. Do: Write one with `plan_write` first.
- * @code hook_invalid A hook returned an invalid value. Do: Return the result of `next()`, or what the message requests.
- * @code no_error Something threw a value that is not an Error. Do: Throw an `Error`; the value is in `cause`.
- * @code events_gone The requested events are no longer kept. Do: Reload the conversation, and follow it without a cursor.
+ * @code no_plan There is no plan to approve. Do: Let the agent write a plan with `plan_write` first.
+ * @code hook_invalid A hook returned an invalid value. Do: Return the result of `next()`, or the value that the message asks for.
+ * @code no_error A tool, hook or model threw a value that is not an `Error`. Do: Throw an `Error`. The value is in `cause`.
+ * @code events_gone The requested events are no longer kept. Do: Reload the conversation, and call `follow` without `after`.
  */
 export class HarnessError extends XError {
   static override readonly brand = 'HarnessError';

@@ -15,8 +15,8 @@ export type McpServerErrorCode =
  * failed.
  *
  * @code mcp_unavailable The server cannot be reached. Do: Check its address or command, and its standard error.
- * @code mcp_unauthorized A user must sign in first. Do: Open the address that the authProvider received, then pass on the code.
- * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Check whether it did before you repeat the call.
+ * @code mcp_unauthorized A user must sign in first. Do: Open the address that your `authProvider` received. After the sign-in, call the SDK's `auth(authProvider, { serverUrl, authorizationCode })`.
+ * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Check the effect before you repeat the call.
  * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Check whether it did before you repeat the
  * call, or raise the limit.
  * @code mcp_tool_failed The server answered that the tool failed. Do: Read the message, which the model gets as well.

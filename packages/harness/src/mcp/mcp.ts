@@ -255,7 +255,8 @@ function outputOf(result: McpResult, settings: McpSettings): ReturnType<typeof t
   try {
     return toOutput(result, settings);
   } catch (cause) {
-    throw new OutcomeUnknownError(`The answer of the server cannot be read: ${errorText(cause)}`, { cause });
+    const text = `The tool ran, but its result cannot be read: ${errorText(cause)}`;
+    throw new OutcomeUnknownError(`${text}. Check the effect before you repeat the call.`, { cause });
   }
 }
 

@@ -9,9 +9,9 @@ const DUE_TOKENS = 80_000;
 
 /** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 turns a trigger off. */
 export const agentscopeShape = {
-  /** Due at this many messages. */
+  /** A compaction is due at this many messages. */
   triggerMessages: z._default(countSchema, 50),
-  /** Due at this many tokens. Default 80 000, or the window if that is smaller. */
+  /** A compaction is due at this many tokens. Default 80 000, or the window if that is smaller. */
   triggerTokens: z.optional(countSchema),
   /** Newest messages that stay unchanged. Default 20, or fewer if `triggerMessages` is 20 or less. */
   keepMessages: z.optional(countSchema),

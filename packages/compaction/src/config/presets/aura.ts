@@ -15,7 +15,7 @@ const TRIM_THRESHOLD = 50;
 
 /** Keys of Aura's `compaction` feature, with its defaults. */
 export const auraShape = {
-  /** Due at this percentage of the context window; 0 turns it off. */
+  /** A compaction is due at this percentage of the context window; 0 turns it off. */
   threshold: z._default(percentSchema, 80),
   /** If not 0: due at this many tokens, instead of the percentage. */
   maxTokens: z._default(countSchema, 0),

@@ -39,7 +39,7 @@ export const everrunsShape = {
   infinityContext: z.optional(infinityContextSchema),
   /** `false`: compacts only after the provider has rejected a request as too large. */
   proactive: z._default(z.boolean(), true),
-  /** Due at this share of the context window. */
+  /** A compaction is due at this share of the context window. */
   budgetPercent: z._default(
     z.number().check(z.minimum(0.1), z.maximum(1, 'is a share between 0.1 and 1: write 0.85 for 85 %')),
     0.85,
