@@ -27,7 +27,7 @@ import {
 /** The backend: reads, and conditional writes. */
 export interface KeyValue {
   get(key: string): Promise<{ readonly text: string; readonly revision: number } | undefined>;
-  /** Writes, or with `undefined` deletes, if `revision` is current (0: absent). Returns whether it did. */
+  /** If `revision` is current (0: the key is absent), writes `text`; deletes the key if `text` is `undefined`. Returns whether it was current. */
   put(key: string, text: string | undefined, revision: number): Promise<boolean>;
   keys(): AsyncIterable<string>;
 }
