@@ -32,7 +32,7 @@ import { ContentAssembler } from './response/content-assembler.js';
 import { hasNoReason, toResponse } from './response/to-response.js';
 
 const fromAiSdkOptionsSchema = z.strictObject({
-  /** Default `<provider>:<modelId>`. */
+  /** The model's id in events and errors. Default `<provider>:<modelId>`. */
   id: z.string().min(1).optional(),
   /**
    * The model's context window in tokens. The AI SDK does not report it. Without it, compaction assumes 128 000 tokens, and a request
@@ -69,8 +69,8 @@ const fromAiSdkOptionsSchema = z.strictObject({
   /** Loads files that the provider cannot load: those in the workspace, of other providers, and URLs that it does not fetch. */
   resolveFile: z.optional(callable<ResolveFile>()),
   /**
-   * Returns whether the model reads a file, by media type, role (of a user, of the model, in a tool's result) and size in bytes. Other files
-   * are replaced by a line with their name. Default: as documented by the provider; for unknown providers PNG, JPEG, GIF and WebP.
+   * Returns whether the model can read a file, by media type, role of the message, and size in bytes. Other files are replaced by a line
+   * with their name. Default: as documented by the provider; for unknown providers PNG, JPEG, GIF and WebP.
    */
   accepts: z.optional(callable<(mediaType: string, role: FileRole, bytes?: number) => boolean>()),
   /** Receives the provider's warnings, for example about an unsupported setting. Default: warnings are ignored. */

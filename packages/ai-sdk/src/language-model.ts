@@ -1,15 +1,15 @@
 import { InvalidInputError } from '@x/core';
 
 /**
- * The AI SDK's language models as far as this package uses them, versions 2, 3 and 4 of the specification in one
- * structure. Described here rather than imported, so that every version of the SDK fits and none has to be installed.
+ * A language model of the AI SDK, specification 2, 3 or 4. Declares only the fields that this package uses. The type is not imported, so
+ * that every version of the SDK is compatible and none has to be installed.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: 'v2' | 'v3' | 'v4';
   /** For example `anthropic.messages`. */
   readonly provider: string;
   readonly modelId: string;
-  /** Patterns of URLs that the model fetches by itself, by media type. */
+  /** By media type, patterns of the URLs that the provider itself can fetch. */
   readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
   doGenerate(options: CallOptions): PromiseLike<GenerateResult>;
   doStream(options: CallOptions): PromiseLike<{
@@ -20,10 +20,10 @@ export interface AiSdkLanguageModel {
 
 export type SupportedUrls = { readonly [mediaType: string]: readonly RegExp[] };
 
-/** What a provider attaches to a part of its answer (`providerMetadata`) and wants back with it (`providerOptions`). */
+/** Data by provider: `providerMetadata` of a part of an answer, which is sent back as its `providerOptions`. */
 export type ProviderData = { readonly [provider: string]: { readonly [key: string]: unknown } };
 
-/** Both, by provider; `later` wins. */
+/** Merges provider options. If both have the same key of a provider, `later` wins. */
 export function mergedOptions(earlier: ProviderData, later: ProviderData): ProviderData {
   const merged: Record<string, ProviderData[string]> = { ...earlier };
   for (const [provider, data] of Object.entries(later)) merged[provider] = { ...merged[provider], ...data };
@@ -31,7 +31,7 @@ export function mergedOptions(earlier: ProviderData, later: ProviderData): Provi
 }
 
 export interface CallOptions {
-  /** Exact only in what this package writes: see `PromptMessage`. */
+  /** `PromptMessage` has the exact type of the messages that this package creates. */
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
   readonly tools?: readonly unknown[] | undefined;
   readonly toolChoice?: { readonly type: string; readonly toolName?: string } | undefined;
@@ -45,14 +45,14 @@ export interface CallOptions {
   readonly presencePenalty?: number | undefined;
   readonly frequencyPenalty?: number | undefined;
   readonly seed?: number | undefined;
-  /** V4. */
+  /** Only in specification 4. */
   readonly reasoning?: string | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly headers?: { readonly [name: string]: string | undefined } | undefined;
   readonly providerOptions?: ProviderData | undefined;
 }
 
-/** The provider's names for an answer and for the model that gave it. */
+/** The provider's ids of an answer and of the model that created it. */
 export interface ResponseMetadata {
   readonly id?: string | undefined;
   readonly modelId?: string | undefined;
@@ -67,10 +67,10 @@ export interface GenerateResult {
   readonly warnings: readonly unknown[];
 }
 
-/** V2: a word. V3 and V4: a word and the provider's own. */
+/** Specification 2: a string. Specification 3 and 4: the SDK's reason (`unified`), and the provider's (`raw`). */
 export type FinishReasonLike = string | { readonly unified: string; readonly raw?: string | undefined };
 
-/** V2: numbers. V3 and V4: numbers by kind. Any of them may be missing. */
+/** Tokens. Specification 2: numbers. Specification 3 and 4: objects with a number per kind. Any of them may be missing. */
 export interface UsageLike extends Counts<'cachedInputTokens' | 'reasoningTokens'> {
   readonly inputTokens?: number | InputTokensLike | undefined;
   readonly outputTokens?: number | OutputTokensLike | undefined;
@@ -87,7 +87,7 @@ interface WithMetadata {
 export interface TextContent extends WithMetadata {
   readonly type: 'text' | 'reasoning';
   readonly text: string;
-  /** V4. */
+  /** Only in specification 4. */
   readonly citations?: readonly unknown[] | undefined;
 }
 
@@ -95,27 +95,27 @@ interface ToolCallContent extends WithMetadata {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;
-  /** JSON, as the model wrote it. */
+  /** JSON text, as the model wrote it. It may be invalid. */
   readonly input: string;
   readonly providerExecuted?: boolean | undefined;
 }
 
-/** What is carried, or read by core: files, results of tools that the provider ran itself, a provider's own parts. */
+/** Other parts: files, results of tools that the provider ran, and parts that only the provider understands. */
 interface OtherContent extends WithMetadata {
   readonly type: 'file' | 'source' | 'reasoning-file' | 'tool-approval-request' | 'tool-result' | 'custom';
   readonly mediaType?: string | undefined;
   readonly data?: unknown;
   readonly toolCallId?: string | undefined;
-  /** Of a result: whether a final one follows. */
+  /** For a result: `true` if another result follows. */
   readonly preliminary?: boolean | undefined;
-  /** Of a provider's own part. */
+  /** For a `custom` part: its type at the provider. */
   readonly kind?: string | undefined;
 }
 
 /** A part of an answer. */
 export type ContentPart = TextContent | ToolCallContent | OtherContent;
 
-/** A part of a text or of a thought. */
+/** A streamed part of a text or of reasoning. */
 export interface TextPart extends WithMetadata {
   readonly type: `${TextContent['type']}-${'start' | 'delta' | 'end'}`;
   readonly id: string;
@@ -145,7 +145,7 @@ export type StreamPart =
     } & WithMetadata)
   | { readonly type: 'error'; readonly error: unknown };
 
-/** What is needed of a `ReadableStream`, whichever library's types describe it. */
+/** The part of `ReadableStream` that this package uses, compatible with the types of every library. */
 export interface StreamLike<Part> {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: Part | undefined }>;
@@ -154,14 +154,14 @@ export interface StreamLike<Part> {
 }
 
 /**
- * Refuses what is no model of the SDK, such as a model's name.
+ * Checks that a value is a model of the AI SDK.
  *
- * @param owner The function that it was given to.
- * @throws {InvalidInputError} always then.
+ * @param owner The name of the function that received the value.
+ * @throws {InvalidInputError} if it is not, for example if it is a model's name.
  */
 export function refuseNoModel(model: AiSdkLanguageModel, owner: string): void {
   if (typeof model?.specificationVersion === 'string') return;
-  const message = `is ${typeof model === 'string' ? JSON.stringify(model) : typeof model}, not a model of the AI SDK`;
-  const remedy = `Make one with a provider's package: ${owner}(openai('gpt-5')) with @ai-sdk/openai.`;
+  const message = `must be a model of the AI SDK, not ${typeof model === 'string' ? JSON.stringify(model) : typeof model}`;
+  const remedy = `Create one with a provider's package, for example @ai-sdk/openai: ${owner}(openai('gpt-5')).`;
   throw new InvalidInputError(`${owner} model`, [{ path: '', message }], { remedy });
 }

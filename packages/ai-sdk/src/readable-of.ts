@@ -1,4 +1,8 @@
-/** A stream of what a generator yields, read no sooner than its reader does; a reader who leaves ends the generator. */
+/**
+ * Converts a generator to a stream, without reading ahead. If the reader cancels the stream, the generator ends.
+ *
+ * @param cancel Called if the reader cancels the stream. Its result is awaited.
+ */
 export function readableOf<Chunk>(
   chunks: AsyncGenerator<Chunk, void>,
   cancel: (reason: unknown) => unknown = () => {},

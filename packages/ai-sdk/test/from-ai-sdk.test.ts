@@ -328,7 +328,7 @@ describe('what does not fit', () => {
     for (const none of ['openai/gpt-5', undefined, {}]) {
       const make = () => fromAiSdk(none as unknown as AiSdkLanguageModel);
       expect(make).toThrow(InvalidInputError);
-      expect(make).toThrow(/not a model of the AI SDK\. Make one with a provider's package/);
+      expect(make).toThrow(/must be a model of the AI SDK, not .*\. Create one with a provider's package/);
     }
   });
 });

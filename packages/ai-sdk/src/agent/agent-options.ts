@@ -13,23 +13,23 @@ const rememberSchema = chatSchema.extend({
 export type RememberOptions = Readonly<z.output<typeof rememberSchema>>;
 
 export const agentCompactionSchema = z.strictObject({
-  /** The agent's instructions, so that they count: version 6 of the SDK does not hand them over, version 7 does. */
+  /** The agent's instructions, so that their tokens are counted. Needed before version 7 of the SDK, which passes them itself. */
   system: z.string().optional(),
-  /** The agent's tools, so that they count. */
+  /** The agent's tools, so that their tokens are counted. */
   tools: z
     .array(z.custom<ToolDefinition>((value) => typeof value === 'object'))
     .readonly()
     .optional(),
-  /** The window of the agent's model, in tokens; overrides the compactor's own. */
+  /** The context window of the agent's model, in tokens. Default: the compactor's own. */
   contextWindow: z.int().positive().optional(),
-  /** Receives every compaction that was tried, in the provider's tokens where `contextWindow` is given. */
+  /** Receives the outcome of every attempted compaction. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   /**
-   * Remembers reductions for other processes, too: without it each one summarizes a conversation again. Default: none. Give
-   * `userId` and `tenantId` with it, so that what is kept is kept apart and goes when a person is erased.
+   * Stores compacted conversations for other processes. Without it, each process summarizes a conversation again. Set `userId` and
+   * `tenantId`, so that other users cannot read the stored conversations, and so that erasing a user deletes them. Default: not stored.
    */
   remember: rememberSchema.optional(),
 });
 
-/** Options about the agent whose conversation a compactor reduces. */
+/** Options of {@link prepareStepWith}. */
 export type AgentCompactionOptions = Readonly<z.input<typeof agentCompactionSchema>>;

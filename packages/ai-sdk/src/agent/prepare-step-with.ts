@@ -6,18 +6,22 @@ import { Reductions } from './reductions.js';
 import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
 
 /**
- * The compactor as `prepareStep` of `ToolLoopAgent`, `generateText` and `streamText`: before every step the conversation
- * is reduced when it is due. Between reductions each step sends the same beginning byte for byte. What was reduced is
- * found again by its content, also in later calls with the same history and, with `remember`, in other processes;
- * messages that were not altered stay the very objects they were. With `contextWindow` it learns from the usage of the
- * steps how the provider counts, also for later calls. The SDK reports a step's usage only to the next step of the same call.
+ * Returns a `prepareStep` function for `ToolLoopAgent`, `generateText` and `streamText`. Before each step, it compacts the conversation
+ * if a trigger of the compactor is reached.
+ *
+ * - Until the next compaction, all requests begin with the same bytes, so the provider's prompt cache stays valid.
+ * - A compacted conversation is recognized by its content: in later calls with the same history and, with `remember`, in other processes.
+ * - Unchanged messages stay the same objects.
+ * - With `contextWindow`, the function learns from the usage of each step how the provider counts tokens, and uses this in later calls,
+ *   too. The SDK reports the usage of a step only to the next step of the same call.
  *
  * @example
  * ```ts
  * const compactor = createCompactor({ contextWindow: 400_000 });
  * await generateText({ model, messages, tools, prepareStep: prepareStepWith(compactor) });
  * ```
- * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for unknown or invalid options, or if `compactor` is not a compactor.
+ * @throws {CapabilityError} if the store in `remember` has no collections.
  */
 export function prepareStepWith(compactor: Compactor, options: AgentCompactionOptions = {}) {
   const { onCompaction, system, remember, contextWindow, tools } = parseWith(
@@ -45,12 +49,12 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
       reason: 'proactive_budget',
     });
     if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);
-    // Providers refuse half of a character in every later request too.
+    // Replace lone surrogates, because providers would reject this request and every later one.
     return { messages: reduced.messages.map(wellFormed) };
   };
 }
 
-/** Instructions as version 7 of the SDK hands them over: a text, a system message, or several. */
+/** Returns the text of instructions. Version 7 of the SDK passes them as a text, a system message, or a list of system messages. */
 function textIn(instructions: unknown): string | undefined {
   if (typeof instructions === 'string') return instructions;
   if (Array.isArray(instructions)) return instructions.map(textIn).join('\n');
@@ -58,26 +62,29 @@ function textIn(instructions: unknown): string | undefined {
   return typeof content === 'string' ? content : undefined;
 }
 
-/** A step that is over, as `prepareStep` is told of it. */
+/** A completed step, as the SDK passes it to `prepareStep`. */
 interface FinishedStep {
   readonly usage?:
     | {
         readonly inputTokens?: number | undefined;
-        /** Some providers of version 5 leave these out of `inputTokens`. Later ones report `noCacheTokens`, too. */
+        /** Some providers of version 5 do not include these in `inputTokens`. Later versions also report `noCacheTokens`. */
         readonly cachedInputTokens?: number | undefined;
         readonly inputTokenDetails?: { readonly noCacheTokens?: number | undefined } | undefined;
       }
     | undefined;
 }
 
-/** A count that is off by more than this is of something else than the messages: of tools that nobody told of, of a cache. */
+/**
+ * Limits for the ratio of the provider's token count to ours. A ratio outside of them has another cause than the messages, such as tools
+ * that are missing in the options, or tokens in a cache.
+ */
 const [LEAST, MOST_OF_MESSAGES, MOST] = [0.5, 2, 4];
 
-/** Returns the provider's tokens for each token that is counted here: as the last step reports it, or as an earlier call learned it. */
+/** Returns the provider's tokens per token of our counter: from the usage of the last step, or else as an earlier call learned it. */
 function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio>): number {
   const [reductions, messages, steps] = request;
   const now = usageRatio(...request);
-  // In a small request, most of what the provider counts may be tools that are not counted here.
+  // In a small request, most of the provider's tokens may be those of tools that are missing in the options.
   const isLarge = (steps.at(-1)?.usage?.inputTokens ?? 0) * 4 > contextWindow;
   const learned = now !== undefined && isLarge ? within(now, MOST_OF_MESSAGES) : undefined;
   const last = reductions.ratio(messages, contextWindow, learned);
@@ -85,8 +92,8 @@ function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio
 }
 
 /**
- * Returns the provider's tokens for each token that is counted here of a conversation; `undefined` if no usage was reported. What the
- * provider counted of the last request holds as it is, and tells how it counts what came since.
+ * Returns the provider's tokens per token of our counter for a conversation, or `undefined` if no usage was reported. The last request is
+ * counted as the provider reported it. Newer messages are counted here, and scaled by the ratio of that request.
  */
 function usageRatio(
   reductions: Reductions,
@@ -98,7 +105,7 @@ function usageRatio(
   }: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
 ): number | undefined {
   const { inputTokens: reported = 0, cachedInputTokens = 0, inputTokenDetails } = steps.at(-1)?.usage ?? {};
-  // What the step was sent ends where its answer begins.
+  // The last request contains the messages before the step's answer.
   const before = messages.findLastIndex(({ role }) => role === 'assistant');
   if (reported === 0 || before <= 0) return undefined;
   const count = (some: readonly SdkMessage[], ids = fingerprints(some)) =>
@@ -111,7 +118,7 @@ function usageRatio(
   for (const tool of tools ?? []) sent += countTool(estimateCounter, tool);
   const cached = inputTokenDetails?.noCacheTokens === undefined ? cachedInputTokens : 0;
   const known = Math.max(reported, Math.min(sent, reported + cached));
-  // A count that is far too low leaves out what was written to a cache.
+  // The reported number is far too low, because it does not include tokens written to a cache.
   if (known < sent * LEAST) return undefined;
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
   const came = added * within(known / Math.max(1, sent), MOST_OF_MESSAGES);

@@ -19,43 +19,43 @@ import { fingerprints, fromMessage, type SdkMessage, toMessage, unmarked } from 
 
 const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
-/** Maximum number of stored reductions of conversations with the same beginning, up to the first answer. */
+/** Maximum number of stored reductions for conversations that are equal up to the first answer. */
 const KEPT = 20;
 /** Share of the limit that a request waits for a store that did not answer the last one. */
 const SHARE_IN_SILENCE = 1 / 30;
 
-/** A message of the conversation as it was, by its fingerprint. Each request brings it, so its files are not kept. */
+/** An unchanged message of the conversation, by its fingerprint. Every request contains the message, so it is not stored again. */
 interface Same {
   readonly same: string;
 }
 
-/** A message of a reduction: one of the conversation, or one that was made or altered. */
+/** A message of a reduced conversation: unchanged, or created or changed by the compactor. */
 type Entry = Same | { readonly message: Message };
 
-/** A reduction as a store keeps it: what was reduced, by its fingerprint, and what it became. */
+/** A reduction in a store: the fingerprint of the conversation before the reduction, and the messages after it. */
 interface StoredReduction {
   readonly id: string;
   readonly entries: readonly Entry[];
 }
 
-/** Reductions in a collection of a session store, so that another process finds what this one reduced. */
+/** Stores reductions in a collection of a session store, so that other processes can use them. */
 class StoredReductions {
   readonly #where: RememberOptions;
   readonly #reductions: SessionStore;
   /** Whether the last request got no answer in time. The next one then waits only briefly, so that not each step waits for the limit. */
   #isSilent = false;
 
-  /** @throws {CapabilityError} for a store without collections. */
+  /** @throws {CapabilityError} if the store has no collections. */
   constructor(where: RememberOptions) {
     this.#where = where;
     this.#reductions = collectionOf(where.store, COLLECTION);
   }
 
   /**
-   * Finds the reduction of the longest beginning.
+   * Finds the stored reduction that covers the most messages of a conversation.
    *
-   * @param ids Fingerprints of the conversation's beginnings.
-   * @returns The messages of the reduction, and the id of what was reduced.
+   * @param ids For each message, the fingerprint of the conversation up to this message.
+   * @returns The messages of the reduction, and the fingerprint of the messages that it replaces.
    */
   async find(
     sources: readonly SdkMessage[],
@@ -78,7 +78,7 @@ class StoredReductions {
     return { id, messages: found.entries.map((entry) => restored(entry, byId)) };
   }
 
-  /** Saves a reduction. Beyond 20 with the same beginning, deletes the oldest. */
+  /** Saves a reduction. If there are already 20 for the same beginning, deletes the oldest. */
   async keep({ id, beginning, entries }: Reduction): Promise<void> {
     const log = this.#log(beginning);
     const stored = entries.map((entry): Entry => ('same' in entry ? entry : { message: entry.message }));
@@ -110,7 +110,7 @@ class StoredReductions {
   }
 }
 
-/** Returns the fingerprint up to the first answer. Many chats share the system prompt, and some the first request. */
+/** Returns the fingerprint of the conversation up to and including the first answer, because many chats have the same first request. */
 function beginningOf(conversation: readonly SdkMessage[], ids: readonly string[]): string | undefined {
   return ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
 }
@@ -120,22 +120,22 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   const { id } = entry.message;
   const source = sources.get(id);
   const original = source && toMessage(source, id);
-  // Blocks that were not altered are the conversation's own again, and with them the parts that they were made from.
+  // Replace unchanged blocks by those of the conversation, so that the parts that they were made from are found.
   const content = entry.message.content.map(
     (block) => original?.content.find((own) => isDeepStrictEqual(own, block)) ?? block,
   );
   return { ...entry.message, content };
 }
 
-/** Maximum number of reductions, and of ratios, by a compactor that a process keeps in memory, over all conversations. */
+/** Maximum number of reductions, and of token ratios, that a process caches per compactor. */
 const CAPACITY = 2_000;
 
-/** Maximum bytes of what these reductions made or altered: up to about 350 MB of memory. */
+/** Maximum bytes of created and changed messages in these reductions. They need up to about 350 MB of memory. */
 const CAPACITY_BYTES = 40_000_000;
 
 /**
- * Summaries by their text. The prompt of `withOverflowRecovery` may begin with what `prepareStepWith` sent, which the SDK has
- * converted. A summary is then no request of the user.
+ * Known summaries, by their text. The prompt of `withOverflowRecovery` may begin with messages from `prepareStepWith`, which the SDK has
+ * converted. With this map, a summary among them is not treated as a request of the user.
  */
 const summaries = new RecentMap<string, Message>(CAPACITY);
 
@@ -146,7 +146,7 @@ function asSummary(message: Message, source: SdkMessage): Message {
   return madeFrom({ ...message, kind, metadata }, source);
 }
 
-/** A message that was made or altered, also in the words of the SDK. */
+/** A message that the compactor created or changed, also in the SDK's format (`written`). */
 interface Made {
   readonly message: Message;
   readonly written: SdkMessage;
@@ -154,36 +154,36 @@ interface Made {
 
 /** A conversation whose beginning was reduced. */
 interface Reduction {
-  /** The fingerprint of what was reduced. */
+  /** The fingerprint of the messages before the reduction. */
   readonly id: string;
-  /** The fingerprint of its beginning up to the first answer. */
+  /** The fingerprint of these messages up to the first answer. */
   readonly beginning: string;
   readonly entries: readonly (Same | Made)[];
-  /** The fingerprint of what is sent. */
+  /** The fingerprint of the messages after the reduction. */
   readonly sent: string;
 }
 
-/** What is known of the conversations that a compactor reduces; least recently used first. */
+/** The cache for the conversations of one compactor. The least recently used entries come first. */
 interface Known {
-  /** By the fingerprint of what was reduced. */
+  /** By the fingerprint of the messages before and after the reduction. */
   readonly reductions: Map<string, Reduction>;
-  /** The provider's tokens for each token that is counted here, by conversation. */
+  /** The provider's tokens per token of our counter, by conversation. */
   readonly ratios: Map<string, number>;
 }
 
-/** Applications may make `prepareStepWith(compactor)` anew at each request. */
+/** The caches, by compactor, because applications may call `prepareStepWith(compactor)` again for each request. */
 const knownBy = new WeakMap<Compactor, Known>();
 
-/** A conversation as it is sent. */
+/** A conversation as it is sent, and the outcome of the compaction. */
 interface ReducedConversation<Source extends SdkMessage> {
-  /** The very list that was given when nothing of it was ever reduced. */
+  /** The same array as the given one if no part of the conversation was ever reduced. */
   readonly messages: readonly Source[];
   readonly outcome: CompactionOutcome;
 }
 
 /**
- * Reduces conversations that the SDK passes whole again and again. It finds a beginning that was reduced before by its content,
- * and sends it as before. The provider's cache keeps hitting, and nothing is summarized twice.
+ * Reduces conversations that the SDK passes again in full with each request. If the beginning of a conversation was reduced before, sends
+ * it reduced in the same way. So the provider's prompt cache stays valid, and no message is summarized twice.
  */
 export class Reductions {
   readonly #compactor: Compactor;
@@ -191,7 +191,11 @@ export class Reductions {
   readonly #known: Map<string, Reduction>;
   readonly #ratios: Map<string, number>;
 
-  /** @param where The store that remembers reductions for other processes, too. */
+  /**
+   * @param where The store in which other processes find the reductions. Default: none.
+   * @throws {InvalidInputError} if `compactor` is not a compactor.
+   * @throws {CapabilityError} if the store has no collections.
+   */
   constructor(compactor: Compactor, where?: RememberOptions) {
     if (typeof compactor?.compact !== 'function') {
       const message = 'must be a compactor: createCompactor({ … }) of @x/compaction';
@@ -208,7 +212,7 @@ export class Reductions {
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
-  /** The conversation with what is known of it reduced; nothing is reduced again. */
+  /** Applies a cached reduction to the conversation, without calling the compactor. */
   recall<Source extends SdkMessage>(messages: readonly Source[]): readonly Source[] {
     if (this.#known.size === 0) return messages;
     const { reduction, start, current } = this.#find(messages);
@@ -216,10 +220,10 @@ export class Reductions {
   }
 
   /**
-   * Returns the ratio that was learned last for a conversation and a window, because others may have another model, other tools or
-   * another language.
+   * Returns the last learned token ratio of a conversation. It depends on the conversation and the context window, because other
+   * conversations may have another model, other tools or another language.
    *
-   * @param learned Replaces that ratio.
+   * @param learned The new ratio, if there is one.
    */
   ratio(messages: readonly SdkMessage[], contextWindow: number, learned?: number): number | undefined {
     const conversation = `${contextWindow} ${this.#find(messages).beginning ?? ''}`;
@@ -227,7 +231,7 @@ export class Reductions {
     return this.#ratios.get(conversation);
   }
 
-  /** Reduces further what is known, if the compactor sees need. */
+  /** Applies a known reduction, and then calls the compactor, which may reduce the conversation further. */
   async reduce<Source extends SdkMessage>(
     messages: readonly Source[],
     options: CompactOptions,
@@ -254,13 +258,13 @@ export class Reductions {
       return { messages: joined(next, current, []), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
-      // What the SDK has no words for cannot be sent: the conversation stays as it was.
+      // The SDK has no format for a block of the result, so the conversation stays as it was.
       const failed = { status: 'failed', message: error.message, messages: view, manifest: [] } as const;
       return { messages: same, outcome: { ...outcome, ...failed } };
     }
   }
 
-  /** Loads the longest reduction that a process stored. Another process may have reduced more than this one knows. */
+  /** Loads the stored reduction that covers the most messages. It may be from another process and newer than the cached one. */
   async recollect(messages: readonly SdkMessage[]): Promise<void> {
     if (this.#stored === undefined) return;
     const ids = fingerprints(messages);
@@ -271,7 +275,10 @@ export class Reductions {
     this.#remember(reductionTo(found.messages, sources, { id: found.id, beginning }));
   }
 
-  /** The longest beginning that was reduced before; `start` is where the rest begins. `current` are the given messages by id. */
+  /**
+   * Finds the cached reduction that covers the most messages. `start` is the index of the first message after them, and `current` contains
+   * the given messages by fingerprint.
+   */
   #find<Source extends SdkMessage>(messages: readonly Source[]) {
     const given = fingerprints(messages);
     const last = given.findLastIndex((id) => this.#known.has(id));
@@ -281,7 +288,7 @@ export class Reductions {
     const current = new Map(given.map((id, at) => [id, messages[at] as Source]));
     if (reduction === undefined || given[last] === reduction.id)
       return { ids: given, beginning: beginningOf(messages, given), reduction, start, current };
-    // What follows a sent list has the ids that it has behind the whole conversation, because the next call passes that.
+    // The messages begin with a reduced conversation. Give the rest the ids that it has after the full one, which the next call passes.
     const behind = fingerprints(messages.slice(start), reduction.id);
     const ids = [...given.slice(0, last), reduction.id, ...behind];
     for (const [at, id] of [...reduction.entries.map(idOf), ...behind].entries())
@@ -289,7 +296,7 @@ export class Reductions {
     return { ids, beginning: reduction.beginning, reduction, start, current };
   }
 
-  /** Remembers a reduction by what was reduced, and by what is sent: later versions of the SDK go on from that. */
+  /** Caches a reduction by the messages before and after it. Later versions of the SDK continue from the reduced messages. */
   #remember(reduction: Reduction): void {
     for (const id of [reduction.id, reduction.sent]) this.#known.set(id, reduction);
     let bytes = 0;
@@ -303,14 +310,17 @@ export class Reductions {
   }
 }
 
-/** Warns that a reduction could not be stored. The step continues, and a later one reduces again. */
+/** Warns that a reduction could not be loaded or saved. The step continues without the store. */
 function forgotten(error: unknown): undefined {
-  process.emitWarning(`A reduction could not be remembered in the store: ${errorText(error)}`);
+  process.emitWarning(`A compacted conversation could not be loaded or saved: ${errorText(error)}`);
 }
 
 /**
+ * Creates a reduction from the messages that the compactor returned.
+ *
  * @param sources The messages of the conversation, by id.
- * @param before The messages that an earlier reduction has made or altered.
+ * @param before The entries of the reduction that this one continues.
+ * @throws {InvalidInputError} if the SDK has no format for a block.
  */
 function reductionTo(
   messages: readonly Message[],
@@ -346,8 +356,10 @@ function sourceOf<Source extends SdkMessage>({ same }: Same, sources: ReadonlyMa
   return source;
 }
 
-// The messages come back as the type that they were given in: unaltered ones are the given objects, whose cache marks may have
-// moved since, and the few parts that are rebuilt are of that type's own kinds.
+/**
+ * Returns the reduced messages, followed by the rest. Unchanged messages are the objects of the current request, because its cache marks
+ * may be on other messages than before. The cast is safe, because changed messages only have parts of kinds that `Source` has.
+ */
 function joined<Source extends SdkMessage>(
   { entries }: Pick<Reduction, 'entries'>,
   current: ReadonlyMap<string, Source>,

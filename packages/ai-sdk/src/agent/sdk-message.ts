@@ -12,8 +12,8 @@ import {
 import { optionsOf } from '../prompt/prompt.js';
 
 /**
- * A message of the AI SDK: what a user keeps (`ModelMessage`) and what a model is sent, of version 5 and later. Described
- * as far as it is read here; every field is carried.
+ * A message of the AI SDK, version 5 or later: a `ModelMessage` of an application, or a message of a model's prompt. Declares only the
+ * fields that this package reads. All other fields are kept.
  */
 export interface SdkMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
@@ -21,20 +21,21 @@ export interface SdkMessage {
   readonly providerOptions?: object | undefined;
 }
 
-/** A part of a message, of whatever type. */
+/** A part of a message, of any type. */
 interface SdkPart {
   readonly type: string;
   readonly providerOptions?: object | undefined;
 }
 
-/** For each message that was seen: what came before it then, and its fingerprint behind that. */
+/** Fingerprints by message, each with the fingerprint of the messages before it. */
 const known = new WeakMap<SdkMessage, { readonly before: string; readonly id: string }>();
 
 /**
- * For each message an id that stands for it and all that comes before it: equal for equal beginnings of a conversation,
- * in whatever objects and calls, so that it can be found again. An object behind the same beginning is read once.
+ * Returns for each message a fingerprint of the conversation up to this message. Equal conversations have equal fingerprints, even if they
+ * are different objects. The fingerprints are cached by message.
  *
- * @param before The id of the conversation in front of the messages, if it is not with them.
+ * @param before The fingerprint of earlier messages that are not in `messages`. Default: there are none.
+ * @throws {InvalidInputError} if a message is not a `ModelMessage`.
  */
 export function fingerprints(messages: readonly SdkMessage[], before = ''): readonly string[] {
   let id = before;
@@ -53,10 +54,10 @@ function fingerprint(message: SdkMessage, before: string): string {
   return id;
 }
 
-/** Options that mark the end of a cached prompt. Applications move these marks to the newest message at each call. */
+/** Provider options that mark the end of a cached prompt. Applications move these marks to the newest message with each call. */
 const CACHE_MARKS: readonly string[] = ['cacheControl', 'cache_control', 'cachePoint'];
 
-/** Leaves out the marks of a message and of its parts, also of those within a tool's answer. */
+/** Removes the cache marks of a message and of its parts, also within tool results. */
 export function unmarked<Marked extends Holder>(marked: Marked): Marked {
   if (typeof marked !== 'object' || marked === null) return marked;
   const { type, content, output, value } = marked;
@@ -68,7 +69,7 @@ export function unmarked<Marked extends Holder>(marked: Marked): Marked {
   };
 }
 
-/** A message, a part of one, or the answer of a tool. */
+/** A message, a part of a message, or a tool result: an object that may have cache marks. */
 interface Holder {
   readonly type?: string;
   readonly content?: unknown;
@@ -86,7 +87,7 @@ function withoutMarks<Marked extends Holder>(marked: Marked): Marked {
   return { ...marked, providerOptions: options.length === 0 ? undefined : Object.fromEntries(options) };
 }
 
-/** @throws {InvalidInputError} for what is no message that a model is sent, such as one that `useChat` keeps. */
+/** @throws {InvalidInputError} if it is not a `ModelMessage`, for example a message of `useChat`. */
 function checkContent({ content }: SdkMessage): void {
   if (typeof content === 'string' || Array.isArray(content)) return;
   const message =
@@ -94,12 +95,12 @@ function checkContent({ content }: SdkMessage): void {
   throw new InvalidInputError('message', [{ path: 'content', message }]);
 }
 
-/** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
+/** The time of every message. The SDK stores no times, and with a constant, repeated conversions give equal messages. */
 const CREATED_AT = new Date(0).toISOString();
 
 const messages = new WeakMap<SdkMessage, Message>();
 
-/** A message of the SDK in our words; the same object for the same message, so that a step costs what it adds. */
+/** Converts a message of the SDK. Returns the same object for the same message, so a step only converts new messages. */
 export function toMessage(source: SdkMessage, id: string): Message {
   const known = messages.get(source);
   if (known?.id === id) return known;
@@ -110,11 +111,11 @@ export function toMessage(source: SdkMessage, id: string): Message {
 }
 
 /**
- * A message in the words of the SDK: the very object it was made from unless it was altered, and of an altered one every
- * part that is still the same.
+ * Converts a message to the SDK's format. An unchanged message becomes the object that it was made from. A changed message keeps the
+ * unchanged parts of that object.
  *
- * @param original What it was made from, when it was altered since.
- * @throws {InvalidInputError} for a block that the SDK has no words for, such as another library's own item.
+ * @param original The object that a changed message was made from.
+ * @throws {InvalidInputError} if the SDK has no format for a block, for example for an item of another library.
  */
 export function fromMessage(message: Message, original: SdkMessage | undefined): SdkMessage {
   const source = originOf(message);
@@ -126,7 +127,7 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
   return { role: message.role, content: partsFrom(message.content, before, rebuilt), ...options };
 }
 
-/** @param was The block before it was altered: what else its part holds stays. */
+/** @param was The block before the change. The other fields of its part are kept. */
 function rebuilt(block: ContentBlock, was: ContentBlock | undefined): Part {
   const before = was && (originOf(was) as Part | undefined);
   const made = { ...before, ...optionsOf(block.providerMetadata) };
@@ -143,16 +144,16 @@ function rebuilt(block: ContentBlock, was: ContentBlock | undefined): Part {
       return { ...made, type: 'tool-result', toolCallId, toolName, output };
     }
     default: {
-      const message = `a ${block.type} block cannot be given to the AI SDK; use stages that write text`;
+      const message = `has a ${block.type} block, for which the AI SDK has no format. Use only stages that write text`;
       throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
     }
   }
 }
 
 /**
- * A tool's answer in the words of the SDK; parts that were not altered are the very ones they were.
+ * Converts a tool result to the SDK's format. Unchanged parts stay the same objects.
  *
- * @param before The answer before it was altered.
+ * @param before The result before the change.
  */
 function toolOutput(
   { output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>,

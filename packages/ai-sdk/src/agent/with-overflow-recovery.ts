@@ -16,25 +16,30 @@ import { type AgentCompactionOptions, agentCompactionSchema } from './agent-opti
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
 
-/** Parts before a stream's content. */
+/** Types of parts that come before a stream's content. */
 const PREAMBLE: readonly string[] = ['stream-start', 'response-metadata', 'raw', 'ping'];
-/** Parts behind which content comes: nobody has read any yet. */
+/** Types of parts that announce content. The reader has received no content yet. */
 const OPENING: readonly string[] = ['text-start', 'reasoning-start'];
+/** The raw finish reason of an answer that ended because the context window is full. */
 const WINDOW_FULL = 'model_context_window_exceeded';
 
 /**
- * The model with a second chance: when the provider says that a request does not fit the context window, the compactor
- * reduces the prompt and the request is made again, for `doGenerate` and `doStream` alike. Later requests that begin
- * with the same conversation are sent reduced at once. When the compactor cannot help or fails, the provider's error is
- * passed on as it came; so is that of the second request. A stream is handed over at once: one that overflows before its
- * first content continues with the second request's, under the first one's metadata: a text or a reasoning that was opened
- * and stayed empty is closed first. One that has given content already is not begun again. The signal of the call ends the compaction, too.
+ * Wraps a model so that it recovers from context overflows. If the provider reports that a request does not fit the context window, the
+ * compactor reduces the prompt, and the request is sent once more. Later requests that begin with the same conversation are sent reduced
+ * from the start.
+ *
+ * If the compactor fails or cannot reduce the prompt, the provider's error is passed on unchanged. So is an error of the second request.
+ *
+ * A stream is returned immediately. If it overflows before its first content, it continues with the stream of the second request, but
+ * keeps the metadata of the first. Empty text and reasoning parts that are open are closed first. After its first content, a stream is not
+ * restarted. The signal of the call also aborts the compaction.
  *
  * @example
  * ```ts
  * const model = withOverflowRecovery(openai('gpt-5'), createCompactor({ contextWindow: 400_000 }));
  * ```
- * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
+ * @throws {InvalidInputError} for unknown or invalid options, or if `model` is not a model or `compactor` is not a compactor.
+ * @throws {CapabilityError} if the store in `remember` has no collections.
  */
 export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   model: Model,
@@ -82,9 +87,9 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
 }
 
 interface Prompts {
-  /** The request, reduced where its beginning was reduced before. */
+  /** Returns the first request. If its beginning was reduced before, it is sent reduced. */
   first(call: CallOptions): Promise<CallOptions>;
-  /** The request after an overflow. `undefined` where the compactor cannot help, or fails: what the provider said counts then. */
+  /** Returns the request after an overflow, or `undefined` if the compactor fails or cannot reduce the prompt. */
   second(call: CallOptions): Promise<CallOptions | undefined>;
 }
 
@@ -126,7 +131,7 @@ async function stream(model: AiSdkLanguageModel, prompts: Prompts, call: CallOpt
   }
 }
 
-/** The tools of a call as far as they can be counted: those that the application runs. */
+/** Returns the definitions of the tools that the application runs, so that their tokens are counted. */
 function definitionsOf(tools: CallOptions['tools'] = []): readonly ToolDefinition[] {
   return (tools as readonly Readonly<Record<string, unknown>>[]).flatMap(
     ({ type, name, description = '', inputSchema = {} }) =>
@@ -136,12 +141,12 @@ function definitionsOf(tools: CallOptions['tools'] = []): readonly ToolDefinitio
   );
 }
 
-/** A value that is not an answer, for example of middleware under test, did not fill the window. */
+/** Tests if an answer ended because the window is full. `false` for other values, which middleware under test may return. */
 function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined): boolean {
   return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }
 
-/** Whether a part may come before an overflow, opens what content comes behind, is an overflow, or is content. */
+/** Returns whether a part comes before the content, announces content, reports an overflow, or is content. */
 function roleOf(part: StreamPart): 'preamble' | 'opening' | 'overflow' | 'content' {
   if (PREAMBLE.includes(part.type)) return 'preamble';
   if (OPENING.includes(part.type)) return 'opening';
@@ -150,10 +155,9 @@ function roleOf(part: StreamPart): 'preamble' | 'opening' | 'overflow' | 'conten
 }
 
 /**
- * Passes a stream through, reading no sooner than its reader does. When an overflow comes before the first content, as a
- * part or as the failure of the stream itself, `again` is asked for another stream, whose parts follow without a second
- * preamble. When it gives none, the overflow itself is passed on; when it fails, its error is a part. A reader who leaves
- * meanwhile aborts the signal.
+ * Passes a stream through, without reading ahead. If an overflow comes before the first content, as a part or as an error of the stream,
+ * continues with the stream that `again` returns, without its preamble. If `again` returns `undefined`, the overflow is passed on. If
+ * `again` fails, its error becomes a part. If the reader cancels in the meantime, the signal is aborted.
  */
 function recovering(
   source: StreamLike<StreamPart>,
@@ -193,7 +197,7 @@ function recovering(
     try {
       next = await again(left.signal);
     } catch (error) {
-      // What became of the second request is what the reader is told.
+      // Report the error of the second request, not the overflow of the first.
       yield { type: 'error', error };
       return;
     }
@@ -219,7 +223,7 @@ function recovering(
   });
 }
 
-/** Ends what a part opened, without the metadata that names it to a provider: the answer that it was part of is gone. */
+/** Returns the part that closes an opening part. Without its metadata, because the provider's answer that it refers to is discarded. */
 function closing(part: StreamPart): StreamPart {
   const { type, id } = part as unknown as { readonly type: string; readonly id: string };
   return { type: type.replace('-start', '-end'), id, providerMetadata: {} } as unknown as StreamPart;

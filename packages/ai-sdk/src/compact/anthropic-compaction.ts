@@ -2,29 +2,28 @@ import { callable, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
-/** Anthropic's own prompt is replaced by any other: wishes need one to be appended to. */
+/** The prompt to which the instructions of a request are appended. Any own prompt replaces Anthropic's, so they cannot be added to that. */
 const PROMPT =
   'Summarize this conversation so that the work can go on from the summary alone: what the user asked and what is still open, ' +
   'what was done with which outcome, what was found and decided, and the exact names, paths and values that matter.';
 
 const optionsSchema = z.strictObject({
-  /** Replaces Anthropic's own prompt for the summary. */
+  /** Replaces Anthropic's prompt for the summary. */
   instructions: z.string().min(1).optional(),
   fetch: z.optional(callable<typeof globalThis.fetch>()),
 });
 
 /**
- * Anthropic's own compaction: `compaction: { type: 'summarize' }` of the Messages API. Its block goes back with every field,
- * signature included.
+ * Lets Anthropic compact conversations, with `compaction: { type: 'summarize' }` of the Messages API. Its block is sent back with all
+ * fields, including the signature.
  *
  * @example
  * const compact = anthropicCompaction();
  * const anthropic = createAnthropic({ fetch: compact.fetch });
  * const model = fromAiSdk(anthropic('claude-opus-4-6'), { compact });
  *
- * @param options `instructions`: replaces Anthropic's own prompt for the summary. `fetch`: does the calls in the end;
- *   default the global one.
- * @throws {InvalidInputError} for invalid options.
+ * @param options `instructions`: replaces Anthropic's prompt for the summary. `fetch`: sends the requests. Default: the global `fetch`.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function anthropicCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
   const { instructions: prompt, fetch } = parseWith(optionsSchema, options, 'anthropicCompaction options');

@@ -3,7 +3,7 @@ import { callable, isObject, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
-/** What the endpoint takes of a request for an answer. */
+/** The fields of a request to `/responses` that `/responses/compact` accepts, too. */
 const FIELDS = [
   'model',
   'prompt_cache_key',
@@ -19,18 +19,21 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * OpenAI's and Azure's own compaction.
+ * Lets OpenAI or Azure compact conversations.
  *
  * @example
  * const compact = openaiCompaction();
  * const openai = createOpenAI({ fetch: compact.fetch });
  * const model = fromAiSdk(openai('gpt-5'), { compact });
  *
- * @param options `fetch`: does the calls in the end; default the global one. `via`: `endpoint` posts to
- *   `/responses/compact`, whose answer repeats what users said; `trigger` ends a request to `/responses` with a
- *   `compaction_trigger`, for gateways that serve no other path. Default `endpoint`. `threshold`: has the server compact by
- *   itself, within an answer, from so many tokens on (`context_management`); 1 000 at least. Default: it does not.
- * @throws {InvalidInputError} for invalid options.
+ * @param options `fetch`: sends the requests. Default: the global `fetch`.
+ *
+ *   `via`: `endpoint` sends a request to `/responses/compact`, whose answer repeats the user's messages. `trigger` ends a request to
+ *   `/responses` with a `compaction_trigger`, for gateways that only serve this path. Default `endpoint`.
+ *
+ *   `threshold`: the number of tokens above which the server compacts within an answer, without a separate request
+ *   (`context_management`). At least 1 000. Default: never.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
   const { fetch, via, threshold } = parseWith(optionsSchema, options, 'openaiCompaction options');
@@ -47,7 +50,7 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
         return url;
       },
       body(body, { system, instructions }) {
-        // The system prompt is no part of what is condensed: `instructions` say it.
+        // `instructions` contain the system prompt, which is not compacted.
         const input = objectsIn(body.input).filter(({ role }) => role !== 'system' && role !== 'developer');
         const wishes =
           instructions && `When you compact this conversation, keep in particular: ${instructions}`;
@@ -60,7 +63,7 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
       items({ output }) {
         const items = objectsIn(output);
         const compacted = items.filter(({ type }) => type === 'compaction');
-        // One without its content would be refused in every later request.
+        // The API would reject a compaction without content in every later request.
         if (!compacted.every(({ encrypted_content: sealed }) => sealed && typeof sealed === 'string'))
           return [];
         return isEndpoint && compacted.length > 0 ? items : compacted;
@@ -71,12 +74,12 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
   );
 }
 
-/** The beginning of what a reasoning item carries instead of its thoughts: a compaction. */
+/** Marks the content of a reasoning item that contains a compaction. */
 const CARRIED = 'compaction:';
 
 /**
- * Has the server compact within its answers. The SDK's packages before version 7 refuse the item that it then gives, and carry
- * reasoning with every byte: so the item travels through them as reasoning, which only its provider is sent again.
+ * Returns a `fetch` with which the server compacts within its answers. The SDK's packages before version 7 reject the compaction item in
+ * such an answer, but keep reasoning items unchanged. So the item is converted to a reasoning item in the answer, and back in requests.
  */
 function compactingFrom(
   threshold: number,
@@ -87,7 +90,7 @@ function compactingFrom(
     if (typeof init?.body !== 'string') return await fetch(url, init);
     const { pathname } = new URL(url instanceof Request ? url.url : url);
     const isAnswer = pathname.endsWith('/responses');
-    // Embeddings, speech and the like have an `input`, too.
+    // Requests for embeddings or speech have an `input`, too.
     if (!isAnswer && !pathname.endsWith('/responses/compact')) return await fetch(url, init);
     const body = JSON.parse(init.body) as JsonObject;
     const input = Array.isArray(body.input)
@@ -100,7 +103,7 @@ function compactingFrom(
     if (!answers || !response.ok || response.body === null) return response;
     const { status } = response;
     const headers = new Headers(response.headers);
-    // Of the bytes that came, which are other ones now.
+    // These headers describe the original body, which is replaced.
     headers.delete('content-length');
     headers.delete('content-encoding');
     if (headers.get('content-type')?.includes('event-stream')) {
@@ -117,7 +120,7 @@ function carried(item: JsonObject): JsonObject {
   return { type: 'reasoning', id, encrypted_content: `${CARRIED}${JSON.stringify(item)}`, summary: [] };
 }
 
-/** Tests whether reasoning carries a compaction, by its metadata. */
+/** Tests by the metadata of reasoning whether it contains a compaction. */
 export function carriesCompaction(metadata: unknown): boolean {
   return JSON.stringify(metadata ?? {}).includes(`"reasoningEncryptedContent":"${CARRIED}`);
 }
@@ -128,7 +131,7 @@ function restored(item: JsonObject): JsonObject {
   return carries ? (JSON.parse(content.slice(CARRIED.length)) as JsonObject) : item;
 }
 
-/** Changes the items in a stream of events, and nothing else. */
+/** Converts the compaction items in a stream of events to reasoning items. */
 function withCarriedItems(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const changed = (line: string): string => {
     if (!line.startsWith('data: {') || !line.includes('"compaction"')) return line;

@@ -15,69 +15,79 @@ import type { NativeCompaction, NativeCompactionRequest, Part } from '@x/core/me
 import type { AiSdkLanguageModel, CallOptions } from '../language-model.js';
 import { toUsage } from '../response/to-response.js';
 
+/** Connects a call of the model with its request in `fetch`. It is removed before the request is sent. */
 const HEADER = 'x-compaction-call';
 const TYPE = 'compacted';
 
-/** A provider's own compaction, for the option `compact` of `fromAiSdk`. Its provider must call through `fetch`. */
+/**
+ * Compaction on a provider's server, for the option `compact` of `fromAiSdk`: `openaiCompaction()` or `anthropicCompaction()`. Create the
+ * provider with its `fetch`.
+ */
 export interface ProviderCompaction {
-  /** For messages to the user: `openaiCompaction`. */
+  /** The name in error messages, such as `openaiCompaction`. */
   readonly name: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Whether models of this provider have it. */
+  /** Returns whether the provider of the model supports this compaction. */
   supports(model: AiSdkLanguageModel): boolean;
   /**
-   * Has the provider condense the conversation.
+   * Asks the provider to compact the conversation.
    *
-   * @param call The request as the model would be sent it.
+   * @param call The request that the model would receive.
+   * @throws {CapabilityError} if the provider does not use `fetch`.
+   * @throws {ModelError} if the answer contains no compaction.
    */
   compact(
     model: AiSdkLanguageModel,
     call: CallOptions,
     request: NativeCompactionRequest,
   ): Promise<NativeCompaction>;
-  /** The text that represents a block of this compaction in a prompt, until `fetch` replaces it with the items. */
+  /** Returns the text that represents a compaction block in a prompt, until `fetch` replaces it with the items. `undefined` for other blocks. */
   partOf(block: OpaqueBlock): Part | undefined;
-  /** The conversation as the provider is to be sent it: its newest compaction instead of everything before. */
+  /**
+   * Returns the conversation for the provider: its newest compaction replaces the earlier messages, except system messages and user requests
+   * that the compaction does not contain.
+   */
   view(messages: readonly Message[], provider: string): readonly Message[];
 }
 
-/** How a provider is asked for a compaction: what differs between providers. */
+/** The differences between the compactions of providers. */
 export interface CompactionProtocol {
   readonly name: string;
-  /** How a user passes `fetch` on, for messages. */
+  /** The code that creates a provider with `fetch`, for error messages. */
   readonly usage: string;
   supports(model: AiSdkLanguageModel): boolean;
   /** The key of the conversation in the body of a request. */
   readonly list: 'input' | 'messages';
   /** The value that the header `anthropic-beta` needs for requests with a compaction. */
   readonly beta?: string;
-  /** True where the items hold what users said word for word; else the requests that the conversation kept are sent again behind them. */
+  /** `true` if the items contain the user's messages word for word. Otherwise, they are sent again after the items. */
   readonly keepsRequests: boolean;
-  /** The address of the endpoint, made from that for answers. */
+  /** Converts the URL of a request for an answer to that of a request for a compaction. */
   url(url: URL): URL;
-  /** The body of the request for a compaction, made from that of a request for an answer. */
+  /** Converts the body of a request for an answer to that of a request for a compaction. */
   body(body: JsonObject, wishes: Pick<NativeCompactionRequest, 'system' | 'instructions'>): JsonObject;
-  /** The items of an answer that stand for the conversation, as the list of the body takes them. */
+  /** Returns the items of an answer that replace the conversation, in the format of `list`. Empty if the compaction failed. */
   items(answer: JsonObject): readonly JsonObject[];
-  /** The answer without a word, in the form that the provider's package expects. */
+  /** Returns the answer without content, in the format that the provider's package expects. */
   emptied(answer: JsonObject, sent: JsonObject): JsonObject;
 }
 
+/** A compaction whose request is being sent. `items` is set by its answer. */
 interface Pending {
   readonly request: NativeCompactionRequest;
   items?: readonly JsonObject[];
 }
 
 /**
- * The AI SDK's packages do not know these endpoints, or lose fields of their items. So both travel through the `fetch` of
- * the provider, which thereby keeps key, URL, headers and its way to write a conversation to itself.
+ * Creates a compaction from its protocol. The AI SDK's packages do not support these endpoints, or lose fields of their items. So `fetch`
+ * rewrites the requests and answers of the provider. The provider still adds the key, the URL and the headers, and converts the messages.
  */
 export function compactionBy(
   protocol: CompactionProtocol,
   fetch: typeof globalThis.fetch | undefined,
 ): ProviderCompaction {
   const send: typeof globalThis.fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
-  // Nobody who writes in a conversation knows it, so no text of theirs can be taken for items.
+  // The marker is secret, so that no text in a conversation can imitate items.
   const marker = `${randomUUID()}:`;
   const pending = new Map<string, Pending>();
   const { name, list, beta } = protocol;
@@ -132,9 +142,9 @@ export function compactionBy(
       const answer = (await response.json()) as JsonObject;
       const items = protocol.items(answer);
       if (items.length === 0) {
-        // It must not replace a conversation.
+        // Without an item, the answer must not replace the conversation.
         const modelId = String(sent.model);
-        const message = `The compaction by ${modelId} holds no compaction item.`;
+        const message = `${modelId} returned no compaction, so the conversation is unchanged. Try again, or omit the option compact of fromAiSdk.`;
         throw new ModelError(message, { modelId, retryable: false });
       }
       compaction.items = items;
@@ -154,7 +164,7 @@ function viewOf(messages: readonly Message[], provider: string, keepsRequests: b
   const behind = messages.slice(at + 1);
   const native = { ...summary, content: summary.content.slice(nativeIndex(summary)) };
   const requests = keepsRequests ? [] : before.filter(isRequest);
-  // What is still to be answered stands last, as it was said.
+  // The request that is still unanswered comes last.
   const live = behind.some(isRequest) ? [] : requests.slice(-1);
   const said = JSON.stringify(native.content);
   const earlier = requests
@@ -170,18 +180,18 @@ function viewOf(messages: readonly Message[], provider: string, keepsRequests: b
   ];
 }
 
-/** Stands in front of requests that a provider's summary tells the outcome of. */
+/** Introduces earlier requests, whose outcome is in the provider's summary. */
 const EARLIER = {
   type: 'text',
   text: '[What the user asked before, word for word: the summary above tells what became of it. It holds unless the user said otherwise since.]',
 } as const;
 
-/** The items in a block of {@link ProviderCompaction.compact}. */
+/** Returns the items in a compaction block, or `undefined` for other blocks. */
 function itemsIn({ data }: OpaqueBlock): readonly JsonValue[] | undefined {
   return isObject(data) && data.type === TYPE && Array.isArray(data.items) ? data.items : undefined;
 }
 
-/** Base64 says nothing of the size: the provider told what it wrote. What it only repeats is counted. */
+/** Returns the tokens of the items. New items are encrypted, so the reported output tokens are used. Repeated user messages are counted. */
 function sizeOf(items: readonly JsonObject[], usage: Usage | undefined): { readonly tokens?: number } {
   if (usage === undefined) return {};
   const repeated = items.filter(({ role }) => role === 'user').map(({ content = null }) => content);
@@ -190,7 +200,7 @@ function sizeOf(items: readonly JsonObject[], usage: Usage | undefined): { reado
   return { tokens: written + counted };
 }
 
-/** The objects of a list. */
+/** Returns the objects in a list. Empty if the value is not a list. */
 export function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter((item: JsonValue): item is JsonObject => isObject(item)) : [];
 }
@@ -199,7 +209,7 @@ function isRequest({ role, kind }: Message): boolean {
   return role === 'user' && kind === undefined;
 }
 
-/** The body with each text that begins with `marker` replaced by the items that it holds. */
+/** Replaces each text in a body that begins with `marker` by the items in it. */
 function withItems(body: JsonObject, list: string, marker: string): JsonObject {
   const { [list]: messages } = body;
   return Array.isArray(messages)
@@ -207,7 +217,7 @@ function withItems(body: JsonObject, list: string, marker: string): JsonObject {
     : body;
 }
 
-/** A user's message falls into the parts before, between and after the marked texts. */
+/** Splits a message at its marked texts, and replaces each of them by its items. */
 function expanded(item: JsonValue, marker: string): readonly JsonValue[] {
   if (!isObject(item) || !Array.isArray(item.content)) return [item];
   const items: JsonValue[] = [];
@@ -230,6 +240,6 @@ function expanded(item: JsonValue, marker: string): readonly JsonValue[] {
 function withoutFetch(provider: string, { name, usage }: CompactionProtocol): CapabilityError {
   return new CapabilityError(
     'compaction',
-    `${provider} does not call through ${name}: pass its fetch to the provider, ${usage}, before you make the model.`,
+    `${provider} does not use the fetch of ${name}. Create the provider with ${usage}, and then the model.`,
   );
 }

@@ -2,19 +2,22 @@ import { ContextOverflowError, isContextOverflow, ModelError, XError } from '@x/
 import { overflowFigures } from '@x/core/internal';
 import { type ModelErrorFacts, modelErrorFacts } from '@x/core/messages';
 
-/** Connections that broke, and answers that broke off. */
+/** Error codes of failed connections and interrupted answers. `NETWORK_TEXTS` matches their messages. */
 const NETWORK_CODES =
   /^(?:econn\w+|etimedout|epipe|enotfound|enetunreach|ehostunreach|eai_again|und_err_\w+|timeouterror)$/;
 const NETWORK_TEXTS =
   /fetch failed|failed to fetch|^terminated$|socket hang up|connection (?:error|closed|reset|lost)|ended without a finish reason|other side closed/i;
-/** What a provider says in the middle of a stream, if there is no status. */
+/** Error codes of transient failures, for errors without a status, as in the middle of a stream. `LASTING_CODES` are never retried. */
 const PASSING_CODES = /overloaded|rate_limit|server_error|api_error|internal|unavailable|timeout/;
 const LASTING_CODES = /insufficient_quota|billing|authentication|permission/;
 
-/** An answer that came and could not be read: a proxy's page, half of a JSON, a broken compression. */
+/** Error codes of an answer that could not be parsed, for example a proxy's web page, truncated JSON, or invalid compression. */
 const BROKEN_CODES = /^(?:ai_(?:jsonparse|typevalidation|invalidresponsedata|emptyresponsebody)error|z_\w+)$/;
 
-/** What a failed call throws: the signal's reason, our own errors as they are, and the provider's wrapped. */
+/**
+ * Returns the error to throw for a failed call: the signal's reason if the call was aborted, an `XError` unchanged, and otherwise a
+ * `ContextOverflowError` or `ModelError` whose `cause` is the given error.
+ */
 export function toModelError(
   error: unknown,
   details: {
@@ -50,7 +53,7 @@ export function toModelError(
   });
 }
 
-/** A stream that is over although its answer is not. */
+/** Creates the error for a stream that ended before its answer was complete. */
 export function cutOff(modelId: string): ModelError {
   return new ModelError(`The stream of ${modelId} ended before the answer was complete.`, {
     modelId,
@@ -58,7 +61,7 @@ export function cutOff(modelId: string): ModelError {
   });
 }
 
-const WEB_PAGE = 'The server answered with a web page (text/html): is its address right?';
+const WEB_PAGE = 'The server answered with a web page (text/html). Check the base URL.';
 
 /**
  * Recognizes a web page instead of a stream: a proxy's login, or an address without its `/v1`. Returns `undefined` for anything
@@ -85,7 +88,7 @@ function isBrokenAnswer(error: unknown, { statuses, codes }: ModelErrorFacts): b
   return statuses.length === 0 && (statusCode === 200 || codes.some((code) => BROKEN_CODES.test(code)));
 }
 
-/** The address that an `APICallError` of the AI SDK names, without what may be secret in it. */
+/** Returns the URL of an `APICallError` of the AI SDK. Without its query, which may contain secrets. */
 function addressOf(error: unknown): string | undefined {
   const { url } = Object(error ?? {}) as { readonly url?: unknown };
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
@@ -93,15 +96,15 @@ function addressOf(error: unknown): string | undefined {
   return `${origin}${pathname}`;
 }
 
-/** Says what providers' words leave out: whose key it is, that it was another server, and that a connection broke. */
+/** Returns what the provider's message lacks: which API key to check, that another server answered, or that the connection failed. */
 function remedyFor({ statuses: [status], codes, texts, headers }: ModelErrorFacts): string {
   if (status === 401) {
-    return ' Look at the key that the process has: OPENAI_API_KEY, ANTHROPIC_API_KEY, or the variable of your provider.';
+    return ' Check the API key in OPENAI_API_KEY, ANTHROPIC_API_KEY, or the environment variable of your provider.';
   }
   if (isWebPage(headers)) return ` ${WEB_PAGE}`;
   const broke =
     codes.some((code) => NETWORK_CODES.test(code)) || texts.some((text) => NETWORK_TEXTS.test(text));
-  return broke ? ' The connection to the provider failed or broke off.' : '';
+  return broke ? ' The connection to the provider failed or was interrupted.' : '';
 }
 
 function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): boolean {
@@ -117,9 +120,9 @@ function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): 
 }
 
 /**
- * What `retry-after-ms` or `retry-after` (seconds, or a date) ask for, in milliseconds.
+ * Returns the pause before a retry in milliseconds, from `retry-after-ms` or `retry-after` (seconds, or a date). `undefined` without one.
  *
- * @param now Milliseconds since the epoch, for dates.
+ * @param now The current time in milliseconds since 1970.
  */
 export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): number | undefined {
   const milliseconds = number(headers['retry-after-ms']);
@@ -132,7 +135,7 @@ export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): n
   return date > now ? date - now : undefined;
 }
 
-/** How long a pause texts such as "Please try again in 7m12.3s" ask for, in milliseconds. Gemini and some gateways send no header. */
+/** Returns the pause in milliseconds from a text such as "Please try again in 7m12.3s". Gemini and some gateways send no header. */
 export function pauseIn(texts: readonly string[]): number | undefined {
   const [asked = ''] = PAUSE.exec(texts.join('\n')) ?? [];
   const parts = [...asked.matchAll(/(\d{1,9}(?:\.\d{1,9})?) ?(ms|milli|[dhms])/g)];
@@ -141,7 +144,7 @@ export function pauseIn(texts: readonly string[]): number | undefined {
 }
 
 const PAUSE = /(?:try again|retry) (?:in|after) (?:\d{1,9}(?:\.\d{1,9})? ?[a-z]{1,12},? ?(?:and )?){1,5}/i;
-/** Milliseconds of each unit of time but milliseconds. */
+/** Milliseconds per unit. Units that are not listed are milliseconds. */
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function number(text: string | undefined): number | undefined {

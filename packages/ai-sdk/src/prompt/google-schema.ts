@@ -2,7 +2,7 @@ import type { JsonObject } from '@x/core';
 import { isObject } from '@x/core/internal';
 
 const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/;
-/** Keywords whose values have names of the user's as keys. */
+/** Keywords whose value is an object with user-defined keys, which are not keywords themselves. */
 const NAMED = ['properties', '$defs', 'definitions'];
 
 /** Matches a type and a format that Google accepts for it. */
@@ -11,8 +11,9 @@ const FORMAT = /^(?:string (?:date-time|enum)|number (?:float|double)|integer (?
 type Fields = { $ref?: unknown; type?: unknown; enum?: unknown; const?: unknown; format?: unknown };
 
 /**
- * Returns a schema without what Google or its package rejects: references that lead in a circle, or not to a definition of the root, values of
- * mixed types, empty values, and formats. What they described may be anything. The tool still checks its input by the whole schema.
+ * Removes from a schema what Google or its package rejects: circular references, references to anything but a definition of the root,
+ * `enum` and `const` with mixed types or empty texts, and unsupported formats. The schema then allows any value in their place. The tool
+ * still validates its input with the original schema.
  */
 export function googleSchema(schema: JsonObject): JsonObject {
   const root = structuredClone(schema) as Record<string, unknown>;
@@ -43,7 +44,7 @@ export function googleSchema(schema: JsonObject): JsonObject {
   return root as JsonObject;
 }
 
-/** Returns whether the values of `enum`, or the one of `const`, have one type of a text, number or boolean, and the schema allows it. */
+/** Tests if all values of `enum` or `const` are texts, numbers or booleans of one type, and the schema allows this type. */
 function isOfOneType({ type, enum: list, const: only }: Fields): boolean {
   if (list === undefined && only === undefined) return true;
   const isNullable = type === undefined || [type].flat().includes('null');

@@ -3,7 +3,7 @@ import type { Part } from '@x/core/messages';
 import type { AiSdkLanguageModel } from '../language-model.js';
 import type { ProviderRules } from './provider-rules.js';
 
-/** The prompt of an AI SDK model, as this package writes it. */
+/** The prompt for an AI SDK model, as this package creates it. */
 export type Prompt = readonly PromptMessage[];
 
 interface WithOptions {
@@ -14,28 +14,28 @@ export type PromptMessage =
   | ({ readonly role: 'system'; readonly content: string } & WithOptions)
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
-/** What a tool answered. The parts of a `content` are texts, and files in the words of the model's version: see `tool-output.ts`. */
+/** The output of a tool. The parts of a `content` are texts and files. The format of a file depends on the model's specification version. */
 export type ToolOutput =
   | ({ readonly type: 'text' | 'error-text'; readonly value: string } & WithOptions)
   | { readonly type: 'json'; readonly value: JsonValue }
   | { readonly type: 'content'; readonly value: readonly Part[] };
 
-/** `{ providerOptions }`, or nothing where a block has no metadata. */
+/** Returns a block's metadata as `{ providerOptions }`, or an empty object if there is none. */
 export function optionsOf(metadata: JsonObject | undefined): WithOptions {
   return metadata === undefined ? {} : { providerOptions: metadata };
 }
 
-/** Whom a prompt is for. */
+/** The model that a prompt is for. */
 export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'> {
-  /** What stands for a compaction of the provider's own; `undefined` for all other blocks. */
+  /** Returns the part that represents the provider's own compaction; `undefined` for all other blocks. */
   readonly compactedPart?: ((block: OpaqueBlock) => Part | undefined) | undefined;
-  /** What its provider takes. */
+  /** What the provider accepts. */
   readonly rules: ProviderRules;
-  /** Ids of the provider's own tools, such as `openai.shell`, by the names that the request has for them. */
+  /** Ids of tools that the provider defines, such as `openai.shell`, by their names in the request. */
   readonly providerTools?: ReadonlyMap<string, string>;
 }
 
-/** `openai.responses` → `openai`: the name under which a provider keeps its files and options. */
+/** Returns the first part of a provider's name, under which its files and options are stored: `openai` for `openai.responses`. */
 export function providerFamily(provider: string): string {
   return provider.split('.', 1)[0] ?? provider;
 }

@@ -1,17 +1,17 @@
 import type { FileRole } from '@x/core/messages';
 import type { AiSdkLanguageModel } from '../language-model.js';
 
-/** What a provider takes, as its documentation and its package say. */
+/** What a provider accepts, according to its documentation and its AI SDK package. Patterns match media types and ids. */
 export interface ProviderRules {
-  /** Files of messages. */
+  /** Files in user messages. */
   readonly files: RegExp;
-  /** Files inside results of tools. Others that messages may hold follow the results in a message. */
+  /** Files in tool results. Files that only match `files` are sent in a user message after the results. */
   readonly resultFiles: RegExp;
-  /** Files of the model's own answers. */
+  /** Files in the model's answers. */
   readonly ownFiles: RegExp;
   /** Ids of tool calls. */
   readonly callId: RegExp;
-  /** The most bytes of one file, by the beginning of its media type. */
+  /** Maximum bytes of one file, by the beginning of its media type. */
   readonly mostBytes: Readonly<Record<string, number>>;
 }
 
@@ -19,7 +19,7 @@ const NONE = /^$/;
 const PICTURES = /^image\/(?:png|jpeg|gif|webp|\*)$/;
 const PICTURES_AND_PDF = /^(?:image\/(?:png|jpeg|gif|webp|\*)|application\/pdf)$/;
 
-/** Servers that nobody knows: pictures, in messages alone. */
+/** For unknown providers: only images, and only in messages. */
 const UNKNOWN: ProviderRules = {
   files: PICTURES,
   resultFiles: NONE,
@@ -28,7 +28,7 @@ const UNKNOWN: ProviderRules = {
   mostBytes: { '': 20_000_000 },
 };
 
-/** By the name of the provider; the first that fits. */
+/** Rules by the provider's name. The first match applies. */
 const RULES: readonly (readonly [provider: RegExp, rules: Partial<ProviderRules>])[] = [
   [
     /anthropic/,
@@ -36,7 +36,7 @@ const RULES: readonly (readonly [provider: RegExp, rules: Partial<ProviderRules>
       files: /^(?:image\/(?:png|jpeg|gif|webp|\*)|application\/pdf|text\/plain)$/,
       resultFiles: PICTURES_AND_PDF,
       callId: /^[\w-]{1,64}$/,
-      // 5 MB of base64 for a picture, 32 MB for a request.
+      // Anthropic's limits are 5 MB of base64 for an image, and 32 MB for a request.
       mostBytes: { 'image/': 3_900_000, '': 23_000_000 },
     },
   ],
@@ -51,18 +51,18 @@ const RULES: readonly (readonly [provider: RegExp, rules: Partial<ProviderRules>
         /^(?:image\/(?:png|jpeg|webp|hei[cf]|\*)|application\/pdf|audio\/(?:wav|mpeg|aiff|aac|ogg|flac)|video\/[\w-]+)$/,
       resultFiles: /^(?:image\/(?:png|jpeg|webp)|application\/pdf)$/,
       ownFiles: PICTURES,
-      // 20 MB for a request.
+      // Google's limit is 20 MB for a request.
       mostBytes: { '': 14_000_000 },
     },
   ],
 ];
 
-/** Models that hear say so in their names. */
+/** For models that accept audio. Their names contain `audio`. */
 const HEARING: Partial<ProviderRules> = {
   files: /^(?:image\/(?:png|jpeg|gif|webp|\*)|application\/pdf|audio\/(?:wav|mpeg))$/,
 };
 
-/** Finds what a model's provider takes. */
+/** Returns the rules for a model. */
 export function rulesOf({
   provider,
   modelId,
@@ -70,12 +70,12 @@ export function rulesOf({
 }: Pick<AiSdkLanguageModel, 'provider' | 'modelId' | 'specificationVersion'>): ProviderRules {
   const own = RULES.find(([name]) => name.test(provider))?.[1];
   const hears = provider.endsWith('.chat') && modelId.includes('audio');
-  // The package of that version writes files of results as JSON.
+  // The package of this version sends files in tool results as JSON.
   const isOld = specificationVersion === 'v2' && provider.endsWith('.responses');
   return { ...UNKNOWN, ...own, ...(hears ? HEARING : {}), ...(isOld ? { resultFiles: NONE } : {}) };
 }
 
-/** Tests whether a file reaches the model, inside a result or behind it. */
+/** Tests if the model can receive a file, also if a file of a tool result must be sent after the result. */
 export function isAccepted(rules: ProviderRules, mediaType: string, role: FileRole, bytes = 0): boolean {
   const isRead = role === 'assistant' ? rules.ownFiles : rules.files;
   const most = Object.entries(rules.mostBytes).find(([type]) => mediaType.startsWith(type))?.[1];

@@ -4,25 +4,25 @@ import type { FileRole, FileSource } from '@x/core/messages';
 import type { AiSdkLanguageModel, SupportedUrls } from '../language-model.js';
 import { providerFamily } from './prompt.js';
 
-/** Fetches a file that the model cannot: gives its bytes, or a URL that the model can fetch. */
+/** Loads a file that the provider cannot fetch. Returns its bytes as base64, or a URL that the provider can fetch. */
 export type ResolveFile = (
   file: FileBlock,
   signal: AbortSignal | undefined,
 ) => FileSource | Promise<FileSource>;
 
-/** How files of a conversation are sent. */
+/** The model that receives the files of a conversation, and how they are loaded. */
 export interface FileTarget {
   readonly model: AiSdkLanguageModel;
   readonly reader: Pick<Model, 'accepts'>;
   readonly resolve: ResolveFile | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Receives each line that takes the place of a file. */
+  /** Called with each line of text that replaces a file. */
   readonly onReplaced?: ((line: string) => void) | undefined;
 }
 
 /**
- * Gives every file of a conversation a source that can be sent. Asks `resolve`, once for a file, for what the model cannot take as it is:
- * files in the workspace, files at another provider, and URLs that it does not fetch. What cannot be had becomes a line that says so.
+ * Replaces file sources that the provider cannot use: files in the workspace, files of other providers, and URLs that it does not fetch.
+ * Calls `resolve` once for each of these files. A file that cannot be loaded is replaced by a line with the reason.
  */
 export async function resolveFiles(
   messages: readonly Message[],
@@ -86,14 +86,14 @@ async function fetched(
   try {
     const source = await unlessAborted(Promise.resolve(resolve(file, signal)), signal);
     if (source.type === 'base64' || (source.type === 'url' && URL.canParse(source.url))) return { source };
-    return { fault: `resolveFile gave a source of type ${source.type}, and not base64 or a URL.` };
+    return { fault: `resolveFile returned a source of type ${source.type}. It must return base64 or a URL.` };
   } catch (error) {
     signal?.throwIfAborted();
     return { fault: `it could not be fetched: ${errorText(error)}` };
   }
 }
 
-/** The file ids that a model understands: version 4 its own provider's; before, only OpenAI's had a notation. */
+/** Tests if a model accepts a provider's file ids. From specification 4 on, all models accept those of their own provider; before, only OpenAI's. */
 function takesFileId(model: AiSdkLanguageModel, owner: string): boolean {
   const family = providerFamily(model.provider);
   if (owner !== family) return false;
@@ -106,7 +106,7 @@ function isFetched(url: string, mediaType: string, supported: SupportedUrls): bo
   );
 }
 
-/** `*`, `image/*` and whole media types. */
+/** Tests if a pattern matches a media type. Patterns are `*`, `image/*`, or a whole media type. */
 function covers(pattern: string, mediaType: string): boolean {
   if (pattern === '*' || pattern === '*/*') return true;
   return pattern.endsWith('/*') ? mediaType.startsWith(pattern.slice(0, -1)) : mediaType === pattern;

@@ -16,9 +16,8 @@ import { optionsOf, type Prompt, type PromptMessage, type PromptTarget } from '.
 import { filePart, toolOutput } from './tool-output.js';
 
 /**
- * A conversation as the prompt of an AI SDK model. Total: whatever the messages hold, each block goes where its kind
- * belongs (a tool result into a tool message, and so on), in the order of the conversation. The messages are `sendable`, and their
- * files resolved.
+ * Converts a conversation to the prompt of an AI SDK model. Each block is put into a message of the role that its type requires, for example
+ * a tool result into a tool message. The order of the blocks stays the same. The messages must be `sendable`, and their files resolved.
  */
 export function toPrompt(
   request: {
@@ -57,7 +56,7 @@ export function toPrompt(
       const { kept, moved } = withoutMoved(block, target);
       return { block, part: partOf(kept, writer), moved };
     });
-    // Providers reject thoughts with nothing behind them, as of an answer that was cut off.
+    // Omit reasoning at the end of a message, as in a truncated answer, because providers reject it.
     const last = written.findLastIndex(
       ({ part }) => part && (part.type !== 'reasoning' || carriesCompaction(part.providerOptions)),
     );
@@ -69,11 +68,12 @@ export function toPrompt(
   return builder.end();
 }
 
-/** What the parts of one prompt depend on. */
+/** The state for writing one prompt. */
 interface Writer {
   readonly target: PromptTarget;
   /** Names of the tools that the request offers. */
   readonly names: ReadonlySet<string>;
+  /** Provider metadata of tool calls, by call id. */
   readonly callMetadata: Map<string, JsonObject>;
 }
 
@@ -92,11 +92,11 @@ function withoutMoved(
   return { kept: moved.length === 0 ? block : { ...block, output }, moved };
 }
 
-/** The role whose part this is, whoever's message it stands in; `undefined` for what both sides may say. */
+/** Returns the role that a part requires, whatever the role of its message; `undefined` if user and assistant may both have it. */
 function roleOf(block: ContentBlock, part: Part): PartRole | undefined {
   if (part.type === 'tool-approval-response') return 'tool';
   if (part.type === 'tool-result' && block.type === 'tool_result') return 'tool';
-  // A compaction that was asked for travels as a user's words, one of the server's own as the answer that it stands in.
+  // A requested compaction is sent as a user message. A compaction that the server made by itself stays in the assistant's message.
   if (block.type === 'opaque' && part.type === 'text')
     return 'providerOptions' in part ? 'assistant' : 'user';
   return block.type === 'text' || block.type === 'file' ? undefined : 'assistant';
@@ -131,7 +131,7 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
         toolCallId: callIdOf(block.toolUseId, target),
         toolName: toolNameOf(block.toolName, names),
         output: toolOutput(block, target),
-        // As the SDK itself does: some providers mark calls so that they recognize the results.
+        // As the SDK does, send a call's metadata with its result, because some providers need it there.
         ...optionsOf(providerMetadata ?? callMetadata.get(block.toolUseId)),
       };
     case 'opaque':
@@ -141,8 +141,8 @@ function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): P
 }
 
 /**
- * Tests whether the target's provider needs a part although it is empty, because it gave it an id or a signature. Other providers reject
- * the part. A mark of the cache is no reason.
+ * Tests if the target's provider needs an empty part, because the part has an id or a signature of this provider. Other providers reject
+ * empty parts. A cache mark alone does not count.
  */
 function isKept(metadata: JsonObject = {}, { provider }: PromptTarget): boolean {
   const isOwn = (name: string) =>
@@ -152,41 +152,41 @@ function isKept(metadata: JsonObject = {}, { provider }: PromptTarget): boolean 
   );
 }
 
-/** A system message carries its options as a whole. */
+/** Merges the metadata of a message's blocks, because a system message has one set of options. */
 function mergedMetadata(message: Message): JsonObject | undefined {
   const all = message.content.flatMap((block) => block.providerMetadata ?? []);
   return all.length === 0 ? undefined : Object.assign({}, ...all);
 }
 
-/** A signature without metadata is Anthropic's. No other provider signs the text of thoughts. */
+/** Returns the metadata of reasoning. A signature without metadata is Anthropic's, because no other provider signs the text. */
 export function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock): JsonObject | undefined {
   if (providerMetadata !== undefined || signature === undefined) return providerMetadata;
   return { anthropic: { signature } };
 }
 
-/** Providers accept only objects. Other input, such as invalid JSON, is wrapped as `invalid_input`. */
+/** Returns a call's input as an object, because providers reject other input, such as invalid JSON. It becomes `{ invalid_input }`. */
 function objectInput(input: JsonValue): JsonValue {
   return isObject(input) ? input : { invalid_input: input };
 }
 
-/** An id that the provider takes: those of other providers have signs or a length that it refuses. */
+/** Returns a call id that the provider accepts. Ids of other providers may be too long or contain invalid characters, so they are hashed. */
 function callIdOf(id: string, { rules }: PromptTarget): string {
   return rules.callId.test(id) ? id : digest(id).slice(0, 9);
 }
 
-/** The name of a tool that the request offers, or one that every provider takes: models call tools that there are not. */
+/** Returns a tool name that every provider accepts. Models may call tools that do not exist, with any name. */
 function toolNameOf(name: string, offered: ReadonlySet<string>): string {
-  // Packages of providers look names up in objects, where `constructor` has a value.
+  // Provider packages look up names in objects, which have inherited keys such as `constructor`.
   if (!(name in {}) && (offered.has(name) || /^[a-z_][\w-]{0,63}$/i.test(name))) return name;
   return `_${name.replaceAll(/[^\w-]/g, '_')}`.slice(0, 64);
 }
 
 type PartRole = 'user' | 'assistant' | 'tool';
 
-/** Joins parts into messages: by message and role, except that tool results in a row are one message, as one turn. */
+/** Groups parts into messages, by the message that they come from and by role. Consecutive tool results become one message. */
 class PromptBuilder {
   readonly #messages: PromptMessage[] = [];
-  /** Files of results. They follow the last result of the step, as nothing may stand between results. */
+  /** Files of tool results. They are sent after the last result of the step, because nothing is allowed between results. */
   readonly #behind: Part[] = [];
   #open: { readonly role: PartRole; readonly content: Part[] } | undefined;
 
@@ -207,7 +207,7 @@ class PromptBuilder {
 
   add(role: PartRole, part: Part): void {
     if (role !== 'tool') this.end();
-    // Many providers reject a conversation that the assistant begins. What a provider compacted itself stays at the beginning.
+    // Many providers reject a conversation that begins with the assistant, except if it is the provider's own compaction.
     if (
       role === 'assistant' &&
       !('providerOptions' in part) &&
@@ -221,7 +221,7 @@ class PromptBuilder {
     this.#open.content.push(part);
   }
 
-  /** Texts without options are one message: some chat templates take no second one. */
+  /** Adds a system message. Texts without options are joined into one message, because some chat templates reject a second one. */
   addSystem(text: string, metadata: JsonObject | undefined): void {
     if (text === '' && metadata === undefined) return;
     const last = this.#messages.at(-1);
@@ -234,9 +234,9 @@ class PromptBuilder {
 }
 
 /**
- * A provider's own part as it goes back to that provider: its metadata as options, and what an answer and a prompt
- * write differently (a call's input, a result, a URL) in the prompt's way. `undefined` for what is not sent back:
- * sources, citations and requests for approval are for the application alone.
+ * Converts a provider's own part from the format of answers to the format of prompts, so that it can be sent back to the provider: its
+ * metadata becomes options, and a call's input, a result or a URL is rewritten. Returns `undefined` for sources, citations and approval
+ * requests, which are for the application and are not sent back.
  */
 function carriedPart(block: OpaqueBlock): Part | undefined {
   const { data } = block;

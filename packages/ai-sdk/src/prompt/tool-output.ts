@@ -2,18 +2,18 @@ import type { FileBlock, JsonObject, JsonValue, ToolResultBlock } from '@x/core'
 import type { Part } from '@x/core/messages';
 import { optionsOf, type PromptTarget, type ToolOutput } from './prompt.js';
 
-/** Says of an answer in several parts what the prompt has no other word for. */
+/** Marks a failed result with several parts, because the SDK has no error type for these. */
 const FAILED: Part = { type: 'text', text: 'The tool failed.' };
 
 /**
- * A tool's answer: text as text, which every provider understands, and parts only where there are files or metadata to
- * keep, since some providers show the model such parts as JSON.
+ * Converts a tool result. A result of texts becomes one text, which every provider supports. Only a result with files, or with several
+ * texts of which one has metadata, becomes a list of parts, because some providers send such a list to the model as JSON.
  */
 export function toolOutput(result: ToolResultBlock, target: PromptTarget): ToolOutput {
   const own = providerOutput(result, target.providerTools?.get(result.toolName));
   if (own !== undefined) return own;
   const { isError } = result;
-  // Providers reject blank texts beside other parts.
+  // Providers reject blank texts next to other parts.
   const output = result.output.filter((part) => part.type !== 'text' || part.text.trim() !== '');
   const type = isError ? 'error-text' : 'text';
   const keepsMetadata = target.specificationVersion !== 'v2';
@@ -32,15 +32,15 @@ export function toolOutput(result: ToolResultBlock, target: PromptTarget): ToolO
   return { type: 'content', value: isError ? [FAILED, ...parts] : parts };
 }
 
-/** The answer of a tool as its provider wants it: `key` must be there; a text that is no such object is put into one. */
+/** The result format of a provider-defined tool: an object with `key`. `of` converts a text that is not such an object. */
 interface ProviderForm {
   readonly key: string;
   of(text: string, isError: boolean): JsonObject;
 }
 
 /**
- * Tools that a provider defines and the application runs, by the id under which `providerTools` names them. Their answers
- * are items of their own, and the provider's package writes these of JSON alone.
+ * Result formats of the tools that a provider defines and the application runs, by tool id in `providerTools`. The provider's package
+ * accepts only JSON for these tools.
  */
 const FORMS: { readonly [id: string]: ProviderForm } = {
   'openai.shell': {
@@ -63,7 +63,7 @@ const FORMS: { readonly [id: string]: ProviderForm } = {
   'openai.tool_search': { key: 'tools', of: () => ({ tools: [] }) },
 };
 
-/** The answer in the provider's own form; `undefined` for every other tool, and for an answer that holds files. */
+/** Returns the result in the format of a provider-defined tool; `undefined` for other tools, and for results with files. */
 function providerOutput(
   { output, isError }: ToolResultBlock,
   toolId: string | undefined,
@@ -85,7 +85,7 @@ function objectIn(text: string, key: string): JsonObject | undefined {
   }
 }
 
-/** A file of a user or an assistant. */
+/** Converts a file in a message of the user or the assistant. */
 export function filePart(file: FileBlock, target: PromptTarget): Part {
   return {
     type: 'file',
@@ -96,7 +96,7 @@ export function filePart(file: FileBlock, target: PromptTarget): Part {
   };
 }
 
-/** A file in a tool's answer. Version 2 knows inline files alone: of others it is told where they are. */
+/** Converts a file in a tool result. Specification 2 supports only inline files there. Other files become a text with their location. */
 function toolFilePart(file: FileBlock, target: PromptTarget): Part {
   const { source, mediaType } = file;
   switch (target.specificationVersion) {
@@ -136,7 +136,7 @@ function v3ToolFile({ mediaType, filename, providerMetadata, source }: FileBlock
   }
 }
 
-/** The data of a file. Version 4 tags it: bytes, a URL, or the id that a provider gave the file. */
+/** Returns the data of a file: base64, a URL, or a provider's file id. Specification 4 needs an object with the type of the data. */
 function dataOf(source: FileBlock['source'], isTagged: boolean): unknown {
   if (source.type === 'base64') return isTagged ? { type: 'data', data: source.data } : source.data;
   if (source.type === 'provider')

@@ -10,7 +10,7 @@ import { isCompaction } from './to-blocks.js';
 
 type OpenText = { -readonly [Field in keyof TextContent]: TextContent[Field] };
 
-/** Puts a streamed answer together: what `doGenerate` would have returned, while its deltas pass through. */
+/** Collects the parts of a streamed answer into the content that `doGenerate` would have returned. */
 export class ContentAssembler {
   readonly #content: ContentPart[] = [];
   readonly #open = new Map<string, OpenText>();
@@ -22,7 +22,7 @@ export class ContentAssembler {
     return this.#content;
   }
 
-  /** Takes a part; gives the delta that it stands for, if any. */
+  /** Adds a part. Returns the delta for the caller, if the part contains one. */
   add(part: StreamPart): ModelStreamPart | undefined {
     switch (part.type) {
       case 'text-start':
@@ -40,7 +40,7 @@ export class ContentAssembler {
       case 'tool-call': {
         this.#content.push(part);
         if (part.providerExecuted || this.#streamedCalls.has(part.toolCallId)) return undefined;
-        // The provider sends calls whole: the whole input is the one delta.
+        // The provider does not stream this call, so its complete input is one delta.
         this.#toolNames.set(part.toolCallId, part.toolName);
         return this.#toolDelta(part.toolCallId, part.input);
       }
@@ -61,14 +61,14 @@ export class ContentAssembler {
     const type = part.type.startsWith('text') ? 'text' : 'reasoning';
     const key = `${type}:${part.id}`;
     let open = this.#open.get(key);
-    // Providers count ids again in every block: a start always opens another one.
+    // Providers may reuse an id, so a start always opens a new part.
     if (open === undefined || part.type.endsWith('-start')) {
       open = { type, text: '' };
       this.#open.set(key, open);
       this.#content.push(open);
     }
     if (part.providerMetadata != null)
-      // Later parts complete earlier ones: a signature comes in a delta, an encrypted text with the end.
+      // Metadata may arrive in several parts: a signature in a delta, an encrypted text at the end.
       open.providerMetadata = mergedOptions(open.providerMetadata ?? {}, part.providerMetadata);
     if (part.citations !== undefined) open.citations = part.citations;
     if (part.type.endsWith('-end')) this.#open.delete(key);

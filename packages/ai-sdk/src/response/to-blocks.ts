@@ -27,7 +27,7 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
       // A preliminary result is replaced by the final one that follows.
       return part.preliminary ? [] : [opaquePart(part, provider)];
     case 'custom':
-      // The beginning of a streamed message, with its usage: no part of the answer, and not in one that is not streamed.
+      // Only streams have this part. It contains usage, and is not content of the answer.
       return part.kind === 'anthropic.message_start' ? [] : [opaquePart(part, provider)];
     default:
       return [blockOf(part, provider)];
@@ -40,12 +40,12 @@ function blockOf(part: ContentPart, provider: string): ContentBlock {
   );
 }
 
-/** Recognizes text that Anthropic's server wrote for itself, and that the model did not say. */
+/** Tests if a text is a compaction by Anthropic's server, and not an answer of the model. */
 export function isCompaction(metadata: ProviderData | undefined): boolean {
   return metadata?.anthropic?.type === 'compaction';
 }
 
-/** `{ providerMetadata }` as a block carries it, or nothing where the provider attached none. */
+/** Returns the metadata of a part as `{ providerMetadata }` of a block, or an empty object if there is none. */
 export function metadataOf({ providerMetadata }: { readonly providerMetadata?: ProviderData | undefined }): {
   readonly providerMetadata?: JsonObject;
 } {

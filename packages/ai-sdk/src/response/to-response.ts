@@ -8,13 +8,13 @@ import type {
 } from '../language-model.js';
 import { metadataOf, toBlocks } from './to-blocks.js';
 
-/** A full window leaves a few tokens that no answer fits in. */
+/** Share of the context window from which on it counts as full. The few remaining tokens are too few for an answer. */
 const FULL = 0.99;
 
 /**
- * A finished answer in our words.
+ * Converts a complete answer.
  *
- * @throws {ContextOverflowError} when the window ran full although the provider reported no error.
+ * @throws {ContextOverflowError} if the context window is full, although the provider reported no error.
  */
 export function toResponse(
   result: Omit<GenerateResult, 'warnings'>,
@@ -37,8 +37,10 @@ export function toResponse(
 }
 
 /**
- * Some providers accept what does not fit: they cut the input, or stop where the window ends. Such an answer was given
- * without the whole conversation, so it does not count.
+ * Rejects an answer to a request that is larger than the context window. Some providers accept such a request: they truncate it, or end
+ * the answer where the window ends. The model then did not read the whole conversation, or could not answer.
+ *
+ * @throws {ContextOverflowError} in these cases.
  */
 function refuseOverflow(
   { content, finishReason, usage }: ModelResponse,
@@ -64,7 +66,7 @@ function refuseOverflow(
 
 const KNOWN: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error'];
 
-/** The reason in our words. Some servers say `stop` although they call a tool: the call decides. */
+/** Converts a finish reason. Some servers report `stop` together with a tool call, which then counts as `tool-calls`. */
 function toFinishReason(reason: FinishReasonLike, callsTool: boolean): FinishReason {
   if (rawFinishReason(reason) === 'refusal') return 'refusal';
   const unified = typeof reason === 'string' ? reason : reason.unified;
@@ -72,7 +74,7 @@ function toFinishReason(reason: FinishReasonLike, callsTool: boolean): FinishRea
   return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
-/** The provider's own word, where the model passes it on. */
+/** Returns the provider's own finish reason, if the SDK has it. */
 export function rawFinishReason(reason: FinishReasonLike): string | undefined {
   return typeof reason === 'string' ? undefined : reason.raw;
 }
@@ -82,7 +84,7 @@ export function hasNoReason(reason: FinishReasonLike): boolean {
   return typeof reason !== 'string' && reason.unified === 'other' && reason.raw === undefined;
 }
 
-/** The usage in our words; `undefined` where the provider did not say how many tokens went in. */
+/** Converts the usage. Returns `undefined` if the provider did not report the input tokens. */
 export function toUsage(usage: UsageLike): Usage | undefined {
   const input: InputTokensLike =
     typeof usage.inputTokens === 'object'
@@ -94,7 +96,7 @@ export function toUsage(usage: UsageLike): Usage | undefined {
       : { total: usage.outputTokens, reasoning: usage.reasoningTokens };
   const inputTokens = input.total ?? sum(input.noCache, input.cacheRead, input.cacheWrite);
   const outputTokens = output.total ?? sum(output.text, output.reasoning) ?? 0;
-  // Zeros are what some providers make of a server that reports nothing while it streams.
+  // If a server reports no usage in a stream, some providers return zeros.
   if (inputTokens === undefined || (inputTokens === 0 && outputTokens === 0)) return undefined;
   return {
     inputTokens,

@@ -3,17 +3,21 @@ import { having } from '@x/core/internal';
 import * as z from 'zod';
 
 export const chatSchema = z.strictObject({
-  /** Any session store; it stays yours and is never closed. */
+  /** A session store that has collections. The caller owns the store: it is never closed here. */
   store: having<SessionStore>('commit', 'a SessionStore'),
-  /** Whose chats they are: no other tenant's or user's can be read. Default: nobody's. */
+  /** Tenant and user of the chats. Chats of other tenants and users cannot be read. Default: none. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),
 });
 
-/** Where chats are kept, and whose they are. */
+/** The store and the owner of chats. */
 export type ChatOptions = Readonly<z.input<typeof chatSchema>>;
 
-/** @throws {InvalidInputError} for an empty id. */
+/**
+ * Returns the store key of a chat.
+ *
+ * @throws {InvalidInputError} if the id is empty.
+ */
 export function chatKey({ tenantId, userId }: ChatOptions, chatId: string): SessionKey {
   return SessionKey.of({ tenantId, userId, sessionId: chatId });
 }

@@ -6,8 +6,8 @@ type Decision =
   | { readonly type: 'deny'; readonly reason?: string | undefined };
 
 /**
- * What a person decided on the page (`addToolApprovalResponse`) about calls that wait, for `agent.resumeStream`; `undefined`
- * where the newest message holds no decision.
+ * Returns the decisions about pending tool calls that a person made on the page with `addToolApprovalResponse`. Pass them to
+ * `agent.resumeStream`. Returns `undefined` if the last message has no decision.
  */
 export function decisionsIn(
   messages: readonly UIMessageLike[],

@@ -6,6 +6,7 @@ import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 
 const BROKEN: readonly string[] = ['stream_failed', 'stream_stalled'];
 
+/** Options of {@link ResumableStreams}. */
 export interface ResumableStreamsOptions extends ChatOptions, StreamLogOptions {}
 
 const optionsSchema = z.strictObject({
@@ -15,8 +16,8 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Keeps the answer that a chat is streaming, so that a page that was reloaded, or another process, reads it from the
- * beginning or from a cursor. One answer a chat: the next one takes the place of the last.
+ * Stores the answer that a chat is streaming, so that a reloaded page or another process can read it, from its beginning or from a cursor.
+ * Each chat has one stored answer. The next answer replaces it.
  *
  * @example
  * ```ts
@@ -40,8 +41,8 @@ export class ResumableStreams {
   readonly #options: z.output<typeof optionsSchema>;
 
   /**
-   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
-   * @throws {CapabilityError} for a store without collections.
+   * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
+   * @throws {CapabilityError} if the store has no collections.
    */
   constructor(options: ResumableStreamsOptions) {
     this.#options = parseWith(optionsSchema, options, 'ResumableStreams options');
@@ -49,8 +50,8 @@ export class ResumableStreams {
   }
 
   /**
-   * Passes a stream on and keeps it. The source is read to its end whether or not someone still reads the result: who
-   * leaves comes back by {@link ResumableStreams.resume}. A store that fails does not end the stream.
+   * Stores a stream and returns it. The source is read to its end, even if the reader disconnects. The reader can continue with
+   * {@link ResumableStreams.resume}. A failure of the store does not end the stream.
    */
   async record<Chunk>(chatId: string, source: ReadableStream<Chunk>): Promise<ReadableStream<Chunk>> {
     return readableOf(await this.#log(chatId).record(chunksOf(source)));
@@ -59,8 +60,8 @@ export class ResumableStreams {
   /**
    * Reads the answer that is being streamed now.
    *
-   * @param cursor The number of chunks that the reader has already.
-   * @returns `undefined` when nothing is being streamed: the chat's stored messages are all there is.
+   * @param cursor The number of chunks to skip, because the reader has them already. Default 0.
+   * @returns `undefined` if no answer is being streamed. The stored messages of the chat are then complete.
    */
   async resume<Chunk = never>(chatId: string, cursor = 0): Promise<ReadableStream<Chunk> | undefined> {
     const chunks = await this.#log(chatId).resume<Chunk>(cursor);
@@ -78,7 +79,7 @@ async function* chunksOf<Chunk>(stream: ReadableStream<Chunk>): AsyncGenerator<C
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
-/** Tells the page of a source that failed, or a writer that died, by a chunk: a stream that fails would only be asked for again. */
+/** If the source failed or its process died, ends with an error chunk. If the stream failed instead, the page would request it again. */
 async function* withBreak<Chunk>(chunks: AsyncGenerator<Chunk, void>): AsyncGenerator<Chunk, void> {
   try {
     yield* chunks;

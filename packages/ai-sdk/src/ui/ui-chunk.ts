@@ -1,10 +1,10 @@
-/** What a provider attached to a part of its answer, as every type of the SDK takes it: what is in it is JSON. */
+/** A provider's metadata of a part, as JSON. `never` makes the type assignable to those of all SDK versions. */
 export type Metadata = { [provider: string]: { [key: string]: never } };
 type WithMetadata = { providerMetadata?: Metadata };
-/** A call of a tool. `providerExecuted`: the provider ran the tool itself. */
+/** The fields of a tool call. `providerExecuted`: the provider ran the tool. */
 type OfCall = { toolCallId: string; dynamic: true; providerExecuted?: true };
 
-/** A part of a streamed UI message, in the words of `UIMessageChunk` of version 5 of the AI SDK and later. */
+/** A chunk of a streamed UI message, compatible with `UIMessageChunk` of version 5 of the AI SDK and later. */
 export type UIChunk =
   | { type: 'start'; messageId?: string }
   | { type: 'start-step' | 'finish-step' }
@@ -25,7 +25,7 @@ export type UIChunk =
   | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string } & OfCall)
   | ({ type: 'tool-input-available'; toolName: string; input: unknown } & OfCall & WithMetadata)
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
-  /** A preliminary output is progress: the output is still to come. */
+  /** A preliminary output is progress. The final output follows. */
   | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean } & OfCall)
   | ({ type: 'tool-output-error'; errorText: string } & OfCall)
   | { type: `data-${string}`; data: unknown; transient?: boolean }
@@ -34,7 +34,7 @@ export type UIChunk =
 
 export type UIFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
 
-/** A message of `useChat`, as far as it is read here; every field is kept. */
+/** A message of `useChat`. Declares only the fields that this package reads. All other fields are kept. */
 export interface UIMessageLike {
   readonly id: string;
   readonly role: string;

@@ -11,8 +11,8 @@ const COLLECTION = 'chats';
 const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z.array(z.unknown()) });
 
 /**
- * Keeps the messages of `useChat` in the collection `chats` of a session store, one item each: plain values and bytes come back as they were. Saving a chat
- * writes what changed: an answer that was added, or regenerated, and nothing before it.
+ * Stores the messages of `useChat` in the collection `chats` of a session store, one item per message. JSON values and bytes are restored
+ * unchanged. Saving a chat only writes from the first changed message on, for example a new or regenerated answer.
  *
  * @example
  * ```ts
@@ -30,15 +30,15 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   readonly #chats: SessionStore;
 
   /**
-   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
-   * @throws {CapabilityError} for a store without collections.
+   * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
+   * @throws {CapabilityError} if the store has no collections.
    */
   constructor(options: ChatOptions) {
     this.#options = parseWith(chatSchema, options, 'UIMessageStore options');
     this.#chats = collectionOf(this.#options.store, COLLECTION);
   }
 
-  /** The messages of a chat in their order; none if there is no such chat of this user. */
+  /** Returns the messages of a chat in order. Empty if the user has no such chat. */
   async load(chatId: string): Promise<Message[]> {
     const log = this.#log(chatId);
     const { messages } = await log.read();
@@ -46,17 +46,22 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   }
 
   /**
-   * Makes `messages` the whole chat. Of two who save at once, the later one decides; to add without that, use `append`.
+   * Replaces all messages of a chat. If two callers save at the same time, the later one overwrites the earlier one. To add messages
+   * without this risk, use `append`.
    *
-   * @throws {InvalidInputError} for what is no UI message, and for a Date, Map, Set, bigint or object of another class in
-   * one, by its path; nothing is stored then.
+   * @throws {InvalidInputError} if a value is not a UI message, or contains a Date, Map, Set, bigint or object of another class. The error has
+   * the path of the value. Nothing is stored then.
    */
   async save(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
     await this.#change(chatId, () => items);
   }
 
-  /** Adds messages to the end, whoever else adds some meanwhile. A message whose id the chat has takes the place of that one. */
+  /**
+   * Adds messages to the end of a chat. If the chat has a message with the same id, replaces it. Concurrent calls do not lose messages.
+   *
+   * @throws {InvalidInputError} as `save` does.
+   */
   async append(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
     await this.#change(chatId, (stored) => {
@@ -69,12 +74,12 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     });
   }
 
-  /** Returns whether there was a chat to delete. */
+  /** Deletes a chat. Returns whether it existed. */
   delete(chatId: string): Promise<boolean> {
     return this.#chats.delete(chatKey(this.#options, chatId));
   }
 
-  /** Makes the items that `planned` returns the whole chat: writes them from the first that differs. */
+  /** Replaces the items of a chat with those that `planned` returns. Writes only from the first different item on. */
   async #change(chatId: string, planned: (stored: Items) => Items): Promise<void> {
     const log = this.#log(chatId);
     await log.change(({ messages }) => {

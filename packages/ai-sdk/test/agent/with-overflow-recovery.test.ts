@@ -154,7 +154,7 @@ it('passes the error on when the second request fails too, or nothing can be red
 it('refuses the name of a model', () => {
   const given = 'openai/gpt-5' as never;
   expect(() => withOverflowRecovery(given, createCompactor())).toThrow(
-    'is "openai/gpt-5", not a model of the AI SDK',
+    'must be a model of the AI SDK, not "openai/gpt-5"',
   );
 });
 

@@ -122,7 +122,7 @@ it.each([
   ],
 ])('fails when %s', async (_, answer) => {
   const { model } = await connect({}, answer);
-  await expect(model.compact?.({ messages: long, tools })).rejects.toThrow('holds no compaction item');
+  await expect(model.compact?.({ messages: long, tools })).rejects.toThrow('returned no compaction');
 });
 
 it('is refused for models of other providers', () => {

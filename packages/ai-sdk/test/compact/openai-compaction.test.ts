@@ -163,8 +163,8 @@ it('fails as a call of the model fails', async () => {
   ];
   expect(limited).toMatchObject({ status: 429, retryable: true, retryAfterMs: 7_000 });
   expect(ModelError.isInstance(empty)).toBe(true);
-  expect(String(empty)).toContain('no compaction item');
-  expect(String(hollow)).toContain('no compaction item');
+  expect(String(empty)).toContain('returned no compaction');
+  expect(String(hollow)).toContain('returned no compaction');
 });
 
 it('tells when the provider does not call through it', async () => {

@@ -47,9 +47,7 @@ describe('toModelError', () => {
   it('says where to look for a key that was refused, and that a connection broke', () => {
     const said = (error: unknown) => (toModelError(error, details) as ModelError).message;
     const refused = new APICallError({ message: 'No auth', url: '', requestBodyValues: {}, statusCode: 401 });
-    expect(said(refused)).toContain(
-      'No auth. Look at the key that the process has: OPENAI_API_KEY, ANTHROPIC_API_KEY',
-    );
+    expect(said(refused)).toContain('No auth. Check the API key in OPENAI_API_KEY, ANTHROPIC_API_KEY');
     const cut = new APICallError({
       message: 'Failed to process successful response',
       url: '',
@@ -59,7 +57,7 @@ describe('toModelError', () => {
         cause: Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' }),
       }),
     });
-    expect(said(cut)).toMatch(/connection to the provider failed or broke off/);
+    expect(said(cut)).toMatch(/connection to the provider failed or was interrupted/);
     expect(said(new Error('Bad words'))).toMatch(/Bad words$/);
   });
 
@@ -78,7 +76,7 @@ describe('toModelError', () => {
         ) as ModelError
       ).message;
     expect(said(404, 'text/html; charset=utf-8')).toBe(
-      'The call of acme:large failed with 404 at https://api.test/chat: Not Found. The server answered with a web page (text/html): is its address right?',
+      'The call of acme:large failed with 404 at https://api.test/chat: Not Found. The server answered with a web page (text/html). Check the base URL.',
     );
     expect(said(200, 'application/json')).toBe(
       'The call of acme:large failed at https://api.test/chat: Not Found',

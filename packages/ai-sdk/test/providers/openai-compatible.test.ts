@@ -255,7 +255,7 @@ describe('OpenAI-compatible servers', () => {
       expect(await rejection(ask(model))).toMatchObject({
         retryable: true,
         maxRetries: 1,
-        message: expect.stringMatching(/answered with a web page \(text\/html\): is its address right\?$/),
+        message: expect.stringMatching(/answered with a web page \(text\/html\)\. Check the base URL\.$/),
       });
       expect(server.bodies).toHaveLength(1);
     });
