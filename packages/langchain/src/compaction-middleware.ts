@@ -21,7 +21,7 @@ import { inTheirOrder } from './their-summary.js';
 import { toMessage } from './to-message.js';
 import { type Due, dueNow, duesAfterOverflow } from './trigger.js';
 
-/** LangGraph's id of a message that removes all others. */
+/** The id of a `RemoveMessage` that removes all messages of the state. */
 const REMOVE_ALL = '__remove_all__';
 
 /** The part of a run that LangChain passes to a hook. */
@@ -103,7 +103,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         if (reduced === undefined) throw error;
         const update = asked.stateUpdate(reduced);
         const answer = await handler({ ...request, messages: asked.withReduced(reduced) });
-        // Any other answer ends the run, so no later step would overflow without the update.
+        // An answer that is not an AIMessage ends the run, so the state needs no update.
         if (update === undefined || !AIMessage.isInstance(answer)) return answer;
         return new Command({ update: { messages: update } });
       }
@@ -125,7 +125,7 @@ function isInSubgraph(runtime: object): boolean {
   return String(pickRunnableConfigKeys(runtime)?.configurable?.checkpoint_ns).includes('|');
 }
 
-/** Replaces lone surrogates in a message, because providers would reject every later request too. Returns the same object if none. */
+/** Replaces lone surrogates in a message, because providers would reject every request with them. Returns the same object if there are none. */
 function whole(source: BaseMessage): BaseMessage {
   const message = toMessage(source);
   const mended = wellFormed(message);

@@ -13,6 +13,7 @@ const FALLBACK_WINDOW = 128_000;
 /** Shares of a trigger point for the model's summary and for the record after it. */
 const NARRATIVE_SHARE = 0.25;
 const RECORD_SHARE = 0.25;
+/** Maximum tokens of the model's summary. */
 const LONGEST_NARRATIVE = 4_000;
 
 /**
@@ -23,7 +24,7 @@ const LONGEST_NARRATIVE = 4_000;
  * - The summary also replaces the user's requests. In front of the summary, they would reach a small trigger again.
  * - Any text of the model is accepted as the summary, even without the headings of the default prompt.
  *
- * @param due If its number of messages makes the reduction due, exactly `keep` messages stay.
+ * @param due Its `reached` becomes the compactor's trigger, and its `kept` the number of messages to keep.
  * @param desks The narratives that earlier compactors of the middleware began.
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
  */

@@ -65,7 +65,7 @@ const middlewareOptionsSchema = z
     ),
     /** Your own compactor, instead of `model`, `keep`, `summaryPrompt` and `compaction`. */
     compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-    /** Receives the outcome of every compaction. */
+    /** Receives the outcome of every compaction that was not skipped. */
     onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   })
   .superRefine((options, context) => {

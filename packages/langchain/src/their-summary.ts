@@ -5,8 +5,8 @@ const FRAME =
   /^\[CONVERSATION_SUMMARY\]\nRecord of earlier messages, not a request[^.\n]*\.\n\n([\s\S]*)\n\[\/CONVERSATION_SUMMARY\]$/;
 
 /**
- * Orders a conversation as LangChain's middleware does: first the summary, with the model's text alone, then the history, and then a
- * request that the summary does not cover.
+ * Orders a conversation as LangChain's middleware does: first the system messages, then the summary, and then all other messages. Removes
+ * the compactor's introduction from the summary, so that only the model's text is left.
  */
 export function inTheirOrder(messages: readonly Message[]): readonly Message[] {
   const at = messages.findIndex(({ kind }) => kind === 'summary');

@@ -7,7 +7,7 @@ import type { ResolvedSettings } from './settings.js';
 /** Whether and how to reduce a conversation now. */
 export interface Due {
   readonly reason: CompactionReason;
-  /** The number of messages if all sizes of a condition are reached. Otherwise only a nearly full window makes a reduction due. */
+  /** The number of messages, if a condition of `trigger` is met. `undefined`: the compactor's own trigger decides. */
   readonly reached?: number | undefined;
   /** The number of newest messages that stay, according to `keep`. */
   readonly kept: number;

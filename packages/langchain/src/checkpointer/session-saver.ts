@@ -63,8 +63,8 @@ const FEW = 8;
 /** A checkpoint is written in full after this many records, or after four for each element of its values. */
 const WHOLE_AFTER = 64;
 const GONE =
-  'is a checkpoint that this run needs for its delta channels, but the thread was ' +
-  'deleted, or retention removed the checkpoint, during the run. Run it again; raise `keep` if runs overlap';
+  'names a checkpoint that was removed during the run, by retention or with its thread. The run needs it for its ' +
+  'delta channels. Start the run again, and raise `keep` if runs overlap';
 /** Maximum number of threads cached in memory. Appending to a cached thread needs no read. */
 const MAX_THREADS = 256;
 
@@ -90,7 +90,7 @@ type Thread = {
 export class SessionSaver extends BaseCheckpointSaver {
   readonly #options: z.output<typeof optionsSchema>;
   readonly #store: SessionStore;
-  /** The agent id without the character that separates it from a namespace. */
+  /** The agent id. The character `:`, which separates it from a namespace, is escaped. */
   readonly #agent: string;
   readonly #serde: SoundSerializer;
   /** Cached threads by key, the least recently used first. */
@@ -329,7 +329,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   ): Promise<void> {
     if (thread.ids.size === 0) await this.#refuseWithoutRoot(thread);
     await thread.log.append(async (loaded) => {
-      // Also runs after a failed commit, to discard the notes that `make` took.
+      // Also runs after a failed commit, to discard the changes that `make` made in `thread`.
       if (loaded !== undefined) {
         const index = indexOf(thread.log, loaded.messages);
         if (!index.isReduced && !index.ids.some((id) => thread.ids.has(id))) forget(thread);

@@ -92,6 +92,7 @@ export class ThreadIndex {
   readonly items = new Map<string, string>();
   /** Digests of texts and keys of values in the last whole checkpoint and later records. */
   recent = new Set<string>();
+  /** Number of records from the last whole checkpoint on. */
   since = 0;
   readonly #values = new Map<string, Ref | null>();
   readonly #isComplete: boolean;
