@@ -43,7 +43,7 @@ const optionsSchema = z.strictObject({
   ),
   /** Compacts the stored history after a turn if that is due, so that the next run starts smaller. Default: no compaction. */
   compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-  /** Receives the outcome of every compaction. */
+  /** Receives the outcome of every compaction that was not skipped. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
 });
 
@@ -110,6 +110,7 @@ export class AgentsSession
     if (messages.length > 0) await log.append(() => messages);
   }
 
+  /** Removes the last item and returns it. Returns `undefined` if there is none. */
   async popItem(run?: Run): Promise<AgentInputItem | undefined> {
     const log = this.#log(run);
     const change = await log.change(({ messages }) => {

@@ -81,7 +81,7 @@ export function fromView(
 function made(message: Message, log: ItemLog): Message {
   const { role, content } = message;
   if (role === 'tool' || content.some((block) => block.type !== 'text')) {
-    const problem = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use stages that write text`;
+    const problem = `of a ${role} message has blocks that cannot be items: ${content.map(({ type }) => type)}. Use only stages that write text`;
     throw new InvalidInputError('reduced history', [{ path: 'content', message: problem }]);
   }
   const text = textOf(content);
@@ -170,7 +170,7 @@ function lostParts(entries: readonly ViewEntry[], reduced: readonly Message[]): 
   return parts.filter((part) => (isOpen(part) || part.item.type === 'reasoning') && isLost(part));
 }
 
-/** Returns the id that a call and its result share, or a hosted MCP tool's question for approval and its answer. */
+/** Returns the id that a call shares with its result, or an approval request of a hosted MCP tool with its response. */
 function linkOf({ name, id, callId, providerData }: JsonObject): JsonValue | undefined {
   if (name === 'mcp_approval_request') return id;
   return name === APPROVAL && isObject(providerData) ? providerData.approval_request_id : callId;
