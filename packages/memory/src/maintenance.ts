@@ -13,11 +13,13 @@ import { sessionLogs } from './session-logs.js';
 import type { MemoryServiceSettings } from './settings.js';
 
 const NOTHING = {
-  /** Directories in the workspace that may have a memory. */
+  /** Number of maintained directories. Each belongs to a tenant, user or agent. */
   scopes: 0,
-  /** Numbers of flushed sessions, of scopes with merged notes, and of deleted session logs. */
+  /** Number of flushed sessions. */
   flushed: 0,
+  /** Number of directories whose notes were merged into MEMORY.md. */
   consolidated: 0,
+  /** Number of deleted session logs. */
   pruned: 0,
 };
 
@@ -63,7 +65,7 @@ export async function maintainPlaces(
         const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
         const isRead = async () => {
           const { offset } = await readProgress(workspace, place.flushState);
-          // The last line may be no message, but the ids of a call, or torn.
+          // The last line may be truncated, or contain the ids of a call instead of a message.
           return (
             (offset?.end ?? 0) >= size || (await nextBatch(workspace, place.log, offset, 0)) === undefined
           );

@@ -20,9 +20,9 @@ import { isMemoryPath, markOf, memoryFiles, readEdited } from './memory-files.js
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
 const searchOptionsSchema = z.strictObject({
-  /** Maximum number of hits. */
+  /** Maximum number of hits. Default 10. */
   limit: z.int().min(0).max(1_000).default(10),
-  /** Number of hits to skip. */
+  /** Number of hits to skip. Default 0. */
   offset: z.int().min(0).max(10_000).default(0),
   /** Limits the search to the files of a tenant, user and agent: their directory, `''` for the root. Default: all files. */
   prefix: z.string().optional(),
@@ -69,7 +69,7 @@ type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: Me
  */
 export class MemoryIndex {
   readonly #path: string;
-  /** Whether an index in memory replaces a file that cannot be written. */
+  /** `true` if an index in memory replaces a file that cannot be written. */
   readonly #hasFallback: boolean;
   readonly #updates = new Rounds<string | undefined>();
   #opened: Promise<Opened> | undefined;

@@ -96,9 +96,9 @@ export class MemoryService {
    * Saves a fact in the day's note and in MEMORY.md. If MEMORY.md is full, its oldest model-written facts are retired. Saving a known fact
    * does nothing.
    *
-   * @param strangers names of the tools whose results may have suggested the fact. If there are any, the fact is saved only in the note,
-   * marked as unconfirmed, until it is saved again without them.
-   * @throws {InvalidInputError} for an empty text, or an unconfirmed one of more than 1 000 characters.
+   * @param strangers Names of the tools whose untrusted results may have suggested the fact. If there are any, the fact is only saved in the
+   * note, marked as unconfirmed. It is confirmed when it is saved again without `strangers`.
+   * @throws {InvalidInputError} for an empty text, or for an unconfirmed text of more than 1 000 characters.
    */
   async save(
     place: MemoryPlace,

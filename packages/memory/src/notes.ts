@@ -81,7 +81,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Returns the text as one line, without control characters and half characters, and without text that looks like a comment of a note. */
+/** Returns the text as one line, without control characters, lone surrogates, and text that looks like a comment of a note. */
 export function plainLine(text: string): string {
   return text
     .toWellFormed()

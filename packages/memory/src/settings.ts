@@ -38,8 +38,8 @@ export const withoutUser = z.enum(['private', 'shared']).default('private');
 /** Settings that `memory` and `MemoryService` share. */
 const memoryShape = {
   /**
-   * `private`: sessions without a user have no memory, only their logs. `shared`: all sessions of an agent that have no user share one
-   * memory. Use it if your program has one user.
+   * `private` (default): sessions without a user have no memory, only their logs. `shared`: all sessions of an agent that have no user
+   * share one memory. Use `shared` if your program has only one user.
    */
   withoutUser,
   /**
@@ -48,30 +48,53 @@ const memoryShape = {
    */
   index: indexSchema.default(':memory:'),
   /**
-   * `always`: after every call. `throttled`: at most once per `flushGapMs` and session. `never`. A compaction always flushes the session
-   * first.
+   * When to write new facts of a session to the notes. `always` (default): after every call. `throttled`: after a call, at most once per
+   * `flushGapMs` and session. `never`: not after calls. A compaction always flushes the session first.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
-  /** Milliseconds between two throttled flushes of a session, and after answers that could not be used. */
+  /** Minimum milliseconds between two throttled flushes of a session, and after unusable answers of the model. Default 300 000. */
   flushGapMs: whole(0, 5 * MINUTE_MS),
-  /** The IANA time zone that decides the days of the notes. */
+  /** The IANA time zone that determines the days of the notes. Default `UTC`. */
   timeZone: z.string().refine(isTimeZone, 'must be an IANA time zone, for example Asia/Tokyo').default('UTC'),
-  /** Removes secrets before text is stored: common ones (`true`), more with `patterns`, or none (`false`). */
+  /**
+   * Removes secrets before text is stored. `true` (default): removes common secrets. `{ patterns }`: also removes matches of your patterns.
+   * `false`: removes nothing.
+   */
   redact,
-  /** Merge notes into MEMORY.md after a flush, at most once per `consolidationGapMs` for each user and agent. */
+  /** Merges notes into MEMORY.md after a flush, at most once per `consolidationGapMs` for each user and agent. Default `true`. */
   consolidate: z.boolean().default(true),
-  /** Milliseconds between two consolidations of one user and agent. `maintain()` ignores the gap. */
+  /** Minimum milliseconds between two consolidations of one user and agent. `maintain()` ignores it. Default 1 800 000. */
   consolidationGapMs: whole(0, 30 * MINUTE_MS),
   /**
-   * Largest size of MEMORY.md in estimated tokens; 4 000 are about 16 000 characters. Beyond it, the oldest model-written facts are
-   * retired.
+   * Maximum size of MEMORY.md in estimated tokens. Default 4 000, which are about 16 000 characters. If the file is larger, its oldest
+   * model-written facts are retired.
    */
   maxMemoryTokens: whole(100, 4_000),
-  /** Maintain the memory of a user and agent after a call, at most every six hours. Set `false` if your job scheduler does it. */
+  /**
+   * Maintains the memory of a user and agent after a call, at most every six hours. Set `false` if your job scheduler calls `maintain()`.
+   * Default `true`.
+   */
   maintenance: z.boolean().default(true),
-  /** Maintenance deletes session logs that were read and have not changed for this many days. 0: never. */
+  /** Maintenance deletes session logs that have not changed for this many days. If `flush` is on, it reads them first. 0: never. Default 180. */
   pruneSessionsAfterDays: z.number().min(0).default(180),
 };
+
+/** Settings of the capability `memory`. */
+export const memoryConfigSchema = z.strictObject({
+  ...memoryShape,
+  /**
+   * The model that reads conversations and merges notes. Default: the agent's model. `null`: conversations are not read, and notes are
+   * copied to MEMORY.md unchanged.
+   */
+  model: z.nullable(modelSchema).optional(),
+  /**
+   * Maximum size of MEMORY.md in the system prompt, in estimated tokens. Default 4 000, but at most an eighth of the model's context window.
+   * The middle of a longer file is omitted. 0: the file is not in the system prompt.
+   */
+  maxPromptTokens: whole(0, 4_000),
+  /** Offers the tools of the memory to the model. `false`: the memory is only maintained and shown in the system prompt. Default `true`. */
+  tools: z.boolean().default(true),
+});
 
 /** Settings of a memory that is used without an agent. */
 export const memoryServiceSchema = z.strictObject({
@@ -79,22 +102,13 @@ export const memoryServiceSchema = z.strictObject({
   redact: redact.transform(redactorFor),
   /** For `MemoryService`: the workspace of the agent. For its parts: the folder with memory and logs, `storageOf(workspace)`. */
   workspace: workspaceSchema,
-  /** Reads conversations and merges notes. `null`: conversations are not read, and notes are copied to MEMORY.md unchanged. */
-  model: z.nullable(modelSchema).default(null),
-  clock: z._default(having<Clock>('now', 'a clock'), systemClock),
-});
-
-export const memoryConfigSchema = z.strictObject({
-  ...memoryShape,
-  /** Reads conversations and merges notes. Default: the agent's model. `null`: no model. */
-  model: z.nullable(modelSchema).optional(),
   /**
-   * Largest size of MEMORY.md in the system prompt, in estimated tokens, and at most an eighth of the model's context window. The middle of
-   * a longer file is omitted. 0 omits all of it.
+   * The model that reads conversations and merges notes. `null` (default): conversations are not read, and notes are copied to MEMORY.md
+   * unchanged.
    */
-  maxPromptTokens: whole(0, 4_000),
-  /** Offer the tools that search, read and save. `false`: memory is only kept and shown in the system prompt. */
-  tools: z.boolean().default(true),
+  model: z.nullable(modelSchema).default(null),
+  /** The clock for days and intervals. Default: the system clock. */
+  clock: z._default(having<Clock>('now', 'a clock'), systemClock),
 });
 
 /** Options of `MemoryService` and of its parts. */

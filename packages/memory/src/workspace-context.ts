@@ -8,11 +8,11 @@ const isInside = (path: string) => !path.split(/[\\/]/).includes('..') && !path.
 const path = z.string().min(1).refine(isInside, 'must be inside the workspace');
 
 export const workspaceContextConfigSchema = z.strictObject({
-  /** Maximum size of all sections together, in estimated tokens. Text beyond it is omitted, with a note that says how to read it. */
+  /** Maximum size of all sections together, in estimated tokens. The rest is replaced by a note that says how to read it. Default 8 000. */
   maxTokens: z.int().min(0).default(8_000),
-  /** The file with instructions for the agent, at the root of the workspace. `false`: no file. */
+  /** The file with instructions for the agent, as a path in the workspace. `false`: no file. Default `AGENTS.md`. */
   instructions: z.union([path, z.literal(false)]).default('AGENTS.md'),
-  /** More files to show, in this order. */
+  /** More files to show, in this order. Default: none. */
   files: z.array(path).default([]),
 });
 

@@ -7,10 +7,11 @@ import { withoutUser } from '../settings.js';
 import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
 export const historyConfigSchema = z.strictObject({
-  /** Maximum number of characters in one tool result. A longer result says how to get the rest. */
+  /** Maximum number of characters in one tool result. A longer result says how to get the rest. Default 20 000. */
   maxOutputChars: z.int().min(1_000).default(20_000),
-  /** Maximum number of characters of one message in a result. */
+  /** Maximum number of characters of one message in a result. Default 1 000. */
   maxMessageChars: z.int().min(100).default(1_000),
+  /** `private` (default): a session without a user reads only itself. `shared`: it reads all sessions of the agent without a user. */
   withoutUser,
 });
 

@@ -63,7 +63,7 @@ const SCHEMA = `
   ${LINE_TERMS} (
     terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
   );
-  -- What it merges by itself it merges in one go.
+  -- Turns off automatic merging, which would merge everything at once. LineWriter merges in small steps.
   INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT}), ('automerge', 0);`;
 const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
 

@@ -7,7 +7,7 @@ import { idsOfScope } from './scopes.js';
 
 /** Lines of each word or pair of words that are compared before they are read: the newest ones. */
 const SCORED = 1_000;
-/** Maximum number of texts that are read and ranked, for a question and for keywords. A large search finds no more, over all pages. */
+/** Maximum number of texts that a search of a large index reads and ranks, for a question and for keywords. It has no more hits. */
 const QUESTION_TEXTS = 250;
 const KEYWORD_TEXTS = 50;
 /** The number of best lines whose neighbors are read too. */
@@ -23,7 +23,9 @@ const MOST_TERMS = 30;
 const CHARS_PER_SLICE = 40_000;
 /** Lines that are read before yielding to other work. */
 const READ_AT_ONCE = 50;
+/** Maximum number of lines that are read around one of the best lines. */
 const MAX_AROUND = 20;
+/** Maximum number of cached line counts. */
 const MAX_COUNTED = 1_000;
 
 /** Limits the lines that a search returns. */

@@ -93,7 +93,7 @@ export class LineWriter {
     for (let next = pages; ; next = MERGED_PAGES) {
       const before = changes();
       this.#sql.run(MERGE, next);
-      // As SQLite's manual says, a merge that found work changes more than the requesting row.
+      // A merge without work changes fewer than two rows, as SQLite documents.
       if (changes() - before < 2) return;
       await this.#sql.commitPart();
       await setImmediate();
@@ -115,8 +115,7 @@ export class LineWriter {
     const lines = (text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).split('\n');
     for (const [index, line] of lines.entries()) {
       const number = index + 1;
-      // The origin of a note's line is not part of its text.
-      // SQLite in Node 22 reads a text to its first NUL only.
+      // Do not index the comment with a line's origin. Replace NUL, because SQLite in Node 22 reads a text only to its first NUL.
       for (const content of piecesOf(withoutMark(line).replaceAll('\0', ' '))) {
         const known = stored.get(content)?.shift();
         const isMoved = known !== undefined && known.number !== number;

@@ -96,7 +96,7 @@ export class WorkspaceStore extends BaseStore {
       throw new InvalidInputError('item', [
         { ...fault, path: ['value', fault.path].filter(Boolean).join('.') },
       ]);
-    // Without the lock, which needs space: a full storage can be emptied.
+    // A lock needs space, so delete without it. Otherwise a full storage could not be emptied.
     if (value === null) return void (await this.#workspace.delete(path));
     await exclusively(this.#workspace, `store ${path}`, async () => {
       const before = await this.#readStored(path);

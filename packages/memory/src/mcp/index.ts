@@ -32,7 +32,7 @@ const INSTRUCTIONS =
 
 const mcpShape = {
   ...scopedToolsShape,
-  /** The server's name. */
+  /** The server's name. Default `x-memory`. */
   name: z.string().min(1).default('x-memory'),
   /** Returns the error text for the client. Default: the error's `clientMessage`, or "An error occurred.". */
   onError: z.optional(callable<WordError>()),
@@ -151,7 +151,7 @@ const httpOptionsSchema = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).optional(),
   /** Origins of web pages that may send requests, such as `https://app.example`. Default: only those of this machine. */
   allowedOrigins: z.array(z.string().min(1)).default([]),
-  /** The `WWW-Authenticate` header of a 401 response, for OAuth clients. */
+  /** The `WWW-Authenticate` header of a 401 response, for OAuth clients. Default `Bearer`. */
   challenge: z.string().min(1).default('Bearer'),
 });
 

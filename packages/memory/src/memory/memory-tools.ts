@@ -8,17 +8,18 @@ import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
 import { withoutMark } from '../notes.js';
 
+/** Maximum number of characters of one line in a result. */
 const MAX_LINE = 500;
 /** Maximum number of characters in one result. */
 const MAX_OUTPUT = 20_000;
 const fact = z.string().trim().min(1).max(4_000);
-/** The tool checks it, because the JSON Schema pattern of a date is half a page long. */
+/** A date. It is checked here and not in the JSON Schema, where the pattern of a date is half a page long. */
 const day = z
   .string()
   .max(10)
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, for example 2026-01-31');
 
-/** Creates the tools of a memory. Saving and correcting can be undone, so they need no permission. */
+/** Creates the tools of a memory. Saving and correcting can be undone, so they do not ask for permission. */
 export function memoryTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
   // Long because it declares five tools that share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
