@@ -10,19 +10,23 @@ import type { ReplaySetting, Strategy } from './strategy.js';
 
 /** Share of the window at which simple strategies reduce. */
 const TRIGGER_SHARE = 0.85;
-/** Minimum tokens of system prompt and tool schemas, because most recordings lack them. Typical for a coding agent. */
+/** Assumed minimum tokens of system prompt and tool schemas, which most recordings lack. The number is typical for a coding agent. */
 const TYPICAL_OVERHEAD = 10_000;
 /** Minimum tokens that the default window leaves for the conversation. */
 const MIN_CONVERSATION = 6_000;
 
+/** Options of {@link compareStrategies}. */
 export interface CompareOptions {
-  /** The context window of the replay, in tokens. Default: half of the largest request if nothing is reduced. */
+  /**
+   * The context window of the replay, in tokens. Default: half of the largest request without reductions, but at least 6 000 tokens more than
+   * the system prompt, rounded up to thousands.
+   */
   readonly window?: number | undefined;
-  /** Default: the estimate of `@x/core`. */
+  /** Counts tokens. Default: `estimateCounter` of `@x/core`. */
   readonly counter?: TokenCounter;
-  /** Default: prices relative to one uncached input token. */
+  /** Prices per million tokens. Default: relative to the price of uncached input. */
   readonly prices?: Prices | undefined;
-  /** Tokens of system prompt and tool schemas. Default: the recorded system prompt, at least 10 000. */
+  /** Tokens of system prompt and tool schemas. Default: those of the recorded system prompt, but at least 10 000. */
   readonly systemTokens?: number | undefined;
   /** Called before each strategy is replayed, with its name and its number from 1. */
   readonly onStrategy?: (name: string, place: number) => void;
@@ -42,7 +46,7 @@ export interface Comparison {
 }
 
 /**
- * Replays a conversation with each strategy, and without any.
+ * Replays a conversation with each strategy, and once without reductions.
  *
  * @example
  * ```ts

@@ -30,5 +30,5 @@ export function parsePrices(value: unknown): Prices {
   return parseWith(schema, value, 'prices');
 }
 
-/** Prices relative to one uncached input token, for comparisons without known prices. Output costs nothing. */
+/** Prices relative to that of uncached input, for comparisons without known prices. Output costs nothing. */
 export const relativePrices: Prices = { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 0 };

@@ -54,9 +54,9 @@ export class ConversationBuilder {
   readonly #format: string;
   readonly #turns: Turn[] = [];
   readonly #results = new Map<string, Result>();
-  /** By the id in the log, the id in the conversation of each call with this id, by the call's content. */
+  /** Maps the id of a call in the log to the ids in the conversation. There is one for each content of a call with this id. */
   readonly #calls = new Map<string, Map<string, string>>();
-  /** By the id in the log, the id in the conversation of the last call with this id. */
+  /** Maps the id of a call in the log to the id in the conversation of the last call with this id. */
   readonly #lastIds = new Map<string, string>();
   readonly #compactions: {
     readonly beforeTurn: number;
@@ -131,8 +131,8 @@ export class ConversationBuilder {
   }
 
   /**
-   * Some models reuse ids. If an answered call of another answer, or with another input, has the id, this call and its result get an id of
-   * their own.
+   * Returns the call with a unique id, because some models reuse ids. If an answered call with another input, or in another answer, has the
+   * same id, this call and its result get a new id.
    */
   #call(block: ToolUseBlock, { answer = '' }: EntryInfo): ToolUseBlock {
     const { id: given, name, input } = block;

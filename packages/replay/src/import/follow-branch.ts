@@ -29,7 +29,7 @@ export interface Branch<Entry> {
 }
 
 /**
- * Finds the branch that ends in the last message. If a user rewinds, a row gets a second child, and the old branch is not followed. If a
+ * Finds the branch that ends in the last message. If a user rewinds, a row gets a second child, and the old branch is omitted. If a
  * row's parent is missing, the nearest earlier message of its session becomes the parent, so that only the missing row is lost.
  */
 export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {

@@ -7,6 +7,7 @@ import { lineChart } from './line-chart.js';
 import { type RecordedBill, type ReplayReport, replayReport } from './replay-json.js';
 import { styleSheet } from './style-sheet.js';
 
+/** Options of {@link replayHtml}. */
 export interface HtmlOptions {
   readonly title?: string;
   /** The currency of the prices. Without one, costs are in millions of uncached input tokens. */
