@@ -68,7 +68,7 @@ export async function withConnection<T>(
   try {
     return await task(connection);
   } catch (error) {
-    // After a failover the connection may lead to a replica. A new one leads to the new master.
+    // After a failover, the connection may still go to the old primary, which is now a replica. A new connection goes to the new primary.
     isGood &&= !isReadOnly(error);
     throw error;
   } finally {

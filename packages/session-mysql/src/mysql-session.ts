@@ -7,12 +7,15 @@ const optionsSchema = z.strictObject({
   /** A pool of `mysql2/promise`, with autocommit on. The caller owns the pool: the store never closes it. */
   pool: z.custom<Pool>(
     (pool) => typeof (pool as Pool | undefined)?.getConnection === 'function' && !isCallbackPool(pool),
-    'must be a pool made by createPool of mysql2/promise',
+    'must be a pool created with createPool of mysql2/promise',
   ),
   /** Name of the table of sessions, and prefix of the other tables' names. Default `agent_sessions`. */
   table: z
     .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,47}$/, 'must be at most 48 letters, digits and _, no digit first')
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,47}$/,
+      'must be at most 48 letters, digits and underscores, and not begin with a digit',
+    )
     .default('agent_sessions'),
 });
 
@@ -29,7 +32,7 @@ export type MysqlSessionOptions = Readonly<z.input<typeof optionsSchema>>;
  * ```
  */
 export class MysqlSession extends SqlSession<Buffer> {
-  /** @throws {InvalidInputError} for unknown or impossible options. */
+  /** @throws {InvalidInputError} for unknown or invalid options. */
   constructor(options: MysqlSessionOptions) {
     const { pool, table } = parseWith(optionsSchema, options, 'MysqlSession options');
     super(mysqlDialect(pool, table));

@@ -3,11 +3,11 @@ import type { SqlWrite } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
 
-/** Most rows per packet. */
+/** Maximum number of rows per packet. */
 const MAX_ROWS = 64;
 /** Bytes (64 KB) allowed for everything in a packet besides its values. */
 const OVERHEAD = 64 << 10;
-/** Most bytes of values per packet, as servers accept packets of at least 1 MB. A larger single row gets its own packet. */
+/** Maximum bytes of values per packet, because every server accepts packets of 1 MB. A single larger row gets its own packet. */
 const MAX_BYTES = (1 << 20) - OVERHEAD;
 
 function sizeOf(rows: readonly Buffer[]): number {
@@ -48,7 +48,7 @@ export async function checkPacketLimit(
   throw new SessionStoreError(
     'session_unavailable',
     `Session ${key} has a message or head of ${largest} bytes, more than the server's max_allowed_packet of ${row?.bytes} ` +
-      `allows; nothing was written. Set max_allowed_packet to ${2 * largest} bytes or more, or keep large tool results ` +
+      `allows. Nothing was written. Set max_allowed_packet to ${2 * largest} bytes or more, or keep large tool results ` +
       'out of the context.',
     { sessionKey: key.toString(), outcome: 'none' },
   );

@@ -12,7 +12,7 @@ const EARLIER_BYTES = 6;
 /** SQL evaluates assignments from left to right, so the old operation is added to `earlier` before it is replaced. */
 const REMEMBER = `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = :operation`;
 
-/** Most bytes of messages in the row of a session. Every commit writes them again, so more of them would make commits slower. */
+/** Maximum bytes of messages in the row of a session. Every commit rewrites them, so a larger limit would make commits slower. */
 export const TAIL_BYTES = 16 << 10;
 
 /**
