@@ -29,7 +29,7 @@ const bind = namedValues((position) => `$${position}`);
 /**
  * Runs statements with named values on a connection.
  *
- * @param name Has the server plan the statement once per connection, under this name.
+ * @param name The name of the prepared statement, which the server plans once per connection. Default: the statement is not prepared.
  */
 export function runOn(connection: PoolClient, name?: string): RunSql {
   return async (statement, named) => {

@@ -5,7 +5,7 @@ import { inTransaction, judge, runOn, withConnection } from './connection.js';
 import { schemaOf } from './schema.js';
 import { statementsFor } from './statements.js';
 
-/** Codes of a prepared statement that is missing, or there already. Some poolers pass statements on to any connection. */
+/** Error codes of a prepared statement that does not exist, or already exists. Some poolers send statements to any connection. */
 const UNPREPARED = ['26000', '42P05'];
 
 /** The dialect of PostgreSQL. Text is sent as strings. */
@@ -76,7 +76,7 @@ function runnerOf(pool: Pool, isUrgent: boolean, name?: string): RunSql {
 
 /** Returns a function that runs the statement of a commit, prepared once per connection, because planning takes a third of its time. */
 function committer(pool: Pool, statement: string): (values: Parameters<RunSql>[1]) => ReturnType<RunSql> {
-  // Another statement has another name, also in another copy of this module.
+  // The name contains the statement's hash, so that different versions of this package never use the same name.
   const runPrepared = runnerOf(pool, false, `x_${hash(statement).toString('hex', 0, 12)}`);
   const run = runnerOf(pool, false);
   let isPrepared = true;

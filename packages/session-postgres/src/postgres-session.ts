@@ -12,7 +12,10 @@ const optionsSchema = z.strictObject({
   /** Name of the table of sessions, and prefix of the other tables' names. Default `agent_sessions`. */
   table: z
     .string()
-    .regex(/^[a-z_][a-z0-9_]{0,47}$/, 'must be at most 48 lower-case letters, digits and _, no digit first')
+    .regex(
+      /^[a-z_][a-z0-9_]{0,47}$/,
+      'must be at most 48 lower-case letters, digits and underscores, and not begin with a digit',
+    )
     .default('agent_sessions'),
 });
 
@@ -29,7 +32,7 @@ export type PostgresSessionOptions = Readonly<z.input<typeof optionsSchema>>;
  * ```
  */
 export class PostgresSession extends SqlSession<string> {
-  /** @throws {InvalidInputError} for unknown or impossible options. */
+  /** @throws {InvalidInputError} for unknown or invalid options. */
   constructor(options: PostgresSessionOptions) {
     const { pool, table } = parseWith(optionsSchema, options, 'PostgresSession options');
     super(postgresDialect(pool, table));
