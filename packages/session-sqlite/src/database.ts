@@ -39,12 +39,12 @@ const bind = namedValues();
 /** System error codes for a file or disk that this process may only read. */
 const READ_ONLY: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 const load = createRequire(import.meta.url);
-/** Milliseconds for which one attempt blocks this process. Then other tasks run before the next attempt. */
+/** Maximum milliseconds for which an attempt to lock the file blocks this process. `PAUSE_MS`: the average pause before the next attempt. */
 const BUSY_MS = 20;
 const PAUSE_MS = 10;
 /** WAL pages after which SQLite runs a checkpoint. A quarter of SQLite's default keeps the WAL small, at no measurable cost. */
 const LOG_PAGES = 256;
-/** Size of the reserve file next to the database, which is deleted when the disk is full: room for twice the WAL. */
+/** Bytes of the reserve file next to the database: twice the WAL. The file is deleted when the disk is full. */
 const RESERVE_BYTES = 2 * LOG_PAGES * 4096;
 const RESERVE_MARK = Buffer.from('room that @x/session-sqlite keeps for a full disk\n');
 /** Largest database in bytes that is rewritten on close. Rewriting 64 MB takes a fraction of a second. */
@@ -156,10 +156,10 @@ function reserveOf(file: string): string {
 /** An open database of sessions. Runs the tasks of this process one after the other, because they share one connection. */
 export class SessionFile {
   readonly database: SqliteDatabase;
-  /** Whether sessions were deleted, so that the file may still contain copies of them. */
+  /** `true` if sessions were deleted. The file may still contain copies of them. */
   hasDeleted = false;
   readonly #lockTimeoutMs: number;
-  /** The statements so far, by their texts. Preparing one takes as long as running it. */
+  /** Caches prepared statements by text, because preparing a statement takes as long as running it. */
   readonly #prepared = new Map<string, SqliteStatement>();
   /** Settles when the last requested task is done. */
   #last: Promise<unknown> = Promise.resolve();
@@ -291,11 +291,12 @@ function toStoreError(file: string, error: unknown): unknown {
   if (XError.isInstance(error) && !isSqliteMissing(error)) return error;
   const code = sqliteCode(error);
   const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB';
-  const remedy =
-    code === 'SQLITE_FULL' ? ' Delete sessions. If that fails too, free 2 MB on the disk first.' : '';
+  const isFull = code === 'SQLITE_FULL';
+  const free = isFull ? ' Delete sessions. If that fails too, free 2 MB on the disk first.' : '';
+  const remedy = isDamaged ? ' Restore it from a backup.' : free;
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
-    `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,
+    `The session database ${file} ${isDamaged ? 'is damaged' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,
     { cause: error, outcome: 'none', isTransient: isBusy(error) },
   );
 }

@@ -65,7 +65,7 @@ export function prepare(database: SqliteDatabase): void {
     .prepare(`SELECT name FROM sqlite_master WHERE name IN ('sessions', 'messages', 'leases', 'processes')`)
     .all();
   if (tables.length === 4) return;
-  const text = `The file ${database.file} is not a database of sessions. Nothing was changed; name another file.`;
+  const text = `The file ${database.file} is not a database of sessions. Nothing was changed. Use another file.`;
   throw new SessionStoreError('session_corrupt', text);
 }
 

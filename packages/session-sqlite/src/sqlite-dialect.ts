@@ -31,7 +31,7 @@ export function sqliteDialect(file: SessionFile): SqlDialect<string> {
       behind: '(updated_at, id) < (:time, CAST(:id AS INTEGER))',
       time: (milliseconds) => milliseconds,
     },
-    // The file has waited for other processes, and has converted all errors.
+    // `SessionFile` already waits for other processes, and converts all errors.
     judge: () => ({ isTransient: false, isRefused: true, isMissing: false }),
     idOf: (key) => key,
     token: (token) => token,
@@ -76,7 +76,7 @@ export function sqliteDialect(file: SessionFile): SqlDialect<string> {
   };
 }
 
-/** Deletes the leases and records of processes that have ended. Leases contain keys of sessions. Returns whether there were any. */
+/** Deletes the leases and records of ended processes. Returns whether leases were deleted, because these contain the keys of sessions. */
 export async function sweep(run: RunSql): Promise<boolean> {
   const isEnded = ({ claim }: SqlRow) => hasEnded(heldLease(claim, 0));
   const ended = (await run(STATEMENTS.leases, {})).rows.filter(isEnded);

@@ -4,7 +4,7 @@ import { openDatabase, SessionFile } from './database.js';
 import { sqliteDialect, sweep } from './sqlite-dialect.js';
 
 const optionsSchema = z.strictObject({
-  /** Path of the database. A new file is readable by this user only (0600). Creates missing directories. `:memory:` for tests. */
+  /** Path of the database. Missing directories are created. Only the current user can read a new file (0600). `:memory:` for tests. */
   file: z.string().min(1),
   /**
    * Durability of a commit. `full` (default): waits for the disk, so commits survive a power loss. `normal`: waits for the operating
@@ -31,7 +31,7 @@ export class SqliteSession extends SqlSession<string> {
   readonly #file: SessionFile;
 
   /**
-   * @throws {InvalidInputError} for unknown or impossible options.
+   * @throws {InvalidInputError} for unknown or invalid options.
    * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
    */
   constructor(options: SqliteSessionOptions) {

@@ -34,7 +34,7 @@ export const STATEMENTS = {
     RETURNING fence`,
   /** Does nothing, because a file does not lose its last writes. */
   confirm: 'SELECT 1',
-  /** Returns whether nothing else is left of the session. */
+  /** Releases a lease. Returns whether the session itself no longer exists. */
   release: `
     DELETE FROM leases WHERE key = :id AND claim = :claim
     RETURNING NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.key = leases.key) AS isLast`,
