@@ -26,7 +26,7 @@ export interface NodeRedisClient {
 
 const nodeRedisSchema = z.custom<NodeRedisClient>(
   (client) => typeof (client as NodeRedisClient | undefined)?.withTypeMapping === 'function',
-  'must be a client of the package redis, version 5 or later; clients of ioredis are taken as they are',
+  'must be a client of the package redis, version 5 or later. Pass a client of ioredis directly, without this function',
 );
 
 /**

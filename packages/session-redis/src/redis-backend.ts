@@ -33,7 +33,7 @@ const optionsSchema = backendSchema.extend({
  * ```ts
  * const builder = HarnessAgent.builder().distributed(redisBackend({ client }));
  * ```
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function redisBackend(options: RedisBackendOptions): {
   readonly session: RedisSession;

@@ -1,11 +1,11 @@
 import { type SessionKey, XError } from '@x/core';
 import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 
-/** Error prefixes of a server that will soon accept the command, or that another one replaces. */
+/** Prefixes of transient errors: the server will soon accept the command, or another server replaces it. */
 const MOMENTARY =
   'READONLY|LOADING|MASTERDOWN|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|MOVED|ASK|BUSY|ERR max number of clients';
 
-/** What may stand before these prefixes: the name of a client's error. Redis up to version 6 also says in which script. */
+/** Matches the text before these prefixes: the name of a client's error and, in Redis up to version 6, the name of the script. */
 const BEFORE = '^(\\w+Error: )?(ERR Error running script .*-(?=READONLY))?';
 
 const TRANSIENT = new RegExp(`${BEFORE}(${MOMENTARY})\\b`);
@@ -13,7 +13,7 @@ const TRANSIENT = new RegExp(`${BEFORE}(${MOMENTARY})\\b`);
 /** Error prefixes with which Redis rejects a command before it does anything. */
 const REFUSED = new RegExp(`${BEFORE}(${MOMENTARY}|OOM|NOPERM|NOAUTH|WRONGPASS|MISCONF|EXECABORT)\\b`);
 
-/** Any other reply of a server, and the errors of clients that the program has closed. */
+/** Matches all other errors of a server, and errors of a client that the program has closed. Repeating the command does not help. */
 const FINAL = /^(\w+Error: )?[A-Z]{2,}\b|\bis closed\b/;
 
 /** Tests if the same command may succeed soon: Redis could not be reached, or rejected the command only for the moment. */

@@ -51,7 +51,7 @@ it('a client of node-redis as it is is refused, with what to do', async () => {
 it('what is no client of node-redis 5 or later is refused, with what to do', () => {
   for (const client of [undefined, { evalSha: () => {} }, { evalsha: () => {} }]) {
     expect(() => fromNodeRedis(client as never)).toThrow(
-      /version 5 or later; clients of ioredis are taken as they are/,
+      /version 5 or later. Pass a client of ioredis directly/,
     );
   }
 });

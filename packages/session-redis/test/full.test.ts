@@ -36,7 +36,7 @@ it('a Redis that is full keeps running turns, and is emptied by retention, moves
 
   await expect(new RedisWorkspace({ client }).write('note.txt', 'x')).rejects.toMatchObject({
     code: 'workspace_io',
-    message: expect.stringMatching(/Redis refused: .*OOM.* Nothing was written\.$/),
+    message: expect.stringMatching(/Redis rejected the command: .*OOM.* Nothing was written\.$/),
   });
 
   const olderThan = new Date(Date.now() + 60_000);

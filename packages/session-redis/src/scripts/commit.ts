@@ -64,12 +64,12 @@ if ARGV[5] ~= '' then
   if lifetime == 0 then redis.call('PERSIST', KEYS[3])
   elseif redis.call('PTTL', KEYS[3]) < lifetime then redis.call('PEXPIRE', KEYS[3], lifetime) end
 end
--- Nothing of a session that has never had a lifetime has one.
+-- If the session never had a lifetime, its keys have none to change.
 if not mayEnd then return {'done', version + 1} end
 for _, name in ipairs({session, messages, KEYS[5]}) do
   if lifetime > 0 then redis.call('PEXPIRE', name, lifetime) else redis.call('PERSIST', name) end
 end
--- An index lives as long as the session that may live longest, and lets go of what none can have survived.
+-- An index expires with the session that has the longest lifetime. Remove entries that are older than this lifetime.
 local longest = redis.call('GET', KEYS[4])
 if not longest or (longest ~= 'no' and (lifetime == 0 or tonumber(longest) < lifetime)) then
   longest = lifetime > 0 and ARGV[4] or 'no'

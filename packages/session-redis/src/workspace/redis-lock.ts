@@ -6,7 +6,7 @@ import { runScript, type Script, type ScriptClient } from '../scripts/run-script
 import { asWorkspaceError } from './workspace-failure.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Milliseconds without a heartbeat after which a holder counts as dead. */
+/** Milliseconds without a heartbeat after which the lock of a holder expires. */
 const SILENCE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 const LONGEST_POLL_MS = 50;
@@ -56,8 +56,8 @@ function unavailable(name: string, timeoutMs: number): WorkspaceError {
   return new WorkspaceError(
     'locked',
     name,
-    `The lock ${JSON.stringify(name)} is held by another task or process and did not come free within ${timeoutMs} ms. ` +
-      'Try again later or wait longer.',
+    `The lock ${JSON.stringify(name)} is held by another task or process, which did not release it within ${timeoutMs} ms. ` +
+      'Try again later, or increase timeoutMs.',
   );
 }
 
@@ -66,6 +66,6 @@ function lost(name: string): WorkspaceError {
     'locked',
     name,
     `The lock ${JSON.stringify(name)} was lost: this process was silent for more than ${SILENCE_MS / 1000} s. Nothing ` +
-      'further was written; read the current state and try again.',
+      'further was written. Read the current state and try again.',
   );
 }

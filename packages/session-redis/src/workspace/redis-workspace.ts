@@ -19,7 +19,7 @@ import { type Mode, RedisLogs } from './redis-logs.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
 import { WorkspaceKeys } from './workspace-keys.js';
 
-/** Most bytes of a name. It is the limit of common file systems, so that files can be moved to one. */
+/** Maximum bytes of a name: the limit of common file systems, so that files can be copied to one. */
 const MAX_NAME_BYTES = 255;
 
 /** Options of a `RedisWorkspace`. */
@@ -34,7 +34,7 @@ export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
  * it. A file may have up to 512 MB. Writes are as durable as Redis is configured to keep them; set `appendfsync always` if no write
  * may be lost.
  *
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export class RedisWorkspace implements Workspace {
   readonly reach = 'cluster';
@@ -48,7 +48,7 @@ export class RedisWorkspace implements Workspace {
     // Every write has an id, so a repeated script writes once.
     this.#client = patientClient(client);
     this.#keys = new WorkspaceKeys(keyPrefix);
-    // A turn repeats writes to its log itself, until it is interrupted.
+    // For session logs: the agent itself retries writes to its log until it is interrupted.
     this.#impatient = client;
     this.#logs = new RedisLogs(client, keyPrefix);
   }

@@ -13,9 +13,9 @@ import { operationId, pathSegments, sessionPrefix, type WorkspaceEntry } from '@
 import { isLog, keyOfLog, type LogFiles } from './log-path.js';
 
 const PROVIDER = 'log';
-/** Most attempts of one append when others append at the same time. */
+/** Maximum number of attempts of one append, if other appends run at the same time. */
 const MAX_ATTEMPTS = 20;
-/** Most log ends cached between a `stat` and the append that follows it. */
+/** Maximum number of log ends that are cached between a `stat` and the following append. */
 const MAX_ENDS = 1_000;
 /** Number of pieces that the first read at an offset loads. Further reads load eight times as many. */
 const LAST_PIECES = 8;
@@ -62,7 +62,7 @@ export class StoreLogs implements LogFiles {
   ): Promise<Uint8Array> {
     const pieces = await this.#piecesFrom(keyOfLog(path), offset);
     if (pieces === undefined)
-      throw new WorkspaceError('not_found', path, `There is no file ${JSON.stringify(path)}.`);
+      throw new WorkspaceError('not_found', path, `The file ${JSON.stringify(path)} does not exist.`);
     const start = offset - (pieces[0]?.offset ?? 0);
     return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, start + length);
   }
@@ -74,7 +74,7 @@ export class StoreLogs implements LogFiles {
   ): Promise<void> {
     await this.#change(path, data, (end) => {
       if (ifAbsent && end !== undefined)
-        throw new WorkspaceError('already_exists', path, `There is a file ${JSON.stringify(path)} already.`);
+        throw new WorkspaceError('already_exists', path, `The file ${JSON.stringify(path)} already exists.`);
       return 0;
     });
   }

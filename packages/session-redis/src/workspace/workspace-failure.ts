@@ -5,11 +5,11 @@ import { isRefused, isTransient } from '../store-error.js';
 /** Error texts for the reasons why a script rejects a path. */
 const MEANINGS = {
   not_found: 'does not exist',
-  already_exists: 'exists already',
+  already_exists: 'already exists',
   is_directory: 'is a directory, not a file. List it, or name a file in it',
   workspace_io:
     'has lost its bytes. Give Redis enough memory and `maxmemory-policy noeviction`, then write the file again or delete it',
-  invalid_path: 'runs through a file as if it were a directory',
+  invalid_path: 'is below a file. Use a path whose parent is a directory',
 } as const;
 
 export type Refusal = keyof typeof MEANINGS;
@@ -26,7 +26,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
     if (XError.isInstance(error)) throw error;
     const reason = errorText(error).replace(/(?<!\.)\.+$/, '');
     const text = isRefused(error)
-      ? `Redis refused: ${reason}. Nothing was written.`
+      ? `Redis rejected the command: ${reason}. Nothing was written.`
       : `Redis could not be reached: ${reason}. A write that failed this way may still have been applied.`;
     throw new WorkspaceError(
       'workspace_io',
