@@ -291,8 +291,7 @@ function toStoreError(file: string, error: unknown): unknown {
   if (XError.isInstance(error) && !isSqliteMissing(error)) return error;
   const code = sqliteCode(error);
   const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB';
-  const isFull = code === 'SQLITE_FULL';
-  const free = isFull ? ' Delete sessions. If that fails too, free 2 MB on the disk first.' : '';
+  const free = code === 'SQLITE_FULL' ? ' Delete sessions. If that fails, first free 2 MB on the disk.' : '';
   const remedy = isDamaged ? ' Restore it from a backup.' : free;
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
