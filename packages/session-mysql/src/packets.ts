@@ -5,7 +5,7 @@ import { execute } from './execute.js';
 
 /** Maximum number of rows per packet. */
 const MAX_ROWS = 64;
-/** Bytes (64 KB) allowed for everything in a packet besides its values. */
+/** Bytes reserved in each packet for everything except its values. */
 const OVERHEAD = 64 << 10;
 /** Maximum bytes of values per packet, because every server accepts packets of 1 MB. A single larger row gets its own packet. */
 const MAX_BYTES = (1 << 20) - OVERHEAD;

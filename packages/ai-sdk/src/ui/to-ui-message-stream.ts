@@ -192,7 +192,7 @@ class Step {
           if (this.#version === 5) yield { type: 'data-approval', data: request };
           else yield { type: 'tool-approval-request', ...request };
         }
-        // Calls behind an undecided one run after its decision. Without an output, `useChat` would not send that decision, or would
+        // Calls after an undecided call run once that is decided. Without an output, `useChat` would not send that decision, or would
         // send theirs again.
         for (const toolCallId of [...this.#inputs.keys(), ...(yield* this.#undone())]) {
           const output = 'This call waits for another decision.';

@@ -10,7 +10,7 @@ import type { FreshLine } from './new-notes.js';
 const NO_CHANGE = 'NO_CHANGE';
 /** Maximum length of a fact in UTF-16 units. */
 const MAX_FACT = 500;
-/** Matches an edit, with or without Markdown, and with a reason behind a dash. */
+/** Matches an edit, with or without Markdown, and with a reason after a dash. */
 const EDIT =
   /^(?:(?:[-*]|\d+[.)])\s+)?(?:\*\*)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)(?:\*\*)?\s*(?::(?:\*\*)?(.*)|[—–-].*)?$/u;
 

@@ -80,7 +80,7 @@ export async function notedBullets(workspace: Workspace, prefix: string) {
   return found;
 }
 
-/** Finds facts that hold and are in notes but not in MEMORY.md. A note line that was merged into a fact stands for that fact. */
+/** Finds the valid facts in the notes that match a query. For a note line that was merged into a fact, returns that fact. */
 export async function pickNoted(
   { workspace, prefix }: Pick<CoreOptions, 'workspace' | 'prefix'>,
   state: MemoryState,

@@ -5,7 +5,7 @@ import { CORE_FILE, readEdited } from '../memory-files.js';
 export const PREVIOUS_FILE = 'memory/.previous.md';
 
 /**
- * Replaces MEMORY.md and keeps the replaced file. Returns the text of the replaced file, which includes what a person saved at that moment.
+ * Replaces MEMORY.md and keeps the replaced file. Returns the text of the replaced file, which may contain a change that a person just saved.
  * If the file system has no hard links, the kept file is a copy of `before`.
  */
 export async function replaceFile(

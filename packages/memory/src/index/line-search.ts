@@ -52,7 +52,7 @@ type Places = ReturnType<TextScan<StoredLine>['best']>;
 /** A line that is added to a scan. */
 type ScannedLine = Parameters<TextScan<StoredLine>['add']>[0];
 
-/** Lines whose terms are all known. */
+/** All lines of a small search, with their terms. */
 interface FewLines {
   /** The search for which the lines were read. */
   readonly key: string;
