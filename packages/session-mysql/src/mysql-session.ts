@@ -12,7 +12,7 @@ const optionsSchema = z.strictObject({
   /** Name of the table of sessions, and prefix of the other tables' names. Default `agent_sessions`. */
   table: z
     .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,47}$/, 'must be up to 48 letters, digits and _')
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,47}$/, 'must be at most 48 letters, digits and _, no digit first')
     .default('agent_sessions'),
 });
 
