@@ -67,7 +67,7 @@ it('warns when the text of the model was not used, and names the rules as the au
   const made = events.findLast((event) => event.type === 'context.compacted');
   expect(made?.steps.at(-1)).toMatchObject({ stage: 'summarize', author: 'rules' });
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([expect.stringContaining('the text of the model was not used: ')]);
+  expect(warnings).toEqual([expect.stringContaining('because the text of the model could not be used: ')]);
 });
 
 /** Calls until a compaction was made. */

@@ -92,7 +92,7 @@ describe('dropOldest', () => {
     const open = [userMessage('hi'), assistantMessage([call])];
     const result = await reduceWith(dropOldest(), open, tight);
     expect(result.messages).toBe(open);
-    expect(result.note).toContain('pinned');
+    expect(result.note).toContain('no message may be dropped');
   });
 
   it('with a window of messages goes down to the trigger, leaves the newest, and names who finds the others', async () => {

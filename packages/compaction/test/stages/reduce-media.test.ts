@@ -133,7 +133,7 @@ describe('a request with too many bytes', () => {
     expect(steps.map(({ stage }) => stage)).toContain('summarize');
     expect(step).toMatchObject({
       stage: 'reduce_media',
-      note: expect.stringContaining('too small'),
+      note: expect.stringContaining('enough room'),
     });
   });
 

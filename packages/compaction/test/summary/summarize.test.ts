@@ -313,7 +313,7 @@ describe('a summary', () => {
     const outcome = await compact(history(), { model });
     expect(outcome.status).toBe('applied');
     expect(summaryOf(outcome.messages)).not.toContain('more more');
-    expect(outcome.message).toContain('not smaller');
+    expect(outcome.message).toContain('would not save enough');
   });
 
   it('summarizes a history ten times the summarizer’s window, in chunks that it accepts', async () => {
