@@ -56,10 +56,30 @@ export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): P
   return unlessMissing(readText(workspace, path));
 }
 
+/** Largest MEMORY.md in bytes. Each step of an agent compares all of its lines, so a larger file would block the process. */
+const MAX_CORE_BYTES = 256_000;
+
+/**
+ * Reads MEMORY.md. Returns an empty text if there is no file.
+ *
+ * @throws {InvalidInputError} if the file is too large.
+ */
+export async function readCore(workspace: Workspace, prefix: string): Promise<string> {
+  return (await readEdited(workspace, `${prefix}${CORE_FILE}`, MAX_CORE_BYTES)) ?? '';
+}
+
 /** Like {@link readIfFound}, for files that people edit. Their editor may save UTF-16, or single lines in Windows-1252. */
-export async function readEdited(workspace: Workspace, path: string): Promise<string | undefined> {
+export async function readEdited(
+  workspace: Workspace,
+  path: string,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<string | undefined> {
   const bytes = await unlessMissing(workspace.read(path));
   if (bytes === undefined) return undefined;
+  if (bytes.length > maxBytes) {
+    const message = `has ${bytes.length} bytes, and may have at most ${maxBytes}. Move some of its text to another Markdown file in ${FOLDER}/`;
+    throw new InvalidInputError(path, [{ path: '', message }]);
+  }
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   const lines = Buffer.from(bytes).toString('latin1').split('\n');

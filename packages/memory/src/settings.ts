@@ -69,7 +69,7 @@ const memoryShape = {
    * Maximum size of MEMORY.md in estimated tokens. Default 4 000, which are about 16 000 characters. If the file is larger, its oldest
    * model-written facts are retired.
    */
-  maxMemoryTokens: whole(100, 4_000),
+  maxMemoryTokens: z.int().min(100).max(50_000).default(4_000),
   /**
    * Maintains the memory of a user and agent after a call, at most every six hours. Set `false` if your job scheduler calls `maintain()`.
    * Default `true`.

@@ -100,7 +100,7 @@ describe('what a person wrote', () => {
   it('is in the file or a version, however many lines are appended during merges', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- start\n');
-    const consolidator = consolidatorOf({ workspace, model: null, maxMemoryTokens: 100_000 });
+    const consolidator = consolidatorOf({ workspace, model: null, maxMemoryTokens: 50_000 });
     let merging = true;
     const person = (async () => {
       let said = 0;
@@ -458,7 +458,7 @@ describe('save, correct and forget', () => {
 
   it('names at once what words match that nearly all facts and notes have', async () => {
     const workspace = await testWorkspace();
-    const service = serviceIn(workspace, { maxMemoryTokens: 100_000 });
+    const service = serviceIn(workspace, { maxMemoryTokens: 50_000 });
     const lines = (count: number, said: string) =>
       Array.from(
         { length: count },

@@ -8,15 +8,18 @@ import { callScope, logSession, testWorkspace } from './support/test-context.js'
 const alice = { userId: 'alice', sessionId: 's' };
 const prefix = 'users/alice/';
 const LENGTH = 400_000;
+/** Two such lines fit into MEMORY.md. */
+const MEMORY_LENGTH = 50_000;
 
 describe.each(['<a', ' ', '.'])('%j again and again', (part) => {
   const text = `It${part.repeat(LENGTH / part.length)}ends`;
 
   it('is read, merged, shown and searched, in a note and in MEMORY.md', async () => {
     const workspace = await testWorkspace();
-    await workspace.write(`${prefix}memory/2026-01-01.md`, `- ${text}\n- The port is 5433\n`);
-    await workspace.write(`${prefix}MEMORY.md`, `- <${part.repeat(LENGTH / part.length)} ends\n`);
-    const service = new MemoryService({ workspace, maxMemoryTokens: 1_000_000 });
+    const long = part.repeat(MEMORY_LENGTH / part.length);
+    await workspace.write(`${prefix}memory/2026-01-01.md`, `- It${long}ends\n- The port is 5433\n`);
+    await workspace.write(`${prefix}MEMORY.md`, `- <${long} ends\n`);
+    const service = new MemoryService({ workspace, maxMemoryTokens: 50_000 });
     await service.consolidate(prefix, { now: true });
     expect((await service.facts(prefix)).map((fact) => fact.text)).toContain('The port is 5433');
     expect((await service.search(prefix, 'port')).hits[0]?.content).toContain('5433');

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { estimateCounter, type Workspace } from '@x/core';
+import { estimateCounter } from '@x/core';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
-import { appendLines, CORE_FILE, readEdited, writeJson } from '../memory-files.js';
+import { appendLines, CORE_FILE, readCore, writeJson } from '../memory-files.js';
 import { bulletsOf, factKey, factKeys, hashIn, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
@@ -210,10 +210,6 @@ async function replaceCore(
   const added = addedLines(before, after).map(({ line }) => `${line}\n`);
   await workspace.append(`${prefix}${CORE_FILE}`, `\n${added.join('')}`);
   return readCore(workspace, prefix);
-}
-
-async function readCore(workspace: Workspace, prefix: string): Promise<string> {
-  return (await readEdited(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
 /** Returns the facts to remove from a text that is too long, oldest first. Lines that a person wrote are kept. */

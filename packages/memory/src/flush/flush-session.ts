@@ -5,7 +5,7 @@ import { unlessLocked } from '../exclusively.js';
 import { type Core, coreOptions, withCore } from '../facts/core-file.js';
 import { type FlushOffset, readProgress } from '../facts/memory-state.js';
 import { dayIn } from '../index/dates.js';
-import { CORE_FILE, dailyFile, readEdited, readIfFound } from '../memory-files.js';
+import { dailyFile, readCore, readIfFound } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, type NoteLine, plainLine, renderNoteLine } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
@@ -96,8 +96,8 @@ async function saidIn(
   { model, ...options }: AskOptions & { readonly model: Model },
 ): Promise<readonly Statement[] | undefined> {
   if (messages.length === 0) return [];
-  const [memory = '', note = ''] = [
-    await readEdited(workspace, `${prefix}${CORE_FILE}`),
+  const [memory, note = ''] = [
+    await readCore(workspace, prefix),
     await readIfFound(workspace, `${prefix}${dailyFile(day)}`),
   ];
   const question = {

@@ -1,6 +1,7 @@
 import {
   type CallScope,
   type Capability,
+  InvalidInputError,
   type Message,
   type Model,
   userMessage,
@@ -211,7 +212,10 @@ async function takenText(scope: CallScope): Promise<string> {
 /** Reads MEMORY.md, and prefixes each line that a model wrote with `[model DATE]`. */
 async function currentText(scope: CallScope): Promise<string> {
   const core = { workspace: scope.storage, prefix: memoryPrefix(scope), since: '' };
-  const { text, state } = await peekCore(core);
+  const { text, state } = await peekCore(core).catch((error: unknown) => {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    return { text: `[${error.message}]`, state: { facts: [] } };
+  });
   const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
   const lines = text.split('\n');
   for (const { key, start } of bulletsOf(text)) {

@@ -131,6 +131,26 @@ describe('after a call', () => {
     expect(events.at(-1)).toMatchObject({ type: 'memory.flushed', bullets: 1 });
   });
 
+  it('a MEMORY.md that is too large stays as it is, and every reader says so', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}MEMORY.md`, '- A line of someone else.\n'.repeat(10_000));
+    const tooLarge = `${prefix}MEMORY.md: has 260000 bytes, and may have at most 256000. Move some of its text`;
+    const capability = testMemory({ model: factTaker() });
+    const { scope, events, drain } = liveScope(workspace);
+    expect(await capability.system?.(scope)).toContain(`\n[Invalid ${tooLarge}`);
+    await logSession(workspace, alice, [userMessage('fact-1')]);
+    capability.observe?.(completed, scope);
+    await drain();
+    expect(events).toEqual([
+      { type: 'memory.failed', operation: 'flush', error: expect.stringContaining(tooLarge) },
+    ]);
+    await workspace.write(`${prefix}MEMORY.md`, '- Likes tea\n');
+    expect(JSON.stringify(await capability.remind?.(scope))).toContain('now: - Likes tea');
+    capability.observe?.(completed, scope);
+    await drain();
+    expect(events.at(-1)).toMatchObject({ type: 'memory.consolidated' });
+  });
+
   it('nothing is written when the log is no file beside the memory', async () => {
     const workspace = await testWorkspace();
     const log: SessionLog = {

@@ -139,7 +139,7 @@ describe('memory_search', () => {
     const workspace = await testWorkspace();
     const capability = testMemory();
     const line = `needle ${'x '.repeat(5_000)}`;
-    await workspace.write(`${prefix}MEMORY.md`, Array.from({ length: 50 }, () => line).join('\n'));
+    await workspace.write(`${prefix}MEMORY.md`, Array.from({ length: 25 }, () => line).join('\n'));
     const context = toolContext(workspace, alice);
     const text = await runTool(capability, 'memory_search', { query: 'needle', limit: 50 }, context);
     expect(text.length).toBeLessThan(21_000);
