@@ -5,6 +5,7 @@ export type {
   CallOptions,
   Decision,
   Decisions,
+  EventCursor,
   Reply,
 } from './agent/call-options.js';
 export type { CallStream } from './agent/call-stream.js';

@@ -38,8 +38,8 @@ interface Part {
 }
 
 /**
- * Returns an HTTP response that streams an agent's events as server-sent events: `event` is the type, `id` the `seq`, `data` the event as
- * JSON. An `EventSource` receives them by type. `ping` events keep an idle connection open. Each whole message is sent only once, in
+ * Returns an HTTP response that streams an agent's events as server-sent events: `event` is the type, `id` its call and number, `data` the
+ * event as JSON. An `EventSource` receives them by type. `ping` events keep an idle connection open. Each whole message is sent only once, in
  * `message.added`.
  *
  * If the stream fails, the last event is `error`, with `{ code, message }`. If it fails at once, the response contains only that event, and
@@ -120,8 +120,8 @@ export async function serverSentEvents(
 
 function sentOf(item: AgentEvent | SentEvent, onError: WordError | undefined): SentEvent {
   if ('data' in item) return item;
-  const { type, seq } = item;
-  return { event: type, id: seq, data: onceWhole(toClientEvent(item, onError)) };
+  const { type, callId, seq } = item;
+  return { event: type, id: `${callId}:${seq}`, data: onceWhole(toClientEvent(item, onError)) };
 }
 
 /** Removes the message from an event, because `message.added` sends the message whole. */

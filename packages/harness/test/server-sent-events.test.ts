@@ -33,8 +33,8 @@ it('names each event by its type, on one line of JSON, and ends with the stream'
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   const parts = (await response.text()).trimEnd().split('\n\n');
   expect(parts.map((part) => part.split('\n').slice(0, 2).join())).toEqual([
-    'id: 7,event: text.delta',
-    'id: 8,event: call.failed',
+    'id: c:7,event: text.delta',
+    'id: c:8,event: call.failed',
   ]);
   const data = parts.map((part) => JSON.parse(part.split('\ndata: ')[1] ?? ''));
   expect(data).toMatchObject([
@@ -146,7 +146,7 @@ it('goes on behind an event that no JSON can hold', async () => {
   }
   const sent = await (await serverSentEvents(events(), { heartbeatMs: 0 })).text();
   expect(sent).toMatch(
-    /"n":"1"\}\n\nid: 7\nevent: warning\ndata: \{"code":"internal","message":"This event cannot be sent."\}\n\nid: 7\n/,
+    /"n":"1"\}\n\nid: c:7\nevent: warning\ndata: \{"code":"internal","message":"This event cannot be sent."\}\n\nid: c:7\n/,
   );
   function fails(): never {
     throw new Error('no');

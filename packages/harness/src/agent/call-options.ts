@@ -14,6 +14,7 @@ import {
 import { fromClient, isObject, jsonValueSchema, parseWith } from '@x/core/internal';
 import { admitMessages } from '@x/core/messages';
 import * as z from 'zod';
+import type { EventPlace } from '../lib/event-journal.js';
 import type { CallControl } from '../loop/control.js';
 import { type OutputSchema, RequestedOutput } from '../output/requested-output.js';
 
@@ -77,8 +78,14 @@ export interface CallOptions extends CallControl {
 /** {@link CallOptions} of a call whose answer has the type `Output`. */
 export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchema<Output> };
 
-/** The `seq` of an event. */
-export const cursorSchema = z.int().min(0).optional();
+/** An event, or the id with which {@link serverSentEvents} sent it. */
+export type EventCursor = string | EventPlace;
+
+export const cursorSchema = z.preprocess((given) => {
+  if (typeof given !== 'string') return given;
+  const [callId, seq] = given.split(':');
+  return { callId, seq: Number(seq) };
+}, z.object({ callId: z.string(), seq: z.int().min(0) }).optional());
 
 const SUBJECT = 'input of the call';
 

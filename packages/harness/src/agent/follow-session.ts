@@ -1,5 +1,5 @@
 import type { AgentEvent } from '@x/core';
-import type { EventJournal } from '../lib/event-journal.js';
+import type { EventJournal, EventPlace } from '../lib/event-journal.js';
 import { leaveAtOnce } from '../lib/leave-at-once.js';
 import type { Reply } from './call-options.js';
 
@@ -12,7 +12,7 @@ export type Subscribe = (begin: (events: EventJournal<Reply>) => void) => () => 
  */
 export function followSession(
   running: EventJournal<Reply> | undefined,
-  { after, signal }: { readonly after?: number | undefined; readonly signal?: AbortSignal | undefined },
+  { after, signal }: { readonly after?: EventPlace | undefined; readonly signal?: AbortSignal | undefined },
   subscribe: Subscribe,
 ): AsyncGenerator<AgentEvent, undefined> {
   const calls = running === undefined ? [] : [running];

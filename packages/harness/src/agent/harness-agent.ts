@@ -49,6 +49,7 @@ import {
   type CallOptions,
   checkOptions,
   cursorSchema,
+  type EventCursor,
   firstOf,
   givenTo,
   type OutputOptions,
@@ -362,8 +363,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those after the event with
-   * the `seq` in `after`, for a reader that lost the connection. Leaving the loop does not stop the call. Returns `undefined` if no call
+   * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those after the event
+   * `after`, for a reader that lost the connection. Leaving the loop does not stop the call. Returns `undefined` if no call
    * runs: use {@link HarnessAgent.state} then.
    *
    * With `live`, also yields the events of every later call and command, such as {@link HarnessAgent.compact}, in this process until the
@@ -378,26 +379,26 @@ export class HarnessAgent {
    * export const events = (agent: HarnessAgent, session: RuntimeContext): Promise<Response> =>
    *   serverSentEvents(agent.follow(session, { live: true }));
    * ```
-   * @throws {InvalidInputError} if `after` is not a valid `seq`.
+   * @throws {InvalidInputError} if `after` is neither an event nor the id of a server-sent event.
    * @throws {HarnessError} `events_gone` while reading, if later events are no longer kept or `after` belongs to another call.
    */
   follow(
     context: RuntimeContext,
     options: {
       readonly live: true;
-      readonly after?: number | undefined;
+      readonly after?: EventCursor | undefined;
       readonly signal?: AbortSignal | undefined;
     },
   ): AsyncGenerator<AgentEvent, undefined>;
   follow(
     context: RuntimeContext,
-    options?: { readonly after?: number | undefined },
+    options?: { readonly after?: EventCursor | undefined },
   ): AsyncGenerator<AgentEvent, Reply> | undefined;
   follow(
     context: RuntimeContext,
     options: {
       readonly live?: true;
-      readonly after?: number | undefined;
+      readonly after?: EventCursor | undefined;
       readonly signal?: AbortSignal | undefined;
     } = {},
   ): AsyncGenerator<AgentEvent, Reply | undefined> | undefined {

@@ -15,6 +15,9 @@ interface ReadOptions {
 
 type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown };
 
+/** What identifies an event in a session. */
+export type EventPlace = Pick<AgentEvent, 'callId' | 'seq'>;
+
 /**
  * The events of one call, in order, for any number of readers. If there is a first reader, the call waits for it once
  * it lags {@link KEPT} events behind. The cost of pushing and reading does not depend on the length.
@@ -83,13 +86,12 @@ export class EventJournal<Result> {
   }
 
   /**
-   * Reads the events after number `after`, or from the oldest that is kept, to the end of the call.
+   * Reads the events after the event `after`, or from the oldest that is kept, to the end of the call.
    *
-   * @throws {HarnessError} `events_gone` if events in between are no longer kept, or if this call has no event `after`
-   * yet because the cursor belongs to another call.
+   * @throws {HarnessError} `events_gone` if events in between are no longer kept, or if `after` is no event of this call.
    * @throws the error of the call, if it failed.
    */
-  async *read(after?: number): AsyncGenerator<AgentEvent, Result> {
+  async *read(after?: EventPlace): AsyncGenerator<AgentEvent, Result> {
     yield* this.events(after);
     return this.#result();
   }
@@ -99,11 +101,11 @@ export class EventJournal<Result> {
    *
    * @param signal Stops reading immediately.
    */
-  async *events(after?: number, signal?: AbortSignal): AsyncGenerator<AgentEvent, void> {
-    const oldest = this.#events[0]?.seq ?? 1;
-    const newest = this.#events.at(-1)?.seq ?? 0;
-    if (after !== undefined && (after + 1 < oldest || after > newest)) throw eventsGone();
-    const skipped = this.#events.findIndex(({ seq }) => seq > (after ?? 0));
+  async *events(after?: EventPlace, signal?: AbortSignal): AsyncGenerator<AgentEvent, void> {
+    const [oldest, newest] = [this.#events[0], this.#events.at(-1)];
+    const isOwn = after?.callId === oldest?.callId && (after?.seq ?? 0) <= (newest?.seq ?? 0);
+    if (after !== undefined && !(isOwn && after.seq + 1 >= (oldest?.seq ?? 1))) throw eventsGone();
+    const skipped = this.#events.findIndex(({ seq }) => seq > (after?.seq ?? 0));
     yield* this.#read(skipped < 0 ? this.#end : this.#dropped + skipped, { signal });
   }
 

@@ -69,7 +69,7 @@ describe('a journal of events', () => {
     const kept = await drain(journal.read());
     expect(kept.length).toBeLessThan(2_100);
     expect(kept.at(-1)?.seq).toBe(10_000);
-    await expect(journal.read(5).next()).rejects.toMatchObject({ code: 'events_gone' });
+    await expect(journal.read({ callId: 'c', seq: 5 }).next()).rejects.toMatchObject({ code: 'events_gone' });
   });
 
   it('goes on behind any cursor, with every event once, however reader and call take turns', async () => {
@@ -93,7 +93,7 @@ describe('a journal of events', () => {
             }
           }
           journal.end({ result: '' });
-          const behind = await drain(journal.read(before.at(-1)?.seq ?? 0));
+          const behind = await drain(journal.read(before.at(-1)));
           const expected = Array.from({ length: seq }, (_, index) => `${index + 1},`).join('');
           expect(textOf([...before, ...behind])).toBe(expected);
         },

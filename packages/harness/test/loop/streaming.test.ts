@@ -386,12 +386,12 @@ describe('a reader who comes back', () => {
     const had: AgentEvent[] = [];
     const reply = calling.reply;
     while (had.at(-1)?.type !== 'tool.call') {
-      const follower = agent.follow(context, { after: had.at(-1)?.seq });
+      const follower = agent.follow(context, { after: had.at(-1) });
       const { value } = (await follower?.next()) ?? {};
       if (value !== undefined && 'seq' in value) had.push(value);
       await follower?.return(undefined as never);
     }
-    const rest = agent.follow(context, { after: had.at(-1)?.seq });
+    const rest = agent.follow(context, { after: had.at(-1) });
     release.resolve(undefined);
     for (;;) {
       const { done, value } = (await rest?.next()) ?? { done: true, value: undefined };
@@ -494,12 +494,12 @@ describe('a reader who comes back', () => {
   });
 
   it.each([
-    [-1, 'invalid_input'],
-    [Number.NaN, 'invalid_input'],
-    [1.5, 'invalid_input'],
-    ['2', 'invalid_input'],
-    [500, 'events_gone'],
-  ])('refuses a cursor that is none of this call: %s', async (after, code) => {
+    ['of no event', () => '2', 'invalid_input'],
+    ['with a negative number', (callId: string) => `${callId}:-1`, 'invalid_input'],
+    ['without a number', (callId: string) => ({ callId }), 'invalid_input'],
+    ['with a number to come', (callId: string) => ({ callId, seq: 500 }), 'events_gone'],
+    ['of another call', () => 'another-call:1', 'events_gone'],
+  ])('refuses a cursor %s', async (_, cursorOf, code) => {
     const release = deferred();
     const generate = async () => {
       await release.promise;
@@ -508,7 +508,9 @@ describe('a reader who comes back', () => {
     const agent = builder({ id: 'm', generate }).build();
     const call = agent.call('Go', context);
     await vi.waitUntil(() => agent.follow(context));
-    const read = async () => agent.follow(context, { after: after as number })?.next();
+    const { value } = (await agent.follow(context)?.next()) ?? {};
+    const after = cursorOf(Object(value).callId) as string;
+    const read = async () => agent.follow(context, { after })?.next();
     await expect(read()).rejects.toMatchObject({ code });
     release.resolve(undefined);
     await call;
