@@ -20,6 +20,7 @@ const optionsSchema = z.strictObject({
 const descriptionSchema = z.object({
   title: z.string().optional(),
   metadata: jsonObjectSchema.default({}),
+  pendingApprovals: z.int().optional(),
   compaction: countersSchema.transform(costOf).optional(),
 });
 
@@ -188,14 +189,20 @@ export function describeSession(
 }
 
 /** Returns the part of a head that listings show, as JSON. It is stored separately, so that a listing reads no heads. */
-export function describeHead({ title, metadata, extensions }: JsonObject): string {
+export function describeHead({ title, metadata, permissionContext, extensions }: JsonObject): string {
+  const { pending } = Object(permissionContext);
+  const waits = Array.isArray(pending) ? pending.filter((each) => !Object(each).decision).length : 0;
   const counters = compactionCounters(extensions);
   const isUsed = Object.values(counters).some((count) => count !== 0);
-  return JSON.stringify({ title, metadata, ...(isUsed ? { compaction: counters } : {}) });
+  return JSON.stringify({
+    ...{ title, metadata },
+    ...(waits > 0 ? { pendingApprovals: waits } : {}),
+    ...(isUsed ? { compaction: counters } : {}),
+  });
 }
 
 /** Parses the text of {@link describeHead}. Any other text yields no title and empty metadata. */
-export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata' | 'compaction'> {
+export function parseDescription(text: unknown): z.output<typeof descriptionSchema> {
   return descriptionSchema.safeParse(parsedJson(String(text))).data ?? { metadata: {} };
 }
 

@@ -53,6 +53,8 @@ export interface SessionInfo {
   readonly title?: string | undefined;
   /** See `AgentState.metadata`. */
   readonly metadata: JsonObject;
+  /** Number of tool calls that wait for a person's decision; left out if there are none. */
+  readonly pendingApprovals?: number | undefined;
   /** Cost and savings of the compactions of the session; left out if there were none. */
   readonly compaction?: CompactionCost | undefined;
   /** Continues the listing after this session: see {@link ListOptions}. */

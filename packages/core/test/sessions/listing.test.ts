@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { InMemorySession, openSession, SessionKey, userMessage } from '../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
+import { temporaryDirectory } from '../temporary-directory.js';
 
 const empty = { head: {}, keep: 0, append: [] };
 
@@ -38,6 +40,22 @@ test('a session is called what was asked first, also when that is gone from its 
   again.state.title = 'My own';
   await again.commit();
   expect((await all(store.list()))[0]?.title).toBe('My own');
+});
+
+test('a listing says how many calls of a session wait for a decision', async () => {
+  const workspace = new LocalWorkspace(await temporaryDirectory());
+  for (const store of [new InMemorySession(), new WorkspaceSession(workspace)]) {
+    const session = await openSession(store, SessionKey.of('s'));
+    const { permissionContext } = session.state;
+    const waits = { id: 'a', toolUseId: 'a', askedAt: '2026-01-01T00:00:00.000Z' };
+    const decided = { ...waits, id: 'b', decision: { type: 'approve' as const } };
+    session.state.permissionContext = { ...permissionContext, pending: [waits, decided] };
+    await session.commit();
+    expect((await all(store.list()))[0]?.pendingApprovals).toBe(1);
+    session.state.permissionContext = permissionContext;
+    await session.commit();
+    expect((await all(store.list()))[0]).not.toHaveProperty('pendingApprovals');
+  }
 });
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
