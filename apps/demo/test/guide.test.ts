@@ -238,6 +238,13 @@ it('asks before it writes a file that the user names', async () => {
   );
 });
 
+it('says as code which file it wrote, so that the page links it', async () => {
+  const { agent } = guideOver();
+  const { pendingCalls: calls } = await agent.call('write ideas.md: look at the stores first', context);
+  const decisions = { [calls[0]?.approvalId ?? '']: { type: 'approve' } as const };
+  expect((await agent.resume(context, { decisions })).text).toMatch(/^Done\. Created `ideas\.md` \(/);
+});
+
 it('acknowledges a denial when the user says why', async () => {
   const { agent } = guideOver();
   const { pendingCalls: calls } = await agent.call('write ideas.md: look at the stores first', context);

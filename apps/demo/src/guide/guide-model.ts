@@ -42,7 +42,9 @@ function writeDown(view: View, path: string, content: string): Decision {
   const input = { path, content: `${content.trim()}\n` };
   const result = view.result('write_file', input);
   if (result === undefined) return act(`I will write that to ${path}.`, { name: 'write_file', input });
-  return say(result.isError ? `I did not write ${path}: the call above says why.` : `Done. ${result.text}`);
+  // As code, the page links the path.
+  const done = `Done. ${result.text.replace(path, () => `\`${path}\``)}`;
+  return say(result.isError ? `I did not write ${path}: the call above says why.` : done);
 }
 
 interface GuideOptions {

@@ -197,6 +197,7 @@ describe('a conversation', () => {
       await v.open('s');
       await said('REPORT.md').click();
       await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
+      expect(await v.page.locator('.session a[aria-current="true"]').count()).toBe(width === 1280 ? 1 : 0);
       await v.page.getByRole('button', { name: 'Conversation', exact: true }).click();
       await expect.poll(() => v.page.locator('.conversation-content a').count()).toBe(1);
       await v.page.setViewportSize({ width: 1280, height: 800 });

@@ -81,7 +81,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
       <a
         class="press stack tight small pad grow"
         href={addressOf(session.id)}
-        aria-current={current && filePath.value === '' ? 'page' : undefined}
+        aria-current={current ? (filePath.value === '' ? 'page' : 'true') : undefined}
         onClick={() => (found.value = session.found && { ...session.found, session: session.id })}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
