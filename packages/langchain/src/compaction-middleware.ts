@@ -102,10 +102,12 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         }
         if (reduced === undefined) throw error;
         const update = asked.stateUpdate(reduced);
-        const answer = await handler({ ...request, messages: asked.withReduced(reduced) });
-        // An answer that is not an AIMessage ends the run, so the state needs no update.
-        if (update === undefined || !AIMessage.isInstance(answer)) return answer;
-        return new Command({ update: { messages: update } });
+        const answer: object = await handler({ ...request, messages: asked.withReduced(reduced) });
+        if (update === undefined) return answer as AIMessage;
+        if (AIMessage.isInstance(answer)) return new Command({ update: { messages: update } });
+        // The answer holds a structured response and messages. The types of LangChain leave this form out.
+        const { messages: answers } = answer as { readonly messages: readonly BaseMessage[] };
+        return { ...answer, messages: [...update, ...answers] } as unknown as Command;
       }
     },
   });

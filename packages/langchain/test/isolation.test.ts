@@ -1,8 +1,16 @@
 import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from '@langchain/core/messages';
 import { MemorySaver } from '@langchain/langgraph';
 import { compactionMiddleware } from '@x/langchain';
-import { createAgent, createMiddleware, fakeModel } from 'langchain';
+import {
+  createAgent,
+  createMiddleware,
+  fakeModel,
+  type ProviderStrategy,
+  providerStrategy,
+  toolStrategy,
+} from 'langchain';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 
 const tooLong = Object.assign(new Error('prompt is too long: 213462 tokens > 200000 maximum'), {
   status: 400,
@@ -64,6 +72,37 @@ it('takes the reduction of an overflow over into the state, so that the next cal
     first.messages.map(({ id }) => id),
   );
 });
+
+it.each([
+  ['provider', providerStrategy, new AIMessage('{"city":"Bern"}')],
+  [
+    'tool',
+    toolStrategy,
+    new AIMessage({ content: '', tool_calls: [{ id: 'c', name: 'place', args: { city: 'Bern' } }] }),
+  ],
+])(
+  'takes the reduction over into the state with a structured answer of the %s',
+  async (_, strategy, fits) => {
+    const model = fakeModel();
+    for (let call = 0; call < 3; call++)
+      model.respond((messages) => (messages.length <= 30 ? fits : tooLong));
+    const schema = z.toJSONSchema(z.object({ city: z.string() }).meta({ title: 'place' }));
+    const agent = createAgent({
+      model,
+      tools: [],
+      middleware: [compactionMiddleware({ keep: { messages: 6 } })],
+      responseFormat: strategy(schema) as ProviderStrategy,
+      checkpointer: new MemorySaver(),
+    });
+    const thread = { configurable: { thread_id: 'a' } };
+    const first = await agent.invoke({ messages: said('Alice', 41) }, thread);
+    expect(first.structuredResponse).toEqual({ city: 'Bern' });
+    expect(first.messages.length).toBeLessThan(20);
+    const second = await agent.invoke({ messages: [new HumanMessage('On')] }, thread);
+    expect(second.structuredResponse).toEqual({ city: 'Bern' });
+    expect(model.calls).toHaveLength(3);
+  },
+);
 
 it('leaves out of the state what other middleware adds to one request or changes in it', async () => {
   const reminding = createMiddleware({
