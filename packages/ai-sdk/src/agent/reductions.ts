@@ -283,7 +283,7 @@ export class Reductions {
     const given = fingerprints(messages);
     const last = given.findLastIndex((id) => this.#known.has(id));
     const reduction = this.#known.get(given[last] ?? '');
-    if (reduction !== undefined) this.#remember(reduction);
+    if (reduction !== undefined) this.#touch(reduction);
     const start = last + 1;
     const current = new Map(given.map((id, at) => [id, messages[at] as Source]));
     if (reduction === undefined || given[last] === reduction.id)
@@ -298,13 +298,18 @@ export class Reductions {
 
   /** Caches a reduction by the messages before and after it. Later versions of the SDK continue from the reduced messages. */
   #remember(reduction: Reduction): void {
-    for (const id of [reduction.id, reduction.sent]) this.#known.set(id, reduction);
+    this.#touch(reduction);
     let bytes = 0;
     for (const [id, each] of [...this.#known].reverse()) {
       // Each reduction has two ids.
       bytes += messageBytes(madeIn(each)) / 2;
       if (each !== reduction && bytes > CAPACITY_BYTES) this.#known.delete(id);
     }
+  }
+
+  /** Makes a reduction the most recently used one. */
+  #touch(reduction: Reduction): void {
+    for (const id of [reduction.id, reduction.sent]) this.#known.set(id, reduction);
     for (const message of madeIn(reduction))
       if (message.kind === 'summary') summaries.set(textOf(message), message);
   }
