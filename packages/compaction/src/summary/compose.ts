@@ -178,7 +178,8 @@ export class Composer {
     // size. Without a narrative it gets its share: in tests, readers answered no more questions from a larger record.
     const spare = this.settings.record === undefined ? this.budget.targetTokens - others - told : 0;
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
-    const frame = { appendix, logLocation, recall, covers, count, standing };
+    const isAfterRequests = requests.size > 0;
+    const frame = { appendix, logLocation, recall, covers, count, standing, isAfterRequests };
     const composed = (record: readonly Entry[]) =>
       reassemble(part, [summaryMessage({ narrative: written, record, ...frame, native })]);
     // Counts the rest of the message, because `drop_oldest` drops the user's words if the request is even a few tokens too large.

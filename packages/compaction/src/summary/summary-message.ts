@@ -50,6 +50,8 @@ export interface SummaryParts {
   readonly count: number;
   /** Numbers of the requests in front of the summary, by id. */
   readonly standing: ReadonlyMap<string, number>;
+  /** `true` if there are requests in front of the summary. They have no numbers if the metadata of earlier summaries was lost. */
+  readonly isAfterRequests: boolean;
   /** The provider's compaction of the same messages, and the id of the model that can read it. */
   readonly native?: { readonly modelId: string; readonly content: readonly OpaqueBlock[] } | undefined;
 }
@@ -60,11 +62,12 @@ export interface SummaryParts {
  * models.
  */
 export function summaryMessage(parts: SummaryParts): Message {
-  const { narrative, record, appendix, logLocation, covers, count, standing, native } = parts;
+  const { narrative, record, appendix, logLocation, covers, count, standing, isAfterRequests, native } =
+    parts;
   const where = wayBack(parts);
   const asked = new Set(standing.values());
   const isQuoted = record.some(({ kind, at }) => kind === 'asked' && !asked.has(at));
-  const words = asked.size === 0 ? '' : ASKED + (isQuoted ? QUOTED : '');
+  const words = isAfterRequests ? ASKED + (isQuoted ? QUOTED : '') : '';
   const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
     `${FIRST_LINE}${words}.${where ? ` ${where}` : ''}`,

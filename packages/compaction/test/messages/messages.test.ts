@@ -168,6 +168,22 @@ it.each(providers)('compacts a loop over messages of %s again and again', async 
   expect(elsewhere.flatMap(toolResultsOf).every(({ toolName }) => toolName === 'read')).toBe(true);
 });
 
+it.each(providers)('finds its summary again in another process at each step of %s', async (_, open, turn) => {
+  const compactor = createCompactor({ contextWindow: 8_000 });
+  let list: ProviderMessage[] = [];
+  let applied = 0;
+  for (let step = 0; applied < 6; step++) {
+    if (step < 3) list.push({ role: 'user', content: `Request ${step}: ${'ask '.repeat(40)}` });
+    list.push(...turn(`c${step}`));
+    const adapter = open();
+    const outcome = await compactor.compact(adapter.read(list), { reason: 'proactive_budget' });
+    if (outcome.status === 'applied') applied++;
+    list = JSON.parse(JSON.stringify(adapter.write(outcome.messages))) as ProviderMessage[];
+    const summaries = list.filter((message) => JSON.stringify(message).includes('[CONVERSATION_SUMMARY]'));
+    expect(summaries).toHaveLength(applied > 0 ? 1 : 0);
+  }
+});
+
 it.each(providers)(
   'takes in what was added to a conversation of %s, equal words too',
   async (_, open, turn) => {

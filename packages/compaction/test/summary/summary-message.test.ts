@@ -15,6 +15,7 @@ const made = (narrative: string | undefined, record: readonly Entry[], appendix?
     covers: [],
     count: 5,
     standing: new Map(),
+    isAfterRequests: false,
   });
 
 describe('a summary', () => {
