@@ -102,15 +102,19 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         }
         if (reduced === undefined) throw error;
         const update = asked.stateUpdate(reduced);
-        const answer: object = await handler({ ...request, messages: asked.withReduced(reduced) });
-        if (update === undefined) return answer as AIMessage;
-        if (AIMessage.isInstance(answer)) return new Command({ update: { messages: update } });
-        // The answer holds a structured response and messages. The types of LangChain leave this form out.
-        const { messages: answers } = answer as { readonly messages: readonly BaseMessage[] };
-        return { ...answer, messages: [...update, ...answers] } as unknown as Command;
+        const answer = await handler({ ...request, messages: asked.withReduced(reduced) });
+        return update === undefined ? answer : withUpdate(answer, update);
       }
     },
   });
+}
+
+/** Returns an answer that also updates the messages of the state. */
+function withUpdate(answer: object, update: BaseMessage[]): Command {
+  if (AIMessage.isInstance(answer)) return new Command({ update: { messages: update } });
+  // The answer holds a structured response and messages. The types of LangChain leave this form out.
+  const { messages } = answer as { readonly messages: readonly BaseMessage[] };
+  return { ...answer, messages: [...update, ...messages] } as unknown as Command;
 }
 
 function writtenFrom(
