@@ -136,7 +136,7 @@ function* eventsOf(event: ClientEvent, { pieces, inputs, discarded }: Told): Gen
   }
 }
 
-/** Yields a call whose input was not streamed. A call that does not run has a result, too. */
+/** Yields a call whose input was not streamed. Includes calls that do not run, because these have results too. */
 function* callOf({ id, name, input }: ToolUseBlock, pieces: Set<string>): Generator<AgUiEvent> {
   if (pieces.has(id)) return;
   pieces.add(id);

@@ -4,8 +4,9 @@ import type { ParsedSettings } from './agent-parts.js';
 
 const SHORTEST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** Assumed mean duration of a call before the first call has ended, and the weight of the latest call in the moving mean. */
+/** Assumed mean duration of a call, in milliseconds, until the first call has ended. */
 const FIRST_MEAN_MS = 2_000;
+/** Weight of the latest call in the moving mean of call durations. */
 const WEIGHT = 0.1;
 
 /** A tenant or a user, with its numbers of running and waiting calls. */
@@ -198,7 +199,7 @@ export class Admission {
     return new HarnessError(
       'overloaded',
       `The agent has ${this.#running} running and ${this.waiting} waiting calls (maxRunningCalls ${maxRunningCalls}, maxWaitingCalls ` +
-        `${maxWaitingCalls}), and accepts no more. Nothing was stored; call again in ${retryAfterMs} ms, or call another instance.`,
+        `${maxWaitingCalls}), and rejects new calls. Nothing was stored; call again in ${retryAfterMs} ms, or call another instance.`,
       { retryAfterMs },
     );
   }

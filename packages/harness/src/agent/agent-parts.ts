@@ -107,7 +107,7 @@ export interface AgentParts {
   readonly workspace: Workspace;
   readonly storage: Workspace;
   readonly session: SessionStore;
-  /** Returns the same store, with the time limit of one call. */
+  /** Returns `session`, with the time limit of one call. */
   readonly sessionWithin: (limit: StoreLimit) => SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
@@ -120,7 +120,10 @@ export type ComposedAgent = AgentComposition & {
   readonly fallback?: ModelFallback | undefined;
 };
 
-/** Names the session whose files a call uses: for a subagent, that of its parent. A key of the runtime context. */
+/**
+ * The session whose files a call uses. For a subagent, this is the session of its parent. The runtime context stores the value under this
+ * class.
+ */
 export class FilesOwner {
   readonly key: SessionKey;
 

@@ -22,7 +22,7 @@ const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('approve'),
     /**
-     * Stores a rule in the session that allows later calls: `true` for the suggested rule of the pending call, or a rule such as
+     * Also allows later calls of the session by a rule: `true` for the suggested rule of the pending call, or a rule such as
      * `execute(npm test*)`.
      */
     always: z.union([z.boolean(), z.string().min(1)]).optional(),
@@ -44,7 +44,7 @@ export type Decisions = Readonly<Record<string, Decision>>;
 /** @throws {InvalidInputError} naming the path of every bad field. */
 export function parseDecisions(decisions: unknown): Decisions {
   fromClient(() => parseWith(decisionsSchema, decisions, 'decisions'));
-  // The schema leaves out a key `__proto__`. Like every id that is not pending, it must be refused.
+  // Do not return the parsed copy: it lacks the key `__proto__`, which must be rejected like any other id that is not pending.
   return decisions as Decisions;
 }
 
@@ -109,7 +109,7 @@ export function toMessages(input: CallInput, id?: string): readonly Message[] {
   for (const [index, { content, role }] of messages.entries()) {
     const at = messages.length > 1 ? `[${index}]` : '';
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
-    if (isEmpty) throw invalidInput(at, 'is empty; say something');
+    if (isEmpty) throw invalidInput(at, 'must not be empty');
     const call = role === 'assistant' ? -1 : content.findIndex(({ type }) => type === 'tool_use');
     if (call >= 0)
       throw invalidInput(
@@ -138,13 +138,13 @@ export function givenTo(input: CallInput, options: CallOptions = {}) {
   return { messages, options: id === undefined ? options : { ...options, id } };
 }
 
-/** @throws {InvalidInputError} if the options are not an object, such as a session id. */
+/** @throws {InvalidInputError} if the options are not an object, for example if a session id was passed. */
 export function checkOptions(options: CallOptions): void {
   if (isObject(options)) return;
   throw new InvalidInputError('call options', [{ path: '', message: `must be an object, not ${options}` }]);
 }
 
-/** @throws {InvalidInputError} if the context is not a RuntimeContext, such as a session id. */
+/** @throws {InvalidInputError} if the context is not a RuntimeContext, for example if a session id was passed. */
 export function checkContext(context: RuntimeContext): void {
   if (typeof context === 'object' && context !== null && 'extra' in context) return;
   throw new InvalidInputError('context of the call', [
@@ -185,7 +185,7 @@ export interface Reply {
   readonly responseIds: readonly string[];
   /** Tokens of all model calls of this call, without retries. */
   readonly usage: Usage;
-  /** What compactions cost and saved in this call; left out if there were none. `usage` does not include it. */
+  /** Cost and savings of the compactions in this call, in addition to `usage`. Omitted if there were none. */
   readonly compaction?: CompactionCost | undefined;
   readonly stopReason: StopReason;
   /** The tool calls that wait for a human. Empty unless the stop reason is `permission_required`. */

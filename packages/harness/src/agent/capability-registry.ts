@@ -10,7 +10,7 @@ export interface CapabilityPlace {
   readonly path: string;
   /** The path of its configuration. */
   readonly config: string;
-  /** The prefix of the configuration's own paths that the file omits. */
+  /** Key that is in the paths of the capability's errors but not in the file: `servers` for the key `mcp_servers`. */
   readonly omitted?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export class CapabilityRegistry {
     const factory = this.#factories.get(ref);
     if (factory === undefined) {
       const known = this.names.join(', ') || 'none';
-      const message = `there is no capability named "${ref}" (known: ${known}); correct the name, or have the program register it`;
+      const message = `there is no capability named "${ref}" (known: ${known}); correct the name, or register the capability in the program`;
       throw new HarnessConfigError([{ path, message }]);
     }
     try {

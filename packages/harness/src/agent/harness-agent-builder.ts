@@ -163,8 +163,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets when sessions are stored after they begin. `effect` (default): before and after every tool that changes something, so that a crash
-   * leaves no doubt about what may have run. `step`: after every step too. `call`: only at the end of a call.
+   * Sets when a running call stores its session. `effect` (default): before and after every tool that changes something, so that the stored
+   * session lists every tool that may have run before a crash. `step`: also after every step. `call`: only at the end of a call.
    */
   checkpoint(checkpoint: 'effect' | 'step' | 'call'): this {
     return this.settings({ checkpoint });
@@ -179,8 +179,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets what a call does if another call uses the session, in this process or in one that shares a store with leases. With `queue`
-   * (default) it waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
+   * Sets the behavior of a call while another call uses the session, in this process or in a process that shares a store with leases. With
+   * `queue` (default), the call waits at most `limits.queueMs` (600 000 ms). With `reject`, it fails with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
     return this.settings({ turns });
@@ -193,8 +193,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds a listener for every event of every call. Its first failure in a call is emitted as a `warning` event to the others. If no working
-   * listener and no reader receives a warning, it becomes a process warning.
+   * Adds a listener for every event of every call. If the listener throws, its first error in a call is emitted as a `warning` event. If
+   * every listener has failed and no reader follows the call, warnings become process warnings.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#given.onEvent.push(listener);
@@ -324,7 +324,10 @@ function mustPrecede(one: Capability, other: Capability): boolean {
   return Boolean(one.before?.includes(other.name) || other.behind?.includes(one.name));
 }
 
-/** @throws {HarnessConfigError} if the options are not an object. The path names the method for callers without types. */
+/**
+ * @param path Name of the builder's method, for the error.
+ * @throws {HarnessConfigError} if the options are not an object, for callers without a type checker.
+ */
 function optionsOf<Options extends object>(options: Options, path: string): Options {
   if (isObject(options)) return options;
   throw new HarnessConfigError([{ path, message: `must be an object, not ${String(options)}` }]);

@@ -251,8 +251,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Returns what compactions removed from the model's view of a session, most important first, and what they saved and cost. Returns
-   * `undefined` if the session does not exist.
+   * Lists the content that compactions removed from the model's view of a session, most important first, with their savings and cost.
+   * Returns `undefined` if the session does not exist.
    *
    * @throws {CapabilityError} if no capability can explain.
    */
@@ -453,7 +453,9 @@ export class HarnessAgent {
       // Runs even if a deletion failed. A call that is running in another process needs the data of its capabilities, too.
       const isBusy = erased !== undefined && erased.busy.length > 0;
       await forEach(isBusy ? [] : this.#parts.capabilities, (one) =>
-        withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
+        withinLimit([`The erase hook of ${one.name}`, 'limits.hookMs', hookMs], async () =>
+          one.erase?.(user),
+        ),
       );
     }
   }
@@ -489,9 +491,11 @@ export class HarnessAgent {
   }
 
   /**
-   * Adds a message to the session's running call, in any process. The model reads it at its next step, after the results of the tools that
-   * run now, and answers it before the call ends. Tool calls that follow the message run first. Resolves with `true` once the message is in the conversation. Resolves with `false`, and
-   * changes nothing, if no call runs or the call ended first: then use {@link HarnessAgent.call}.
+   * Adds a message to the session's running call, in any process. The model reads the message at its next step, after the results of the
+   * tools that run now, and answers it before the call ends. If tool calls follow the message in `input`, they run first.
+   *
+   * Resolves with `true` once the message is in the conversation. If no call runs or the call ended first, resolves with `false` and changes
+   * nothing: then use {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const messages = toMessages(input);
@@ -526,7 +530,8 @@ export class HarnessAgent {
    * whether they may have taken effect.
    *
    * Then waits for background work and closes the capabilities, each for at most `limits.closeMs`. Work that takes longer is abandoned, with
-   * a process warning. If a capability's `close` throws, the error is rethrown after the others are closed. The session store stays open. A second call can shorten the wait.
+   * a process warning. If a capability's `close` throws, the error is rethrown after the others are closed. The session store stays open. A
+   * second call can shorten the wait.
    *
    * @param options `drainMs`: milliseconds that running steps may take. Default 25 000; 0 stops them at once.
    */
@@ -540,7 +545,7 @@ export class HarnessAgent {
     await this.#turns.close();
     const { closeMs } = this.#parts.settings.limits;
     await forEach(this.#parts.capabilities, async (capability) => {
-      const wait = [`The close of ${capability.name}`, 'limits.closeMs', closeMs] as const;
+      const wait = [`The close hook of ${capability.name}`, 'limits.closeMs', closeMs] as const;
       const drainMs = Math.max(0, drainsUntil - performance.now());
       await withinLimit(wait, async () => capability.close?.({ drainMs })).catch((error: unknown) => {
         if (!TimeLimitError.isInstance(error)) throw error;

@@ -5,7 +5,7 @@ import { narrowingShape } from '../capabilities/permissions/permissions.js';
 
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
-const MODEL = having<Model>('generate', 'a model; wrap that of a provider, for example with @x/ai-sdk');
+const MODEL = having<Model>('generate', 'a model; wrap a model of a provider, for example with @x/ai-sdk');
 
 const SCHEMA = z.custom<JsonObject>(
   (schema) => isObject(schema) && schema.type === 'object',
@@ -25,9 +25,9 @@ const TOOL = z.object(
 
 const hook = z.optional(callable<() => void>());
 const CAPABILITY_MEMBERS: Readonly<Record<keyof Capability, z.ZodType>> = {
-  name: z.string('must be a text; if the capability is a promise, await it first').regex(SNAKE_CASE, {
+  name: z.string('must be a string; if the capability is a promise, await it first').regex(SNAKE_CASE, {
     error: ({ input }) =>
-      `${JSON.stringify(input)} is not in snake_case, which files use; rename it like "my_capability"`,
+      `${JSON.stringify(input)} is not in snake_case, which configuration files require; rename it, for example to "my_capability"`,
   }),
   before: z.array(z.string()).optional(),
   behind: z.array(z.string()).optional(),
@@ -38,7 +38,7 @@ const CAPABILITY_MEMBERS: Readonly<Record<keyof Capability, z.ZodType>> = {
   ...{ tokenRatio: hook, undo: hook, explain: hook, pin: hook, unpin: hook, erase: hook, close: hook },
 };
 
-/** An unknown member is probably a misspelt hook, which would do nothing. Instances of classes may have members of their own. */
+/** An unknown member is probably a misspelt hook, which would do nothing. Instances of classes may have further members. */
 function knownMembers(value: unknown): unknown {
   if (!isObject(value) || isPlain(value)) return value;
   return Object.fromEntries(Object.keys(CAPABILITY_MEMBERS).map((member) => [member, value[member]]));

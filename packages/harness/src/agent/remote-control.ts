@@ -12,7 +12,7 @@ const orderSchema = z.discriminatedUnion('type', [
 export type RemoteOrder = z.output<typeof orderSchema>;
 
 const noteSchema = z.discriminatedUnion('is', [
-  /** For the lease holder, addressed by the token of its claim. */
+  /** An order to the lease holder, addressed by the token of its claim. */
   z.object({ is: z.literal('order'), from: z.string(), to: z.string(), order: orderSchema }),
   z.object({ is: z.literal('answer'), re: z.string(), isDone: z.boolean() }),
 ]);

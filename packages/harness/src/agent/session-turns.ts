@@ -78,8 +78,8 @@ interface Waiting {
 }
 
 /**
- * Marks the work of a call that has a slot (one of `maxRunningCalls`). Calls made by its tools take no slot of their own, which prevents a
- * deadlock.
+ * Marks the work of a call that has a slot (one of `maxRunningCalls`). Calls that its tools make share this slot. If they waited for
+ * another slot, they could deadlock.
  */
 class Placed {}
 
@@ -176,9 +176,7 @@ export class SessionTurns {
     };
     for (const id of this.#running.keys()) if (isOwn(id)) throw sessionBusy(SessionKey.parse(id));
     const { closeMs } = this.#parts.settings.limits;
-    await withinLimit(['Work in the background', 'limits.closeMs', closeMs], () =>
-      this.#background.idle(isOwn),
-    );
+    await withinLimit(['Background work', 'limits.closeMs', closeMs], () => this.#background.idle(isOwn));
     this.#logs.clear();
   }
 
@@ -340,7 +338,7 @@ export class SessionTurns {
   drain(drainMs: number): void {
     this.#isClosed = true;
     this.#admission.refuseAll(this.#closed());
-    // A call that waits because another process holds the session has not started. In a pause between retries, nothing runs either.
+    // Stop at once the calls that run nothing: those that still wait for another process, and those in a pause between retries.
     for (const { call, abort } of this.#running.values()) {
       if (call === undefined || call.pauses) abort.abort(new Interruption('shutdown'));
     }
@@ -442,7 +440,7 @@ export class SessionTurns {
   #closed(): HarnessError {
     return new HarnessError(
       'agent_closed',
-      `Agent "${this.#parts.settings.name}" is closed or shutting down, and accepts no more calls. Nothing was stored; call another instance.`,
+      `Agent "${this.#parts.settings.name}" is closed or shutting down, and rejects new calls. Nothing was stored; call another instance.`,
     );
   }
 }

@@ -72,7 +72,7 @@ export class ToolReferences {
     if (agent === undefined) return;
     this.#unused.delete(scope.agentId);
     for (const { path, tool, near } of this.#unknown(agent)) {
-      const message = `${path}: ${describeUnknown(tool, near)} Until there is one, this has no effect.`;
+      const message = `${path}: ${describeUnknown(tool, near)} Until such a tool exists, this entry has no effect.`;
       scope.emit({ type: 'warning', source: this.#source, message });
     }
   }

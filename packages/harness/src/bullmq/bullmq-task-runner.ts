@@ -77,7 +77,10 @@ class BullmqTaskRunner implements TaskRunner {
   }
 
   async submit(order: TaskOrder): Promise<void> {
-    if (this.#queue === undefined) throw new Error('The runner is not part of an agent yet.');
+    if (this.#queue === undefined)
+      throw new Error(
+        'The task runner is not part of an agent yet. Pass it to subagents(…, { runner }) first.',
+      );
     // The subagent's session records how the task ended, so Redis need not keep it.
     await this.#queue.add('task', order, {
       jobId: order.callId,

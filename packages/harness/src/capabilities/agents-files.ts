@@ -78,7 +78,7 @@ function foldersOf(input: unknown, names: readonly string[]): readonly string[] 
     const segments = pathSegments(path);
     return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
   } catch {
-    // The tool uses this argument in another way: it is not a valid workspace path.
+    // The argument is not a valid workspace path, so the tool uses it in another way.
     return [];
   }
 }

@@ -80,7 +80,7 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 /** Configuration below the system directories, which may contain secrets. The sandbox hides it. */
 const LOCAL = ['/usr/local/etc'];
 
-/** Without `ssl/private`, which root could read. */
+/** Names below `/etc` that are visible in the sandbox. Omits `ssl/private`, because commands that run as root could read it. */
 const ETC =
   'alternatives ca-certificates ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf ssl/certs ssl/openssl.cnf'.split(
     ' ',
@@ -90,8 +90,8 @@ const ETC =
 const OWN_BYTES = 2 ** 16;
 
 /**
- * Mounted read-only, because root could otherwise write to kernel files in `/proc` even without capabilities, and fill `/` and `/dev` until
- * the memory is full.
+ * Options that remount these directories read-only. Otherwise root could write to kernel files in `/proc`, even without capabilities, and
+ * fill the memory through `/` and `/dev`.
  */
 const READ_ONLY = ['/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]);
 

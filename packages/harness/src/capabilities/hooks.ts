@@ -15,7 +15,9 @@ const command = z.string().trim().min(1).optional();
 const eventShape = {
   /** Runs before a compaction, and may print `{"skip": true}` or `{"instructions": "…"}`. */
   beforeCompaction: command,
-  /** Runs after a compaction: `success`, `status`, `message`, `messages_before`, `messages_after`, `summary_length`. */
+  /**
+   * Runs after a compaction. Its input contains `success`, `status`, `message`, `messages_before`, `messages_after` and `summary_length`.
+   */
   afterCompaction: command,
 };
 

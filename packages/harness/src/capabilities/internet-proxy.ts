@@ -40,7 +40,7 @@ async function publicAddress(host: string): Promise<string> {
   const addresses = await lookup(host.replace(/^\[|\]$/g, ''), { all: true });
   const [first] = addresses;
   if (first === undefined || !addresses.every(({ address }) => isPublic(address)))
-    throw new Error(`${host} is not on the internet.`);
+    throw new Error(`${host} is not a public address, so the sandbox cannot connect to it.`);
   return first.address;
 }
 
@@ -78,7 +78,8 @@ function refuse(client: Socket, error: unknown): void {
 
 async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(incoming.url ?? '');
-  if (url.protocol !== 'http:') throw new Error(`${url.protocol} is not http.`);
+  if (url.protocol !== 'http:')
+    throw new Error(`The proxy does not support ${url.protocol} URLs. Use http or https.`);
   const { method, headers } = incoming;
   const outgoing = request({
     ...{ method, headers, path: `${url.pathname}${url.search}`, port: url.port || 80 },

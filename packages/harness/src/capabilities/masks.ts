@@ -42,7 +42,8 @@ interface Masks {
 
 /**
  * Computes the mounts that hide the harness's own directories and other paths below `cwd`, and that protect files from
- * changes, such as the hooks and the configuration of a Git repository in `cwd`. A folder that this process may not read is hidden as a whole, because its owner can make it readable again.
+ * changes, such as the hooks and the configuration of a Git repository in `cwd`. If this process may not read a folder, the whole folder is
+ * hidden, because its owner can make it readable again.
  *
  * @throws {WorkspaceError} if a path cannot be hidden reliably: below a symbolic link, in an unreadable directory, or among too
  * many places.

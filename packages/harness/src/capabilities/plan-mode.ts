@@ -116,7 +116,7 @@ const planEnter = defineTool({
   sessionOnly: true,
   input: z.strictObject({}),
   execute(_, { state }) {
-    if (state.planModeContext.active) return 'Plan mode is on already.';
+    if (state.planModeContext.active) return 'Plan mode is already on.';
     state.planModeContext = { ...state.planModeContext, active: true };
     return 'Plan mode is on: read what you need, write the plan with plan_write, then call plan_exit.';
   },

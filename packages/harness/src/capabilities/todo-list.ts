@@ -30,7 +30,7 @@ const todoWrite = defineTool({
     }
     const tokens = estimateCounter.count(renderTodos(todos));
     if (tokens > MAX_TOKENS) {
-      const message = `the list has about ${tokens} tokens, at most ${MAX_TOKENS} are possible; use shorter texts, or leave out completed items`;
+      const message = `the list has about ${tokens} tokens, but at most ${MAX_TOKENS} are allowed; use shorter texts, or omit completed items`;
       throw new InvalidInputError('input of tool todo_write', [{ path: 'todos', message }]);
     }
     state.tasksContext = { todos };

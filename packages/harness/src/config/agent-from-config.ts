@@ -83,7 +83,7 @@ export async function agentFromConfig(
   return builder;
 }
 
-/** Creates a part of an agent, and adds what it throws to `issues`. */
+/** Creates a part of an agent. If `create` throws, adds the error to `issues`. */
 export async function attempt(issues: Issue[], path: string, create: () => unknown): Promise<void> {
   try {
     await create();
@@ -98,5 +98,5 @@ function offered<Part>(
   what: string,
 ): Part | Promise<Part> {
   if (open !== undefined) return open(reference);
-  throw new XError('part_unknown', `this program offers no ${what} by name; leave the key out`);
+  throw new XError('part_unknown', `this program does not offer ${what} by name; omit the key`);
 }

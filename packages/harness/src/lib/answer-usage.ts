@@ -6,7 +6,7 @@ export class AnswerUsage {
   /** Tokens of the current request, by the state of its call. */
   readonly #requested = new WeakMap<AgentState, number>();
 
-  /** Call it with each event. Returns the usage if an answer is complete. */
+  /** Must be called with each event of a call. Returns the usage of an answer once the answer is complete. */
   of(event: AgentEventBody, state: AgentState): Usage | undefined {
     if (event.type === 'model.started') this.#requested.set(state, event.context.total);
     if (event.type !== 'model.completed') return undefined;

@@ -26,7 +26,7 @@ export class BackgroundQueue {
   ): void {
     const { backgroundMs, interruptMs } = this.#limits;
     const deadline = new Deadline(this.#abort.signal);
-    deadline.start(`The work of ${name} in the background`, 'limits.backgroundMs', backgroundMs);
+    deadline.start(`Background work of ${name}`, 'limits.backgroundMs', backgroundMs);
     const work = Promise.resolve().then(() => task(deadline.signal));
     const running = deadline
       .race(work, interruptMs || Number.POSITIVE_INFINITY)
@@ -43,7 +43,7 @@ export class BackgroundQueue {
    * for it to end.
    */
   async drain(ms: number): Promise<void> {
-    await withinLimit(['Work in the background', 'limits.closeMs', ms], () => this.idle()).catch((error) =>
+    await withinLimit(['Background work', 'limits.closeMs', ms], () => this.idle()).catch((error) =>
       this.#abort.abort(error),
     );
     await this.idle();

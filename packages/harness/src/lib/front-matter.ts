@@ -63,7 +63,7 @@ function parseYaml(source: string, subject: string): Readonly<Record<string, unk
     ? document.contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : key))
     : [];
   if (new Set(names).size < names.length) throw malformed(subject, `repeats a key: ${names.join(', ')}`);
-  if (names.includes('__proto__')) throw malformed(subject, 'is named __proto__, which is not a setting');
+  if (names.includes('__proto__')) throw malformed(subject, 'has the key __proto__, which is not a setting');
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });

@@ -1,6 +1,6 @@
 /**
- * Has the `return` of a generator call `leave` first, so that a reader who leaves ends the work at once. Without it, `return` would wait for a
- * pending `next`.
+ * Makes the `return` of a generator call `leave` first, so that the work ends as soon as its reader leaves. Without this call, `return`
+ * would wait for a pending `next`.
  */
 export function leaveAtOnce<Value, Result>(
   generator: AsyncGenerator<Value, Result>,

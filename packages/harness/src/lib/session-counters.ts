@@ -13,7 +13,7 @@ const MAX_SESSIONS = 1_000;
  */
 export class SessionCounters {
   readonly #extension: string;
-  /** What calls have added, by their state, because each call has a state of its own. */
+  /** Numbers that each call has added, by the call's state object. */
   readonly #calls = new WeakMap<AgentState, { sum: Counters; isOver: boolean }>();
   readonly #late = new RecentMap<string, Counters>(MAX_SESSIONS);
 
@@ -44,12 +44,12 @@ export class SessionCounters {
     if (call !== undefined) call.sum = plus(call.sum, more);
   }
 
-  /** Returns what a call has added so far. */
+  /** Returns the numbers that a call has added so far. */
   ofCall(state: AgentState): Counters {
     return this.#calls.get(state)?.sum ?? {};
   }
 
-  /** Adds to the extension. The name `counters` has its numbers added up when the states of two writers are merged. */
+  /** Adds numbers to the extension. A merge of two writers' states adds up the numbers under the key `counters`. */
   #store({ extensions }: AgentState, more: Counters): void {
     if (Object.values(more).every((number) => number === 0)) return;
     const stored = extensions[this.#extension];
@@ -57,7 +57,7 @@ export class SessionCounters {
   }
 }
 
-/** Leaves out other values, because adding to a text would make it longer, and no limit would hold. */
+/** Returns the numbers of stored counters. Other values are ignored, because adding to a string would concatenate. */
 function numbersIn(stored: unknown): Counters {
   const counters = Object.entries(isObject(stored) ? stored : {});
   return Object.fromEntries(

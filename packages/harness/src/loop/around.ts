@@ -71,7 +71,8 @@ export function around<Name extends AroundHook>(
 /** Validates an answer that a hook made itself. Answers of models are already validated. */
 function admittedAnswer(name: string, answer: unknown): ModelResponse {
   if (answerFault(answer) !== undefined) {
-    const wanted = "return what next() gives, or { content: [{ type: 'text', text }], finishReason: 'stop' }";
+    const wanted =
+      "return the result of next(), or { content: [{ type: 'text', text }], finishReason: 'stop' }";
     throw hookInvalid(name, answer, wanted);
   }
   const { content, ...rest } = answer as ModelResponse;

@@ -52,7 +52,7 @@ export function wrongInput(error: unknown): string {
   return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
 }
 
-/** CPU time, in milliseconds, after which no further inputs of a step are checked. On a busy machine, the clock would count the time of others. */
+/** CPU time, in milliseconds, after which no further inputs of a step are checked. Wall time would also count other work of a busy machine. */
 const CHECKS_MS = 500;
 const UNCHECKED =
   'Not run: it took too long to check the inputs of the other calls. Send this call again, with fewer other calls.';

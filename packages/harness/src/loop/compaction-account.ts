@@ -2,7 +2,7 @@ import type { AgentEventBody, CallScope, Capability, CompactionCost, Usage } fro
 import { compactionCounters, costOf, sumOfCounters } from '@x/core/internal';
 import type { Counters, SessionCounters } from '../lib/session-counters.js';
 
-/** Tracks what compactions cost and save, in one call and in the state of its session. */
+/** Tracks the cost and savings of compactions, in one call and in the state of its session. */
 export class CompactionAccount {
   readonly #capabilities: readonly Capability[];
   readonly #counters: SessionCounters;
@@ -55,7 +55,7 @@ export class CompactionAccount {
     this.#counters.end(this.#call.state);
   }
 
-  /** What compactions cost and saved in this call; `undefined` if there were none. */
+  /** Cost and savings of compactions in this call; `undefined` if there were none. */
   get cost(): CompactionCost | undefined {
     const sum = sumOfCounters(compactionCounters({}), this.#counters.ofCall(this.#call.state));
     return sum.modelCalls > 0 || sum.savedTokens > 0 ? costOf(sum) : undefined;

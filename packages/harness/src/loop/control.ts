@@ -116,7 +116,7 @@ function refuseUnknownTools(
     const has = [...among].join(', ') || 'none';
     return among.has(name)
       ? []
-      : [{ path, message: `there is no tool "${name}" to choose; there are: ${has}` }];
+      : [{ path, message: `there is no tool "${name}" to choose; available: ${has}` }];
   });
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
 }

@@ -44,7 +44,11 @@ function toolsWith(call: RunningCall, answer: ToolDefinition | undefined): reado
   for (const capability of call.capabilities) {
     const chosen = capability.offerTools?.(offered, call.scope) ?? offered;
     if (!Array.isArray(chosen) || chosen.some((one) => !isObject(one))) {
-      throw hookInvalid(`offerTools of "${capability.name}"`, chosen, 'return a list of tools, at once');
+      throw hookInvalid(
+        `offerTools of "${capability.name}"`,
+        chosen,
+        'return a list of tools, not a promise',
+      );
     }
     offered = chosen;
   }

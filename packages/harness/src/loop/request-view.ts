@@ -36,7 +36,7 @@ export class RequestView {
     const readable = (message: Message) => readableMessage(message, model, onReplaced);
     for (const message of added) this.#readable.push(this.#calls.of(readable(message)));
     const list = this.#readable.concat(reminders.map(readable));
-    // Calls of reminders take ids for this request alone.
+    // Tool calls in reminders get ids that are valid only in this request.
     return reminders.some(({ role }) => role === 'assistant') ? sendable(list, model) : list;
   }
 }

@@ -94,7 +94,7 @@ export interface RunningCallOptions {
   readonly background: BackgroundQueue;
   /** Whether the agent is closing: the call then stops after its current step. */
   readonly isDraining: () => boolean;
-  /** What compactions cost and save in each session. */
+  /** Cost and savings of compactions, by session. */
   readonly compactionCounters: SessionCounters;
   /** Messages that arrive while the call runs. */
   readonly steering: Steering;
@@ -115,7 +115,7 @@ export class RunningCall {
   readonly capabilities: readonly Capability[];
   /** Its model is the one in use, which changes after a fallback. */
   readonly scope: CallScope & { model: Model };
-  /** Tracks what compactions cost and save. */
+  /** Tracks the cost and savings of compactions. */
   readonly account: CompactionAccount;
   usage: Usage = NO_USAGE;
   step = 0;
@@ -203,7 +203,7 @@ export class RunningCall {
       log,
       signal,
       limits: this.settings.limits,
-      // A capability may change its object later, before somebody reads the event.
+      // Copied, because a capability may change its object before the event is read.
       emit: (event) => this.emit({ ...event }),
       checkpoint: async (isNeeded = false) => {
         if (isNeeded || this.settings.checkpoint === 'step') await this.#checkpoint();

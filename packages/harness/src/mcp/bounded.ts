@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 /** Limits of one message. Parsing blocks other work, so the message's values and keys are counted as well as its bytes. */
 const LIMITS = { bytes: 4 * 2 ** 20, values: 80_000 };
 const NOTHING = { bytes: 0, values: 0 };
-/** Bytes and lines that are passed on before other work has its turn. */
+/** Maximum number of bytes and lines in a piece. Other work can run between two pieces. */
 const PIECE_BYTES = 2 ** 16;
 const PIECE_LINES = 50;
 
@@ -12,7 +12,7 @@ const [LINE_FEED, RETURN, QUOTE, BACKSLASH] = [10, 13, 34, 92];
 const BEGINNINGS = [44, 58, 91, 123];
 
 /**
- * Yields what a server sends in small pieces, between which other work has its turn.
+ * Yields the bytes of a server in small pieces. Other work can run between two pieces.
  *
  * @param end The end of a message: a line, an empty line (`event`), or the end of everything (`body`).
  * @throws If a message is too large to be parsed at once.

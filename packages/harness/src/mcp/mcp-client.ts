@@ -229,7 +229,9 @@ async function connected(
   } catch (cause) {
     await client.close().catch(() => {});
     const said = stderr().trim();
-    throw new Error(said === '' ? errorText(cause) : `${errorText(cause)}; it said: ${said}`, { cause });
+    throw new Error(said === '' ? errorText(cause) : `${errorText(cause)}; its standard error: ${said}`, {
+      cause,
+    });
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -43,7 +43,8 @@ export class RequestedOutput {
       value: 'answer',
     });
     if (jsonSchema.type !== 'object') {
-      const message = 'must describe an object, because providers accept nothing else: wrap it in one';
+      const message =
+        'must describe an object, because providers reject other types: wrap the value in an object';
       throw new InvalidInputError('call options', [{ path: 'output', message }]);
     }
     const schema = closeObjects(jsonSchema);

@@ -18,7 +18,12 @@ const INSTRUMENTS = {
   inferenceDuration: [`${INFERENCE}.duration`, 's', 'Duration of a model call with its retries.', SECONDS],
   timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', 'Time until a stream begins.', SECONDS],
   agentDuration: ['gen_ai.invoke_agent.duration', 's', 'Duration of an agent call.', AGENT_SECONDS],
-  modelCalls: ['gen_ai.invoke_agent.inference_calls', '{inference_call}', 'Model calls of a call.', CALLS],
+  modelCalls: [
+    'gen_ai.invoke_agent.inference_calls',
+    '{inference_call}',
+    'Model calls of an agent call.',
+    CALLS,
+  ],
   toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', 'Tool calls of an agent call.', CALLS],
   toolDuration: ['gen_ai.execute_tool.duration', 's', 'Duration of a tool call.', SECONDS],
   compactionDuration: ['x.agent.compaction.duration', 's', 'Duration of a compaction.', SECONDS],

@@ -38,7 +38,7 @@ export function savingsOf(events: Iterable<Counted>): Savings {
     }
     if (event.type === 'context.narrated') removed -= event.tokens;
     if (event.type === 'context.restored') {
-      // An undo takes back the small reductions after a summary too, so only its own sizes say how much.
+      // An undo also reverts the small reductions after a summary, so use the sizes in its own event.
       removed += (event.tokensBefore ?? 0) - (event.tokensAfter ?? 0);
       compactions--;
     }

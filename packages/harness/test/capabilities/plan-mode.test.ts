@@ -164,7 +164,7 @@ describe('planMode', () => {
     expect(resultsIn(model)).toMatchObject({
       1: 'error: Plan mode is not on: begin with plan_enter.',
       2: 'error: Plan mode is not on: begin with plan_enter.',
-      4: 'Plan mode is on already.',
+      4: 'Plan mode is already on.',
       5: 'error: There is no plan yet: write it with plan_write first.',
     });
   });

@@ -136,7 +136,7 @@ describe('an agent in a file', () => {
       'capabilities[0]',
       /no capability named "nonsense".*greeter/,
     ],
-    [{ model: 'm', workspace: { ref: 's3' } }, 'workspace', /offers no workspaces by name/],
+    [{ model: 'm', workspace: { ref: 's3' } }, 'workspace', /does not offer workspaces by name/],
   ])('is refused with the path of what is wrong: %j', async (value, path, message) => {
     const issues = await failure(value);
     expect(issues.find((issue) => issue.path === path)?.message).toMatch(message);

@@ -167,7 +167,7 @@ describe('subagents in files', () => {
     await agent.call('go', context);
     expect(model.requests[0]?.system).not.toContain('reviewer');
     expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
-      'There is no subagent "reviewer". There are: general-purpose.',
+      'There is no subagent "reviewer". Available: general-purpose.',
     );
     expect(warnings).toEqual(['subagents/reviewer.md: hidden: the model cannot spawn it']);
     await agent.close();

@@ -35,11 +35,11 @@ describe('an agent built without a type checker', () => {
         .build(),
     );
     expect(issues).toEqual([
-      'model: must be a model; wrap that of a provider, for example with @x/ai-sdk',
+      'model: must be a model; wrap a model of a provider, for example with @x/ai-sdk',
       'tools[0].definition: must be an object; make the tool with defineTool of @x/core',
       'tools[0].run: must be a function',
       'capabilities[0]: must be a capability: an object with a name, not a function',
-      'capabilities[1].name: must be a text; if the capability is a promise, await it first',
+      'capabilities[1].name: must be a string; if the capability is a promise, await it first',
       'capabilities[2]: must be a capability: an object with a name, not a function',
       'workspace: matches none of the allowed forms (must be a path; or must be a workspace, such as new LocalWorkspace(…))',
       'session: must be a session store, such as new JsonSession(…)',

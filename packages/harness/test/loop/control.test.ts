@@ -138,7 +138,7 @@ describe('control of one call', () => {
     [{ toolChoice: { tool: 'loook' } }, 'toolChoice.tool: there is no tool "loook"'],
     [
       { toolChoice: { tool: 'write' }, tools: ['look'] },
-      'toolChoice.tool: there is no tool "write" to choose; there are: look',
+      'toolChoice.tool: there is no tool "write" to choose; available: look',
     ],
     [{ prepareStep: () => ({ tools: ['loook'] }) }, 'tools[0]'],
     [{ tools: ['look'], prepareStep: () => ({ toolChoice: { tool: 'write' } }) }, 'toolChoice.tool'],

@@ -2,20 +2,20 @@ import type { CommandArgument, Command as CommandNode, Redirection, SyntaxNode }
 import { forEachChild, parse } from 'unbash';
 import { changed, type Effect, effectOf, PRINTS, UNKNOWN } from './programs.js';
 
-/** Limit of what a line costs. More would delay every call. A special character costs 1, a word 3. */
+/** Maximum cost of a line, which bounds the time of parsing. A special character costs 1, a word 3. */
 const MAX_COST = 10_000;
-/** What a substitution, a line for `sh -c`, or a here-document costs. */
+/** Cost of a substitution, a line for `sh -c`, or a here-document. */
 const SCRIPT = 160;
 
-/** Matches words that mean the same in every shell, in which `$?` may stand for a number. */
+/** Matches words that every shell reads alike. They may contain `$?` and other variables that are always numbers. */
 const LITERAL =
   /^(?:[\w./:@%+,=^#\]-]|!(?=$|=)|\[(?=$|\[$)|(?<=[\w.)^@])~|\{\w*\}|\\[^\n]|'[^']*'|\$[?!#$]|"(?:[^"$`\\]|\\[^\n]|\$(?:[?!#$]|(?=["\\ ])))*")+$/;
 const NUMBER = /\$[?!#$]/;
-/** Matches the message of a commit in a here-document. */
+/** Matches a word with a quoted here-document, as in `git commit -m "$(cat <<'EOF' …)"`. */
 const DOCUMENT = /^"\$\(cat <<'(\w+)'\n((?:(?!\1\n).*\n)*(?!\1\n).+)\n\1\n\s*\)"$/;
-/** Matches files of a repository of any name, and others that determine which programs Git starts. */
+/** Matches the files of a Git repository in a directory of any name, and other files that determine which programs Git starts. */
 const OF_GIT = /(?:^|[/,])(?:\.git(?:config|attributes|modules)?|HEAD|config|hooks|objects)(?:[/,]|$)/i;
-/** Matches builtins of every shell, which neither `PATH` nor a file changes. */
+/** Matches commands that are builtins in every shell, so neither `PATH` nor a file can replace them. */
 const BUILTIN = /^(?:cd|echo|exit|export|false|kill|pwd|test|true|:|\[)$/;
 /** Matches parts of a line that some shell reads as other commands: dash takes `((x))` for subshells, and ends `$'\''` earlier. */
 const AMBIGUOUS = /^(?:AnsiCQuoted|ArithmeticCommand|Coproc|Function|LocaleString|TestCommand)$/;
@@ -28,10 +28,10 @@ export const baseName = (word: string) => word.slice(word.lastIndexOf('/') + 1);
 /**
  * Reads a command line. Returns its commands, including those of substitutions and of `sh -c`. Their words have no
  * quotes; expansions are as written. Files that the shell itself opens, and values of variables, are words of the command
- * `:`, which does nothing. If the line may run other commands, one does `anything`.
+ * `:`, which does nothing. If the line may run other commands, one of the returned commands has the effect `anything`.
  *
- * The line `isClear` if it has only simple commands with literal words, which no program runs, and `isKnown` if its
- * programs open only files that their words name. It `changesAny` if a command changes files that no word names.
+ * `isClear` is true if the line has only simple commands with literal words, and no program runs these words. `isKnown`
+ * is true if all programs open only files that their words name. `changesAny` is true if a command changes other files.
  */
 export function readLine(given: string) {
   // Long because each command depends on what the line has done before.
@@ -47,7 +47,7 @@ export function readLine(given: string) {
   const changer = commands.find(({ effect }) => /writes|changes/.test(effect.does));
   const isApart = ({ words: [name = ':'], effect }: (typeof commands)[number]) =>
     /text|makes/.test(effect.does) && (BUILTIN.test(name) || !(changesAny || written.has(name)));
-  // What a command changes or adds, another may show or run.
+  // Another command may show or run the files that a command changes or adds.
   isKnown &&= !/files|options|anything|adds.*shows|shows.*adds/.test(does);
   isKnown &&= !changer || commands.every((each) => each === changer || isApart(each));
   isKnown &&=
@@ -69,12 +69,12 @@ export function readLine(given: string) {
       else if (cost <= MAX_COST) visitAll();
     } else if (node.type === 'Pipeline')
       node.commands.forEach((each, at, all) => {
-        // Paths that `find` prints begin with its own arguments or `./`, so they are no options.
+        // Paths that `find` prints begin with its own arguments or `./`, so they cannot be options.
         visit(each, at === 0 ? isFed : !(isNamed(all[at - 1], 'find') && isNamed(each, 'xargs')), line);
       });
     else if (node.type === 'Command') command(node, isFed);
     else if (node.type === 'Word') wordOf(node);
-    // These run each of their commands at most once.
+    // Nodes of these types run each of their commands at most once.
     else if (/^(?:Statement|AndOr|CompoundList|Subshell|BraceGroup|If|Elif)$/.test(node.type)) visitAll();
     else if (COMPARISON.test(text)) add('text', ':', ...text.split(' '));
     else {
@@ -98,7 +98,7 @@ export function readLine(given: string) {
     const isShell = /^(?:ba|da)?sh -c$/.test(`${name} ${option}`) && known.length === 3 && line !== '$';
     const effect: Effect = isShell ? { does: 'runs' } : effectOf([name, ...known.slice(1)]);
     if ((name === 'cd' || !BUILTIN.test(name)) && words.some((word) => NUMBER.test(word))) isClear = false;
-    // Any other program may run its input, its first argument, or what the line has written.
+    // Any other program may run its input, its first argument, or a file that the line has written.
     const first = words.findIndex((word, at) => at > 0 && !/^(?:[-+]|\d+$|[A-Za-z_]\w*=)/.test(word));
     const isWord = (word: string) => !word.startsWith('-') && written.has(baseName(word));
     const isRun = isRead || isPiped || known[first] === '$' || words.some(isWord);
@@ -114,7 +114,7 @@ export function readLine(given: string) {
   function assign(word: string): void {
     const name = word.slice(0, word.indexOf('=') + 1);
     if (name === 'PATH=') isRenamed = true;
-    // No program takes these for options or names of programs.
+    // Programs do not read options or program names from variables with these names.
     else if (name !== '' && !/^(?:NODE_ENV|(?!\w*path)[a-z]+)=$/.test(name)) isKnown = false;
   }
 

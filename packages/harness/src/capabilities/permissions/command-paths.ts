@@ -14,7 +14,7 @@ export const MAX_FOUND = 20_000;
 /** Maximum number of options in one word, or before the words of a command. */
 export const MAX_OPTIONS = 256;
 
-/** Matches paths that may lead out of the directory that they name first. A link there may lead anywhere before `..`. */
+/** Matches paths that may leave the working directory: absolute paths, and paths with `..`, which may follow a symbolic link. */
 const OUT = /^\/(?!dev\/null$)|(?:^|\/)\.\.(?:\/|$)/;
 
 /** Returns the files below a directory, or the file at this path. Returns `undefined` if there are too many. */
@@ -45,7 +45,7 @@ export async function pathsOf(line: string, directory: string, filesBelow: Files
   }
   const found: string[] = [];
   for (const { below, name = '*', script } of commands.map(({ effect }) => effect)) {
-    // A walk from outside, or to there, may come to any file.
+    // A walk that begins or leads outside the working directory may reach any file.
     if (below && [...entered, ...below].some((path) => OUT.test(path))) return undefined;
     for (const begin of new Set(places(below ?? []))) {
       const files = await filesBelow(begin);
@@ -64,7 +64,7 @@ export async function pathsOf(line: string, directory: string, filesBelow: Files
 export function piecesOf(word: string): readonly string[] | undefined {
   // The last short option may have its value attached: `-hfpatterns`.
   const options = /^[-+]:?[A-Za-z\d]+/.exec(word)?.[0].length ?? 0;
-  // These may enclose a path within a word: `-F 'f=@name;type=x'`. Three of them may be part of a path.
+  // These characters may enclose a path within a word: `-F 'f=@name;type=x'`. A path itself may contain up to three of them.
   const signs = [...word.matchAll(/[=:,@;<>()!|&?#\s'"`$[\]{}]/g)].map(({ index }) => index);
   if (options > MAX_OPTIONS || signs.length > MAX_PATHS) return undefined;
   const pieces = Array.from({ length: options + 1 }, (_, at) => word.slice(at));
@@ -73,6 +73,6 @@ export function piecesOf(word: string): readonly string[] | undefined {
       if (end - begin <= MAX_PATH) pieces.push(word.slice(begin + 1, end));
   const all = new Set(pieces.flatMap((piece) => [piece, piece.replaceAll(/['"\\]/g, '')]));
   const paths = [...all].filter((path) => path !== '' && path.length <= MAX_PATH);
-  // The workspace may begin at any of the names of a path.
+  // Limit the names of a path, because the workspace may begin at any of them.
   return paths.every((path) => path.split('/').length <= 64) ? paths : undefined;
 }

@@ -65,7 +65,7 @@ export function textOfStrangers({ context }: Pick<AgentState, 'context'>): strin
 
 /** Explains why a command line needs approval, and how to avoid it. */
 const UNCLEAR =
-  'What this command line runs and opens is not known before it runs. Use simple commands, and name each program and file as it is, without wildcards, variables, ~, code, or input that a program may run.';
+  'The programs and files that this command line uses cannot be determined before it runs. Use simple commands. Write each program and file name literally, without wildcards, variables, ~, code, or input that a program may run.';
 
 function deny(reason: string): Objection {
   return { type: 'deny', reason };
@@ -91,7 +91,7 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
       ? Object.keys(tool.paths)
       : [...new Set([...namedIn(schema), ...(isObject(call.input) ? Object.keys(call.input) : [])])];
   const declared: JsonObject = isObject(schema.properties) ? schema.properties : {};
-  // Next to a command, numeric arguments are only limits, but a text may choose the machine it runs on.
+  // If the main argument is a command, numeric arguments are only limits, but a string may select the machine that runs it.
   const onlyLimits = (each: string) => main !== undefined && name === 'command' && isNumeric(declared[each]);
   const rest = all.filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
   const input = rest.flatMap((each) => {

@@ -159,7 +159,7 @@ function behindRoot(path: string, root: string | undefined): string | undefined 
 }
 
 /**
- * Returns the paths that a word may mean. One that starts outside the workspace may lead back into it: `../x`,
+ * Returns the paths that a word may mean. A path that starts outside the workspace may lead back into it: `../x`,
  * `/proc/self/cwd/x`.
  */
 function placesOf(word: string): readonly string[] {

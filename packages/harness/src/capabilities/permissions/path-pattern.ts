@@ -57,7 +57,7 @@ export function pathPattern(pattern: string): PlainPath {
 
 /**
  * Parses a path pattern of a deny or ask rule. If the pattern matches a folder, it also matches everything in the folder,
- * unless the pattern ends in the name `*`, which stands for one level. Ignores case.
+ * unless the pattern ends in the name `*`, which matches one level. Ignores case.
  */
 export function coveringPattern(pattern: string): PlainPath {
   const { names, absolute } = pathPattern(folded(pattern));

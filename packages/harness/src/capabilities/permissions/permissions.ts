@@ -74,9 +74,10 @@ export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
 
 /**
  * Judges tool calls by rules: `deny` before `ask` before `allow`. If no rule matches a call, the mode decides:
- * `default` asks a human for everything but reading and the agent's own notes, `accept_edits` also allows editing files,
- * `explore` denies everything but reading and the session's notes, `bypass` allows everything, `dont_ask` denies every call that would need approval. Rules and
- * mode in the session's `state.permissionContext` apply as well; an approval for always adds a rule there.
+ * `default` allows reading and the session's own notes, and asks a human about all other calls; `accept_edits` also allows
+ * editing files; `explore` denies everything but reading and the session's own notes; `bypass` allows everything;
+ * `dont_ask` denies every call that would need approval. Rules and mode in the session's `state.permissionContext` apply as
+ * well. An approval with `always` adds a rule there.
  *
  * A rule for a tool that the agent lacks causes a warning in the first call. If its name is close to that of an
  * existing tool, the build fails.
@@ -117,7 +118,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
     },
     confine: (scope) => {
       const { deny, ask } = scope.state.permissionContext;
-      // A judged call brings its own check of the files that rules ask about.
+      // For a tool call, `authorize` returns its own check of the files that `ask` rules are about.
       const wants = 'tool' in scope ? [] : [...wanted, ...ask];
       return confineBy({ deny: [...denied, ...deny], ask: wants }, scope.workspace);
     },
@@ -146,7 +147,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       if (found?.type === 'deny') return found;
       const objection =
         found?.type === 'ask' ? { ...found, reason: `${found.reason}${textOfStrangers(state)}` } : found;
-      // If a tool names no files, a person is asked about whatever it opens.
+      // If the tool declares no paths, the approval of the call covers all files that it opens.
       const asking = tool.paths === undefined && found?.type === 'ask' ? [] : policy.ask;
       const confine = confineBy({ ...policy, ask: asking }, workspace, real, filesOf(judged));
       if (confine === undefined) return objection;
@@ -206,10 +207,10 @@ interface JudgedFile {
 }
 
 /**
- * Returns a check that refuses to open files that rules deny. Rules that ask deny as well, unless the call was judged by that use of that
- * file: searches and capabilities cannot wait for approval.
+ * Returns a check that refuses to open files that rules deny. Files of `ask` rules are refused as well, because searches and capabilities
+ * cannot wait for approval, unless the call was judged by the same use of the same file.
  *
- * @param judged Refuses files that replaced one of these since, too.
+ * @param judged The files by which the call was judged. If another file has replaced one of them since, the check refuses it.
  */
 function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
@@ -269,8 +270,8 @@ function warnOfCommands(agent: AgentComposition, denied: readonly PermissionRule
   warned.add(agent.name);
   const { name } = open.definition;
   warn(
-    `Agent "${agent.name}": the rule ${formatRule(rule)} does not keep programs that "${name}" runs from these files. Commands that are not ` +
-      "understood ask. Run commands in a sandbox, with shell({ sandbox: 'required' }), where the rule holds for every program.",
+    `Agent "${agent.name}": the rule ${formatRule(rule)} does not prevent programs that "${name}" runs from opening these files. Command lines that ` +
+      "cannot be analyzed need approval. To enforce the rule for every program, run commands in a sandbox: shell({ sandbox: 'required' }).",
   );
 }
 
@@ -283,7 +284,7 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
     const parsed = typeof rule === 'string' ? parseRule(rule, path, SUBJECT) : rule;
     if (parsed.input && Object.keys(parsed.input).length === 0) {
       throw new InvalidInputError(SUBJECT, [
-        { path: `${path}.input`, message: 'names no argument; leave it out' },
+        { path: `${path}.input`, message: 'must name at least one argument; otherwise omit it' },
       ]);
     }
     const paths = Object.entries(parsed.input ?? {}).map(([name, text]) => PATH_NAME.test(name) && text);
@@ -295,16 +296,16 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
   });
 }
 
-/** Patterns that match nothing that their author meant, and what to write instead. */
+/** Forms of patterns that are probably mistakes, each with the end of an error message that says how to correct it. */
 const MISTAKES = [
-  [/^\s|(?<!\\)\s$/, 'has a blank at an end of its pattern: remove the blank, or write "\\ "'],
+  [/^\s|(?<!\\)\s$/, 'has a pattern that begins or ends with a blank: remove the blank, or write "\\ "'],
   [
     /(?<!\\)\{[^{},]*,[^{}]*\}/,
-    'has {…,…}, which is no wildcard: write a rule for each name, or \\{ for the character {',
+    'contains {…,…}, which is not a wildcard: write a rule for each name, or \\{ for the character {',
   ],
   [
     /^~(?:\/|$)/,
-    'begins with ~, which is not the home directory here: write the whole path, or \\~ for the character ~',
+    'begins with ~, which is not the home directory here: write the full path, or \\~ for the character ~',
   ],
 ] as const;
 

@@ -1,14 +1,15 @@
 import { endsOf, many, maybe, one, type Part, some } from './word-pattern.js';
 
 /**
- * What a command does with nothing but its words: `text` prints no content of files, `makes` makes empty ones, `reads` and
- * `writes` open files that words name, `changes` changes others. `git` runs hooks, and programs that its configuration
- * names. `adds` adds files to Git without printing them, and `shows` prints or sends what was added.
+ * The effect of a command whose words are known. `text`: does not print the content of files. `makes`: creates empty files
+ * and folders. `reads`, `writes`: opens only files that its words name. `changes`: changes other files. `git`: runs hooks,
+ * and programs from Git's configuration. `adds`: adds files to Git without printing them. `shows`: prints or sends added
+ * files.
  */
 type Known = 'text' | 'makes' | 'reads' | 'writes' | 'changes' | 'git' | 'adds' | 'shows';
 /**
- * `runs`: code of the project, which no rule can judge. `files`: the program is not in the table. `options`: its words are
- * not. `anything`: it may run any program.
+ * The effect of a command that rules cannot judge. `runs`: runs code of the project. `files`: the program is not in the
+ * table. `options`: the program is in the table, but not with these words. `anything`: may run any program.
  */
 type Unknown = 'runs' | 'files' | 'options' | 'anything';
 export const UNKNOWN = /^(?:runs|files|options|anything)$/;
@@ -46,7 +47,7 @@ const SED =
 const JQ = /^(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*(?: *\| *(?:keys|length|\.\w*)(?:\.\w*|\[\d*\])*)*$/;
 const URL = /^(?:https?:\/\/)?\w[\w.-]*(?::\d+)?(?:\/[\w./?&=+,~-]*)?$/;
 const TESTS = many(['-type', /^\w$/], ['-not', '-path', /^.+$/], ['-maxdepth', COUNT]);
-/** `?` is a character for find, and may be several bytes or UTF-16 units. */
+/** Matches a name pattern of `find`. Rejects `?`: `find` counts characters, which may be several bytes or UTF-16 units. */
 const NAMED = /^(?<name>[^[?\\\n]{0,200})$/;
 const PLACES = some(/^(?<below>[^-(!\n].*)$/);
 const EACH = one('cat', ['grep', maybe(/^-[ln]+$/), LINE]);
@@ -54,15 +55,17 @@ const COMMIT = many([/^-[aq]*m$/, /^/], /^-[aq]+$/, ['-F', '-'], /^--(?:amend|no
 const SHOWN = /^-(?:\d+|[np]|-|-(?:cached|name-only|oneline|staged|stat|format=.*))$/;
 /**
  * Matches Python or JavaScript code that only prints; as shell code it is a syntax error.
- * Bounded because no single letter of `sys.version` is a word and longer code is not matched.
+ * Bounded because a single letter must be a whole word, so that it cannot be part of `sys.version`, and because code of
+ * 1 000 characters or more does not match.
  */
 export const PRINTS =
   /^(?![\s\S]{1000})(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
 const CODE = [/^-[ec]$/, PRINTS];
 
 /**
- * All that is known of programs. The first row that fits decides. Beside rules about files, every other command asks. A
- * row with a named group is for commands that must not leave the working directory, because they open more than they name.
+ * The known programs: their names, their effect, and patterns of their words. The first matching row applies. If rules are
+ * about files, every other command needs approval. Named groups mark words of commands that must not leave the working
+ * directory, because these commands also open files that no word names.
  */
 const ROWS: readonly (readonly [names: string, does: Effect['does'], ...words: Part[]])[] = [
   ['true false : echo pwd ls which', 'text', many(/^/)],
@@ -113,14 +116,14 @@ const RUNS_WORDS =
 /** Matches a word that cannot be a command line or code: plain text, a glob, a template. */
 const NO_CODE = /^(?:[\w ./:@%+,=~^-]*|[^\s'"\\;&|<>()$!`]*|\$)$/;
 
-/** Returns the effect of a command that does something else, too. */
+/** Returns an effect in which `does` replaces effects that match `from`. Other known effects become `files`. */
 export function changed(effect: Effect, from: RegExp, does: Effect['does']): Effect {
   return { ...effect, does: from.test(effect.does) ? does : DOUBT.test(effect.does) ? effect.does : 'files' };
 }
 
-/** Returns the effect of a command by its words. A word that only the shell knows is `$`. */
+/** Returns the effect of a command by its words. A word that is not literal is passed as `$`. */
 export function effectOf([name = '', ...given]: readonly string[]): Effect {
-  // A script runs as others do that are named after their program.
+  // Treat `./script` like `node ./script`.
   if (name.includes('/')) return effectOf(['node', name, ...given]);
   const own = name === 'env' ? /^NODE_ENV=/ : name === 'timeout' && COUNT;
   if (own) return changed(effectOf(given.slice(+own.test(given[0] ?? ''))), /text|reads|git|runs/, 'runs');

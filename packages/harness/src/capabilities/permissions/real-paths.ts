@@ -6,7 +6,7 @@ import { type PlainPath, plainPath } from './path-pattern.js';
 /** Milliseconds by which file times may lag behind the clock. */
 const CLOCK_TICK_MS = 20;
 
-/** Names found for each end of one path. A cache, because ends with `..` lead to the same ends again. */
+/** Cache of the names that were found for the last steps (the end) of one path. With several `..`, the same ends occur again. */
 type KnownEnds = Map<string, Promise<readonly PlainPath[] | undefined>>;
 
 /**
@@ -107,7 +107,7 @@ export class RealPaths {
     throw new WorkspaceError(
       'refused',
       file.path,
-      `${JSON.stringify(file.path)} has hard links, and changed while they were looked for. Try again.`,
+      `${JSON.stringify(file.path)} has hard links, and changed during the search for them. Try again.`,
     );
   }
 

@@ -1,7 +1,7 @@
 type Groups = Partial<Record<string, string>>;
 /** The positions in the words at which a part may end, with the named groups of the words before. */
 type Ends = ReadonlyMap<number, readonly Groups[]>;
-/** A word as it is written, an expression for one word, parts that follow each other, or a choice. */
+/** A pattern of words: a literal word, a regular expression for one word, a sequence of parts, or a choice. */
 export type Part = string | RegExp | readonly Part[] | ((words: readonly string[], from: Ends) => Ends);
 
 const choice =
@@ -10,7 +10,7 @@ const choice =
   (words, from) => {
     const ends = new Map(isOptional ? from : []);
     const begins = new Map(from);
-    // The loop comes to the positions that it adds, too.
+    // The loop also visits the positions that it adds.
     for (const begin of begins)
       for (const [end, groups] of options.flatMap((each) => [...endsOf(each, words, new Map([begin]))])) {
         if (!ends.has(end)) ends.set(end, groups);
@@ -19,7 +19,7 @@ const choice =
     return ends;
   };
 
-/** Each takes parts, of which one follows: once, at most once, at least once, any number of times. */
+/** A choice of parts that must match once (`one`), at most once (`maybe`), at least once (`some`), or any number of times (`many`). */
 export const one = choice(false, false);
 export const maybe = choice(true, false);
 export const some = choice(false, true);

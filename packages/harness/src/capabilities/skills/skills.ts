@@ -94,7 +94,7 @@ function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
     input: z.strictObject({ name: z.string().min(1) }),
     async execute({ name }, { call, state, workspace }) {
       const { folder } = pick(await skillsOf(state, workspace), name);
-      if (isInView(state, state.context, name)) return `The skill ${name} is in view already, further up.`;
+      if (isInView(state, state.context, name)) return `The skill ${name} is already in view above.`;
       const { body } = await readSkill(workspace, folder);
       if (body.length > maxSkillChars) {
         throw new Error(
@@ -136,7 +136,7 @@ function readSkillFileTool(skillsOf: Skills, { maxFileChars }: SkillLimits): Too
 function pick(skills: ReadonlyMap<string, Skill>, name: string): Skill {
   const skill = skills.get(name);
   if (skill !== undefined) return skill;
-  throw new Error(`There is no skill "${name}". There are: ${[...skills.keys()].join(', ') || 'none'}.`);
+  throw new Error(`There is no skill "${name}". Available: ${[...skills.keys()].join(', ') || 'none'}.`);
 }
 
 async function filesOf(workspace: Workspace, folder: string): Promise<readonly string[]> {

@@ -228,7 +228,7 @@ class Team implements Capability {
       const taskId = earlier?.taskId ?? `${name}-${randomUUID().slice(0, 8)}`;
       const subagent = subagents.get(name);
       if (subagent === undefined) {
-        throw new Error(`There is no subagent "${name}". There are: ${[...subagents.keys()].join(', ')}.`);
+        throw new Error(`There is no subagent "${name}". Available: ${[...subagents.keys()].join(', ')}.`);
       }
       const news = await this.news(call);
       const running = news.filter(isOpen);
@@ -297,7 +297,8 @@ class Team implements Capability {
   }
 
   get #parts() {
-    if (this.#installed === undefined) throw new Error('subagents() is not part of an agent yet.');
+    if (this.#installed === undefined)
+      throw new Error('subagents() is not part of an agent yet. Pass it to .use() first.');
     return this.#installed;
   }
 
@@ -584,7 +585,7 @@ function taskOf({ scope }: TeamCall, taskId: string): GivenTask {
   const task = tasks.find((candidate) => candidate.taskId === taskId);
   if (task !== undefined) return task;
   const known = tasks.map((each) => each.taskId).join(', ') || 'none';
-  throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
+  throw new Error(`There is no task "${taskId}" in this session. Available: ${known}.`);
 }
 
 /** @throws {ApprovalRequiredError} if one of these tasks waits for approval, so that the tool call waits as well. */

@@ -27,7 +27,7 @@ export class UncountedUsage {
     const all = this.#bySession.get(session) ?? [];
     const isTaken = (used: TaskUsage) => taskId === undefined || used.taskId === taskId;
     const rest = all.filter((used) => !isTaken(used));
-    // Most sessions have no usage here, and must not push out those that have.
+    // Most sessions have no usage here. If they were stored, they would evict sessions that have usage.
     if (rest.length > 0) this.#bySession.set(session, rest);
     else this.#bySession.delete(session);
     return all.filter(isTaken);

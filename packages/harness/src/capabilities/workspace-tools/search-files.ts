@@ -19,8 +19,9 @@ interface Search {
   readonly workspace: Workspace;
   readonly ignore: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** Paths that cannot be read, and links to directories that were already walked. The answer lists both. */
+  /** Paths that cannot be read. The answer lists them. */
   readonly passedOver: string[];
+  /** Links to directories that were already walked. The answer lists them. */
   readonly linked: string[];
   /** Files with lines so long that only their beginning was searched. */
   readonly cut: string[];

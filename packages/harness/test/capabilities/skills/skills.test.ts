@@ -134,7 +134,7 @@ describe('skills', () => {
     const agent = agentWith(model, await workspaceWith(), skills()).build();
     await agent.call('go', context);
     const [, second] = resultsOf(model.requests[2]?.messages ?? [], 'load_skill');
-    expect(second).toContain('in view already');
+    expect(second).toContain('already in view');
   });
 
   it('that are written to a file at once keep the words that say where', async () => {
@@ -156,7 +156,7 @@ describe('skills', () => {
       .call('a', context);
     const model = new ScriptedModel([load, { text: 'ok' }]);
     await agentWith(model, workspace, skills()).session(session).build().call('b', context);
-    expect(resultsOf(model.requests[1]?.messages ?? [], 'load_skill')[1]).toContain('in view already');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'load_skill')[1]).toContain('already in view');
   });
 
   it('are read up to a number of folders', async () => {

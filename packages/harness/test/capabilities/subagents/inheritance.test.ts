@@ -172,7 +172,7 @@ describe('a subagent', () => {
     expect(masked(child.requests)).toBeGreaterThan(0);
     expect(masked(model.requests)).toBeGreaterThan(0);
     expect(resultsOf(model.requests.at(-1)?.messages ?? [], 'wait_async_results').at(-1)).toMatch(
-      /There are: worker-\w+\.$/,
+      /Available: worker-\w+\.$/,
     );
     await agent.close();
   });

@@ -56,7 +56,7 @@ describe('agent_spawn', () => {
     const [block] = blocksOf(model.requests[1]?.messages ?? [], 'agent_spawn');
     expect(block?.isError).toBe(true);
     expect(textOf(block ? [block] : [])).toBe(
-      'There is no subagent "nobody". There are: explorer, general-purpose.',
+      'There is no subagent "nobody". Available: explorer, general-purpose.',
     );
     await agent.close();
   });
