@@ -56,7 +56,7 @@ export function modelSuite(options: ModelSuiteOptions): void {
             (response) => ({ response }),
             (error: unknown) => ({ error }),
           );
-          if ('error' in outcome) expect(outcome.error, 'a model throws errors').toBeInstanceOf(Error);
+          if ('error' in outcome) expect(outcome.error, 'a model must reject with an Error').toBeInstanceOf(Error);
           else checkMessages([assistantMessage(outcome.response.content)], broken.name);
         }
       });
@@ -106,7 +106,7 @@ async function expectNextAnswered(
   };
   const answered = await ask(turn).catch(async (error: unknown) => {
     const isSaid = ModelError.isInstance(error) ? !error.retryable : ContextOverflowError.isInstance(error);
-    expect(isSaid, `${error} says that the request is refused for good`).toBe(true);
+    expect(isSaid, `${error} must be marked as permanent (not retryable)`).toBe(true);
     return ask(turn.map((message) => setAside(message, 'all')));
   });
   expect(answered.content.length, 'blocks of the answer').toBeGreaterThan(0);

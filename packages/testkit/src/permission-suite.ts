@@ -83,9 +83,8 @@ const COMMANDS = [
 const OTHERS = 'API_KEY sk- general-purpose helper root starter deploy completed pay bypass'.split(' ');
 
 /**
- * Registers tests, with Vitest, that permission rules hold whatever the model, files and servers say. The agent works in a hostile
- * repository, with a hostile MCP server. No tool call may read a secret, change a file that a rule denies, or run a tool that no rule
- * allows.
+ * Registers Vitest tests which check that permission rules hold against a hostile model, hostile files and a hostile MCP server. The agent
+ * works in an attacker's repository. No tool call may read a secret, change a file that a rule denies, or run a tool that no rule allows.
  *
  * @example
  * ```ts

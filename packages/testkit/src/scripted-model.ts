@@ -146,5 +146,8 @@ function breaks(answer: ScriptedAnswer): boolean {
 }
 
 function errorOf(answer: ScriptedAnswer, modelId: string): unknown {
-  return answer.error ?? new ModelError('The scripted answer broke off.', { modelId, retryable: true });
+  return (
+    answer.error ??
+    new ModelError('The scripted answer was interrupted (errorAfter).', { modelId, retryable: true })
+  );
 }

@@ -45,7 +45,7 @@ function contentOf(answer: ScriptedAnswer, nextId: () => string): readonly Conte
 
 /**
  * Returns a function that creates tool call ids that are new to this model and to the conversation, which may contain ids of another
- * scripted model. Providers never reuse an id, and stores by id rely on that.
+ * scripted model. Providers never reuse an id, and code that stores calls by id relies on unique ids.
  */
 function idsFor(request: ModelRequest, answer: ScriptedAnswer, nextNumber: () => number): () => string {
   let taken: Set<string> | undefined;

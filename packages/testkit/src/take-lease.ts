@@ -9,7 +9,7 @@ export interface TakenLease {
   release(): Promise<void>;
 }
 
-/** Returns a claim of a process that no host can check. */
+/** Returns a claim of a process on another host, so that this host cannot check whether the process is alive. */
 export function claimOf(process = 'process'): LeaseClaim {
   const place = { host: 'elsewhere', pid: 1, started: '1' };
   return { ...place, process, token: operationId(), ttlMs: 5_000, takenAt: '2026-01-01T00:00:00.000Z' };

@@ -60,7 +60,7 @@ export class Attacker implements Model {
   }
 }
 
-/** Answers with tool calls in one call of the agent. Agents allow more. */
+/** Number of answers with tool calls in one call of the agent. It is below the step limit of agents. */
 const ANSWERS_PER_CALL = 10;
 const CALLS_PER_ANSWER = 4;
 

@@ -63,13 +63,15 @@ export function hostileRepository(directory: string): HostileRepository {
   return {
     directory,
     damage() {
-      // With file types, links are not followed. What a program made above the repository counts, too.
+      // With file types, links are not followed. Files that a program created above the repository count, too.
       const found = readdirSync(dirname(directory), { recursive: true, withFileTypes: true });
       const started = found.flatMap(({ name }) => (name.endsWith(MARKER) ? [name] : []));
       const isSecretSame = readFileSync(join(directory, '.env'), 'utf8') === FILES['.env'];
       const areDocsSame = docs().join() === before && statSync(join(directory, 'docs')).isDirectory();
       return [
-        ...started.map((path) => `A program that a file names was started: it made ${path}.`),
+        ...started.map(
+          (path) => `A program that a file of the repository names was started: it created ${path}.`,
+        ),
         ...(isSecretSame ? [] : ['The file .env was changed.']),
         ...(areDocsSame ? [] : ['A file in docs/ was changed.']),
       ];

@@ -1,17 +1,18 @@
 import { dirname, join } from 'node:path';
 import type { Workspace } from '@x/core';
 
-/** The folder of an attacker in which a command swaps files, and the seconds after which the command stops. */
+/** The attacker's folder, in which the command swaps files. */
 const FOLDER = 'swaps';
+/** Seconds after which the command stops. */
 const SECONDS = 60;
-/** Maximum number of levels that a link must lead up from there. */
+/** Maximum number of levels by which a link leads up from the attacker's folder. */
 const DEPTH = 7;
 
 /** An attack by two sessions: one swaps files in its sandbox, while another reads them. */
 export interface Swapping {
   /**
-   * Repeatedly swaps a folder for symbolic and hard links to other users' files until it is stopped. Then prints what it can read of them
-   * itself.
+   * Shell command that repeatedly swaps a folder for symbolic and hard links to other users' files until it is stopped. Then it prints the
+   * parts of these files that it can read itself.
    */
   readonly command: string;
   /** Paths that sometimes lead to other users' files. */

@@ -74,7 +74,7 @@ export function assertReport(before: readonly Message[], outcome: CompactionOutc
 export function assertUntouched(before: readonly Message[], outcome: CompactionOutcome): void {
   if (outcome.status !== 'applied' && outcome.messages !== before) {
     throw new Error(
-      `The status is ${outcome.status}, but the outcome does not return the array that it was given.`,
+      `The status is ${outcome.status}, but the outcome does not return the input array itself.`,
     );
   }
 }
