@@ -190,7 +190,7 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
       const [, name = ''] = /'(?:-\w, )?(--[\w-]+)/.exec(errorText(error)) ?? [];
       const isSwitch = options[name.slice(2)]?.type === 'boolean';
       const needed = isSwitch
-        ? 'takes no value.'
+        ? 'does not accept a value.'
         : `needs a value. If the value begins with a dash, write ${name}=…`;
       throw new ArgumentError(`${name} ${needed}`);
     }

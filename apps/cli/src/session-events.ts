@@ -55,11 +55,11 @@ export async function readEvents(
   });
 }
 
-/** Describes what compaction saved in a session, and what the session cost. */
+/** Describes the savings of compaction in a session, and the cost of the session. */
 export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readonly string[] {
   const { tokens, cost } = spendingOf(state);
   const compaction = compactionCostOf(state);
-  const nothing = compaction.savedTokens > 0 ? [] : ['Compaction saved nothing yet.'];
+  const nothing = compaction.savedTokens > 0 ? [] : ['Compaction has not saved any tokens yet.'];
   const found = savingsOf(events);
   const savings = savingsInWords(found);
   // The sent tokens include those of summaries.
@@ -74,7 +74,7 @@ export function costLines({ state, events }: Omit<SessionEvents, 'log'>): readon
   ];
 }
 
-/** Describes what the model no longer sees of a session, and why. */
+/** Describes the content that compactions removed from the model's view of a session, and the reasons. */
 export function explanation({ markdown, logLocation }: Receipt, events: readonly KeptEvent[]): string {
   const why = compactionLines(events);
   // The log is in the agent's own storage.

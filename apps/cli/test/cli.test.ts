@@ -72,7 +72,7 @@ describe('x', () => {
       key: { userId: 'alice', agentId: 'coder' },
     });
     expect((await x(['sessions', 'delete', 's-', '-w', directory, '-u', 'alice'])).stderr).toContain(
-      's-1  (alice / coder) and its log for good. To confirm: x sessions delete s-1 --user alice --agent coder --workspace ',
+      's-1  (alice / coder) and its log permanently. To confirm: x sessions delete s-1 --user alice --agent coder --workspace ',
     );
     for (const id of ['s-', 's-1']) {
       const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
@@ -80,7 +80,7 @@ describe('x', () => {
         stderr: expect.stringContaining(
           id === 's-'
             ? 'matches'
-            : '--yes takes a whole id with its owner. This deletes session s-1  (alice / coder)',
+            : '--yes requires the complete id and its owner. This deletes session s-1  (alice / coder)',
         ),
         status: 2,
       });
@@ -330,7 +330,7 @@ describe('x', () => {
       '--window needs a value. If the value begins with a dash, write --window=…',
     ],
     [() => ['run', '--model'], '--model needs a value'],
-    [() => ['run', '--continue=yes'], '--continue takes no value.'],
+    [() => ['run', '--continue=yes'], '--continue does not accept a value.'],
     [() => ['replay', '--window', '64m'], '--window must be a whole number of at least 1, not "64m"'],
     [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
     [() => ['sessions', 'show', 's-', '-w', directory], '"s-" matches 2 sessions: s-'],

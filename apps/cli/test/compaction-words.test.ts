@@ -44,7 +44,7 @@ it.each([
   const eventsOf = (events: readonly object[]) => events as unknown as readonly KeptEvent[];
   expect(undoInWords(compactionLines(eventsOf(before)), eventsOf([...before, restored]))).toBe(
     [
-      'The context is as it was before. /compact does it again.',
+      'The compaction was undone. /compact compacts again.',
       '- The window was nearly full: 30 → 4 messages · 5k tokens sent instead of 15k · rules wrote the summary (undone)',
       '- The window was nearly full: 5k tokens sent instead of 6k · rules wrote the summary (undone)',
       words,

@@ -39,7 +39,7 @@ it('puts a memory where its agent finds it, and replaces none', async () => {
   expect((await memory.search(scope, 'which port?')).hits).toHaveLength(1);
   await memory.close();
   const again = await x(['memory', 'import', ...given]);
-  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('These files exist already')]);
+  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('These files already exist')]);
 });
 
 it('is needed: a folder with plain names is told of by the maintenance', async () => {

@@ -291,8 +291,8 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   const logOf = (workspace: string) => new WorkspaceSessionLog(storageOf(new LocalWorkspace(workspace)), key);
   await logOf(directory).append([userMessage('compacted away'), ...session.state.context]);
   mkdirSync(elsewhere);
-  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 1; 0 were there already.\n');
-  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 were there already.\n');
+  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 1; 0 already existed.\n');
+  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 already existed.\n');
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
   const to = ['--sqlite', imported, '-w', elsewhere, '-u', 'alice'];
   for (const told of ['Imported s (alice / agent): 1 messages, ', 'nothing changed: s (alice / agent).'])
@@ -303,7 +303,7 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   await logOf(directory).append([userMessage('later')]);
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
   await expect(inProcess(['import', file, ...to])).rejects.toThrow(
-    'There is a session s  (alice / agent) already',
+    'Session s  (alice / agent) already exists',
   );
   expect(await idsOf(logOf(elsewhere))).toEqual(after);
   await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('different sessions');

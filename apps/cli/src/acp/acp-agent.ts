@@ -182,7 +182,10 @@ async function turn(
     }
     const stopped = STOPPED[stopReason];
     if (stopped) return { stopReason: stopped };
-    throw RequestError.internalError({ stopReason }, 'the call took longer than its limit');
+    throw RequestError.internalError(
+      { stopReason },
+      'the call exceeded a time limit; send a message to continue',
+    );
   } catch (error) {
     if (signal.aborted) return await cancelled();
     throw error;

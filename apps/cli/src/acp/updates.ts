@@ -63,7 +63,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       return [chunk('agent_thought_chunk', event.text)];
     case 'draft.discarded':
       if (event.text.trim() === '') return [];
-      return [chunk('agent_message_chunk', '\n\n[The answer above broke off, so it does not count.]\n\n')];
+      return [chunk('agent_message_chunk', '\n\n[The answer above was interrupted and discarded.]\n\n')];
     case 'tool.call':
       return [{ sessionUpdate: 'tool_call', status: 'in_progress', ...toolCall(event.call, directory) }];
     case 'tool.progress':

@@ -117,7 +117,7 @@ function prepareModel(
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
   if (provider === undefined || model === '') {
     throw invalidModel(
-      `${role}"${id}" is not PROVIDER:MODEL. Providers: ${Object.keys(PROVIDERS).join(', ')}`,
+      `${role}"${id}" is not of the form PROVIDER:MODEL. Providers: ${Object.keys(PROVIDERS).join(', ')}`,
     );
   }
   const missing = provider.needs.filter((name) => !environment[name]);
@@ -130,7 +130,7 @@ function prepareModel(
   const baseURL = serverOf(provider, environment);
   if (nativeCompaction === 'auto' && provider.compaction === undefined) {
     process.emitWarning(
-      `${id} has native_compaction: auto, but ${providerName} has no compaction of its own, so this does nothing. Remove it, or use ` +
+      `${id} has native_compaction: auto, but ${providerName} does not provide compaction, so this setting has no effect. Remove it, or use ` +
         `${WITH_COMPACTION.join(' or ')}.`,
     );
   }

@@ -32,11 +32,11 @@ export interface OpenAgent {
   readonly agent: HarnessAgent;
   /** The id of the agent's model. */
   readonly model: string;
-  /** The permission mode of sessions that set none, if it is not the default. */
+  /** The permission mode of sessions without their own mode. Omitted for the mode `default`. */
   readonly mode?: string | undefined;
   /** The capabilities that the agent file names. */
   readonly capabilities: readonly string[];
-  /** Describes the sandbox in which commands run, if they do. */
+  /** Description of the sandbox, if commands run in one. */
   readonly sandbox?: string | undefined;
   /** Stores the events of the agent's sessions. */
   readonly events: EventLog;
@@ -123,12 +123,12 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // Created capabilities by name. The names in the file may still be variables.
   const created = new Map<string, Capability>();
-  // After a crash, nobody sends the message again. So it is stored before the model is asked.
+  // Store the message before the model is called, because nobody sends it again after a crash.
   const all = { checkpoint: 'step', ...options.defaults, ...content, ...(model !== undefined && { model }) };
   const written = inProject(all, directory, project, servers);
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;
-  // Checks the environment, so that an answer to the question for trust is not lost.
+  // Check the environment before the question for trust. Otherwise a missing variable would make the user answer twice.
   lazyModel({ id }, environment);
   for (const { id } of first.fallback) lazyModel({ id }, environment, 'fallback model ');
   const keepTrust = await requireTrust(file, content, options.trust);
@@ -171,7 +171,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
 }
 
-/** Returns what the model reads about the sandbox of commands. */
+/** Returns the description of the commands' sandbox that the model reads. */
 function sandboxOf(shell: Capability | undefined): string | undefined {
   return /Commands run in a sandbox:.*/.exec(shell?.tools?.[0]?.definition.description ?? '')?.[0];
 }

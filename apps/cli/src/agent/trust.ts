@@ -128,14 +128,14 @@ function partOf(part: string): readonly string[] {
 /** Maximum length of a value that is shown when it has changed. */
 const MAX_VALUE = 60;
 
-/** Returns a line of a setting's digest and name. Small settings that need no trust have their value in the line. */
+/** Returns a line with the digest and the name of a setting. For short settings that need no trust, the line also contains the value. */
 function partOfSetting([name, value]: Entry): string {
   const text = JSON.stringify(value);
   const isShown = isIn(HARMLESS, name) && text.length <= MAX_VALUE;
   return `${digest(text)} ${oneLine(name)}${isShown ? `\t${oneLine(text)}` : ''}`;
 }
 
-/** Returns lines of a digest and a name: the files that the trust covers. See {@link requireTrust}. */
+/** Returns a line with a digest and a name for each file that the trust covers. See {@link requireTrust}. */
 function coveredFiles(file: string, entries: readonly Entry[]): readonly string[] {
   const [rules, others] = [true, false].map((isRule) =>
     textOf(entries.filter(([name]) => !isIn(HARMLESS, name) && name.startsWith('permissions') === isRule)),

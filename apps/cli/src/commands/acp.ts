@@ -37,7 +37,7 @@ export const acp = command({
       one.catch(() => opened.delete(key));
       return one;
     };
-    // Without the editor, nobody sees what a call does, so it stops at once.
+    // If the editor disconnects, nobody can follow a running call, so stop it at once.
     const close = async () => {
       await Promise.all([...opened.values()].map(async (one) => (await one).close({ drainMs: 0 })));
     };

@@ -5,7 +5,7 @@ import { command, UsageError } from '../command.js';
 import { readInput, writeOutput } from '../read-input.js';
 import { readLog } from './replay/read-log.js';
 
-/** Checks a log, and reports what the agent that wrote it would lose. */
+/** Checks the log of another agent, and counts the messages that this agent would lose when it resumes. */
 export const doctorLog = command({
   name: 'doctor log',
   takes: 'FILE',
@@ -14,11 +14,11 @@ export const doctorLog = command({
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
   },
   summary:
-    'Shows what the log of another agent contains, and what that agent would lose when it resumes. Can write a repaired copy. Never changes the log.',
+    'Checks the log of another agent: shows its contents, and the messages that the agent would lose when it resumes. Can write a repaired copy. Never changes the log itself.',
   examples: ['x doctor log ~/.claude/projects/my-app/0b9f.jsonl --write repaired.jsonl'],
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))
-      throw new UsageError(`${write} exists already. Name a new file.`);
+      throw new UsageError(`${write} already exists. Name a new file.`);
     const source = await readInput(file);
     const { conversation, unreachable, repaired } = readLog(repairLog, source, file, format);
     const { messages, compactions, unread } = conversation;
@@ -32,7 +32,9 @@ export const doctorLog = command({
     );
     if (repaired === undefined) {
       if (write === undefined) return;
-      throw new UsageError(`Rows of ${conversation.format} have no parent ids: nothing to repair.`);
+      throw new UsageError(
+        `Rows of ${conversation.format} have no parent ids, so there is nothing to repair.`,
+      );
     }
     if (write === undefined) {
       if (unreachable > 0) output.write('To write a repaired copy: --write COPY\n');

@@ -25,7 +25,7 @@ const importCommand = command({
       files.map(({ place }) => `${prefix}${place}`),
     );
     if (existing.length > 0)
-      throw new UsageError(`These files exist already: ${existing.join(', ')}. Nothing was imported.`);
+      throw new UsageError(`These files already exist: ${existing.join(', ')}. Nothing was imported.`);
     for (const { place, path } of files) await storage.write(`${prefix}${place}`, await readFile(path));
     output.write(
       `Imported ${files.length} ${files.length === 1 ? 'file' : 'files'} into .x/${prefix} of the workspace.\n`,

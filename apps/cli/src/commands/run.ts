@@ -71,7 +71,7 @@ export const run = command({
         ? undefined
         : [values.prompt, await readPiped(values.prompt, errors)].filter(Boolean).join('\n\n').trim();
     if (prompt === '' && !isResumed)
-      throw new ArgumentError('There is nothing to ask: standard input or --prompt is empty.');
+      throw new ArgumentError('The prompt is empty. Write one to standard input, or pass it with --prompt.');
 
     const allowAll = values['dangerously-allow-all'];
     const { agent, model, mode, sandbox, events, store, close } = await openAgent(file, {
@@ -123,11 +123,11 @@ export const run = command({
   },
 });
 
-/** Retries of a model call. With growing pauses they take about 30 seconds, in which a server can restart. */
+/** Maximum number of retries of a model call. With their growing pauses, they take about 30 seconds: enough for a server to restart. */
 const MAX_RETRIES = 6;
 
 const SANDBOX_KEYS =
-  'In the agent file, { ref: shell, config: { sandbox: none } } in place of shell turns it off; network: internet opens the network.';
+  'To turn it off, replace shell in the agent file with { ref: shell, config: { sandbox: none } }. To allow network access, set network: internet there.';
 
 /** @throws {ArgumentError} for contradictory options, and for a file that does not exist. */
 function checkOptions(
@@ -144,7 +144,9 @@ function checkOptions(
     throw new UsageError('Select the session to continue: --session ID, or --continue for the latest.');
   }
   if (isResumed && prompt !== undefined)
-    throw new ArgumentError('Use --prompt without --resume, --approve and --deny: send it after that call.');
+    throw new ArgumentError(
+      'Do not combine --prompt with --resume, --approve or --deny. Send the prompt after that call.',
+    );
   if (existsSync(file)) return;
   const remedy = /\.\w+$/.test(file)
     ? `${X} init writes a first ${DEFAULT_AGENT_FILE}.`

@@ -19,7 +19,7 @@ const eraseCommand = command({
       type: 'string',
       value: 'FILE',
       multiple: true,
-      help: 'A memory index to clear of the user too.',
+      help: 'Also delete the user from this memory index.',
     },
     ...options,
   },

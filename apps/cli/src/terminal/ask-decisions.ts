@@ -6,12 +6,12 @@ import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/har
 export interface Human {
   show(text: string): void;
   /**
-   * Asks for a line, or for one of the keys. Resolves to `undefined` when the input has ended, or the question was left.
+   * Asks for a line, or for one of the keys. Resolves to `undefined` when the input has ended, or the question was dismissed.
    */
   ask(question: string, keys?: string): Promise<string | undefined>;
 }
 
-/** Renders what a person needs to decide on a call. */
+/** Renders a pending call for the person who decides on it. */
 export type Preview = (call: PendingCall) => Promise<RenderedCall>;
 
 /** The answers by key. */

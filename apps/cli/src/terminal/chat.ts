@@ -55,7 +55,7 @@ function modesOf(state: AgentState | undefined, configured = 'default'): readonl
   return mode === 'default' ? plan : [...plan, `${mode} mode`];
 }
 
-const INTERRUPTED = 'The last call was interrupted, unless another process runs it. /resume goes on.';
+const INTERRUPTED = 'The last call was interrupted, unless another process runs it. /resume continues it.';
 
 /** Keys that choose a session. */
 const KEYS = '123456789';
@@ -80,7 +80,7 @@ class Chat {
   #figures: readonly string[] = [];
   /** Formats the lines of the answer. */
   #markdown = AS_IT_IS;
-  /** What the user ran since the last message. */
+  /** Messages about the commands that the user ran since the last message. */
   readonly #ran: Message[] = [];
   /** The beginning of the last answer, if the call failed in it. */
   #cut = '';
@@ -166,7 +166,7 @@ class Chat {
       if (read) return this.#echo(text);
       // If the text came too late for this call, it is sent after the call, unless the user has interrupted.
       if (!this.#interrupted) return this.#input.push(text);
-      this.#printer.note('Not sent, and back in the line.');
+      this.#printer.note('Not sent. The text is back in the input line.');
       this.#input.giveBack(text);
     });
   }
@@ -192,7 +192,8 @@ class Chat {
     const { waiting: onWait } = this.#printer;
     this.#echo(line);
     if (!isCommand(line)) {
-      const cut = this.#cut === '' ? [] : [assistantMessage(`${this.#cut}\n[The answer broke off here.]`)];
+      const cut =
+        this.#cut === '' ? [] : [assistantMessage(`${this.#cut}\n[The answer was interrupted here.]`)];
       const messages = [...cut, ...(await this.#messagesOf(line))];
       await this.#turn(this.#agent.stream(messages, this.#context, { onWait }));
       return true;
@@ -213,7 +214,7 @@ class Chat {
     return true;
   }
 
-  /** Returns a text as messages, with the files that it mentions, and with what the user ran before. */
+  /** Returns a text as messages, with the files that it mentions, and with the commands that the user ran before. */
   #messagesOf(text: string): Promise<readonly Message[]> {
     return withMentions(text, this.#ran.splice(0), this.#agent, (note) => this.#printer.note(note));
   }

@@ -37,7 +37,7 @@ const AUTHORS = {
   rules: 'rules wrote the summary',
 };
 
-/** Says who wrote the summary of a compaction, and whether the text of a model was paid for in vain. */
+/** Says who wrote the summary of a compaction, and whether a model's text was paid for but not used. */
 export function authorInWords({ steps, usage }: Pick<Compacted, 'steps' | 'usage'>): string {
   const author = steps.findLast((step) => step.author)?.author;
   if (author === undefined) return usage ? 'a model was called' : 'no model was called';
@@ -57,7 +57,7 @@ const MOST = 10;
 /** Lists the latest compactions of a session with their reasons, one line each. */
 export function compactionLines(events: readonly KeptEvent[]): readonly string[] {
   const lines: string[] = [];
-  // An undo also takes back the automatic changes after the compaction, so they are in its group.
+  // An undo also reverts the automatic changes after the compaction, so they are in its group.
   const standing: (readonly number[])[] = [];
   for (const event of events) {
     const undone = event.type === 'context.restored' ? standing.pop() : undefined;
@@ -85,7 +85,12 @@ export function fullnessInWords({ total = 0, contextWindow }: Partial<ContextUsa
 
 const HELD = 'no compaction runs until the request has grown by 5 % or exceeds the window';
 
-/** Says which compaction an undo took back, how full the window is now, and when the next compaction can run. `before` has the earlier compaction lines. */
+/**
+ * Says which compaction was undone, how full the window is now, and when the next compaction can run.
+ *
+ * @param before The compaction lines before the undo.
+ * @param after The events after the undo.
+ */
 export function undoInWords(before: readonly string[], after: readonly KeptEvent[]): string {
   const undone = compactionLines(after).filter((line) => !before.includes(line));
   const usage = usageIn(after);
@@ -93,5 +98,5 @@ export function undoInWords(before: readonly string[], after: readonly KeptEvent
     usage && usage.total > (usage.contextWindow ?? Infinity) ? 'the next message compacts first' : HELD;
   const fullness = fullnessInWords(usage);
   const full = fullness ? [`The window is ${fullness} full: ${next}.`] : [];
-  return ['The context is as it was before. /compact does it again.', ...undone, ...full].join('\n');
+  return ['The compaction was undone. /compact compacts again.', ...undone, ...full].join('\n');
 }

@@ -42,14 +42,14 @@ type NoteOf<Event> = (event: Event) => readonly [Format, string] | undefined;
 const DECIDED: { readonly [decision: string]: string | undefined } = {
   denied: '✗ You denied this call',
   expired: '✗ Not run: nobody decided in time',
-  superseded: '✗ Not run: you said something else',
+  superseded: '✗ Not run: you sent a message instead',
 };
 
 /** The line that is printed for an event, by event type. */
 const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
-  'draft.discarded': () => ['yellow', 'The answer above broke off.'],
+  'draft.discarded': () => ['yellow', 'The answer above was interrupted.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
     return ['cyan', cut([`● ${title}`, ...(change ? indented(lines) : [])])];
@@ -66,10 +66,10 @@ const NOTES: {
   },
   'message.set_aside': ({ what }) => [
     'yellow',
-    `The model no longer sees ${what}: the provider refused it. The log has it.`,
+    `The model no longer sees ${what}: the provider refused it. The log still contains it.`,
   ],
   'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in .x/${path}`],
-  'model.fallback': ({ from, to, error }) => ['yellow', `${from} failed (${error}); ${to} goes on.`],
+  'model.fallback': ({ from, to, error }) => ['yellow', `${from} failed (${error}); ${to} continues.`],
   'context.compacting': ({ messagesBefore }) => ['dim', `── Compacting ${messagesBefore} messages …`],
   'context.compacted': (event) => [
     'magenta',
@@ -169,12 +169,12 @@ export class EventPrinter {
     return this.#model;
   }
 
-  /** Does not print a call and its result. */
+  /** Excludes a call and its result from printing. */
   hide(toolUseId: string): void {
     this.#hidden.add(toolUseId);
   }
 
-  /** Does not print the change of a call again. */
+  /** Marks the change of a call as shown, so that it is not printed again. */
   asked(toolUseId: string): void {
     this.#asked.add(toolUseId);
   }

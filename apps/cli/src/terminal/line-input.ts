@@ -17,7 +17,7 @@ interface Listener {
   around(): { readonly above: readonly string[]; readonly status: string };
 }
 
-/** Lets readline end on a terminal that was closed, whose mode can no longer be reset. */
+/** Ignores the error of readline on a closed terminal, whose mode can no longer be reset. */
 function ignoreClosed(input: NodeJS.ReadableStream): void {
   const terminal = input as ReadStream;
   const setRawMode: ReadStream['setRawMode'] | undefined = terminal.setRawMode;
@@ -128,7 +128,7 @@ export class LineInput {
     this.screen.close();
   };
 
-  /** Puts a text back into the line, above what was typed since, so that it can be edited or sent. */
+  /** Puts a text back into the input, above the text that was typed since, so that it can be edited or sent. */
   giveBack(text: string): void {
     const lines = text.split('\n');
     const last = this.#lines.line === '' ? lines.pop() : undefined;

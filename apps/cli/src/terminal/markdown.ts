@@ -72,7 +72,7 @@ export function markdownLines(style: Style, columns = () => 80): LineFormat {
 
 /** Maximum lines of a table that are aligned. */
 const MAX_TABLE = 500;
-/** Stands between the columns of a table. */
+/** Separator between the columns of a table. */
 const GAP = '  ';
 
 /** Splits a line of a table. */

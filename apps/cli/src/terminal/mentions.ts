@@ -23,8 +23,8 @@ export async function complete(line: string, workspace: Workspace): Promise<[str
 }
 
 /**
- * Returns a text as a message, with what the user ran before, and with calls that read the files that the text mentions. The agent runs
- * these calls by its own rules. Notes mentions that are not files.
+ * Returns a text as a message, after the commands that the user ran before, and with calls that read the files that the text mentions. The
+ * agent's permissions apply to these calls. Prints a note for each mention that is not a file.
  */
 export async function withMentions(
   text: string,

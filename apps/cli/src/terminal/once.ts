@@ -19,7 +19,7 @@ const STOPPED = 3;
 
 const RESUME = '--resume';
 
-/** Options that continue a session, by how its call stopped. After an answer, only a message does. */
+/** Options that continue a session, by the stop reason of its call, if `--resume` cannot continue it. */
 const CONTINUE: { readonly [Reason in StopReason]?: string } = {
   permission_required: '--approve all   (or --deny all)',
   truncated: '--prompt "Go on"',

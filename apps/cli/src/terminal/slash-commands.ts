@@ -47,7 +47,7 @@ interface SlashCommand {
   readonly summary: string;
   /** The capability without which the command has no effect. */
   readonly needs?: string;
-  /** A text is to be shown. */
+  /** Runs the command. If it returns a text, the text is shown. */
   run(scope: ChatScope, argument: string): Promise<string | CommandResult>;
 }
 
@@ -72,7 +72,7 @@ async function messageAt({ agent, context }: Pick<ChatScope, 'agent' | 'context'
 /** Matches the number in `from r12`, and instructions behind a comma. They contain no second number: it could be a range. */
 const FROM = /^from\s+#?r?(\d+)(?:[,:;.](\D*))?$/is;
 
-/** Tests if an argument seems to name messages. As instructions, it would compact what the user wants to keep. */
+/** Tests if an argument seems to name messages. Used as instructions, it would not keep the messages that the user wants to keep. */
 function namesMessages(argument: string): boolean {
   const words = argument.split(/\s+/);
   return words[0]?.toLowerCase() === 'from' || (words.length <= 3 && /\d/.test(argument));
@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (upTo === undefined && number !== undefined) return `There is no message before r${number}.`;
       const { context: seen = [] } = (await agent.state(context)) ?? {};
       if (upTo && !seen.some(({ id }) => id === upTo))
-        return `Everything before r${number} was compacted already.`;
+        return `Everything before r${number} is already compacted.`;
       const outcome = await agent.compact(context, {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
@@ -105,7 +105,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       const full = fullness && ` The window is ${fullness} full.`;
       const say =
         status === 'applied'
-          ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo takes it back.${full}`
+          ? `Compacted: ${shortNumber(before)} → ${shortNumber(after)} tokens, ${shortNumber(before - after)} saved in each request. ${gone} of ${all} messages are gone or shortened: /explain lists them. /undo undoes it.${full}`
           : `Not compacted (${status}): ${message}`;
       return [say, ...stepNotes(steps)].join('\n');
     },
@@ -139,7 +139,9 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/unpin ID',
     summary: 'removes a pin',
     async run({ agent, context }, id) {
-      return (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `No pin is "${id}": see /pin.`;
+      return (await agent.unpin(context, id))
+        ? `${id} is no longer pinned.`
+        : `There is no pin "${id}": /pin lists all pins.`;
     },
   },
   '/explain': {
@@ -170,7 +172,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   '/tasks': {
     usage: '/tasks',
-    summary: 'shows the todo list, and what subagents do',
+    summary: 'shows the todo list and the tasks of subagents',
     async run({ agent, context }) {
       const todos = (await agent.state(context))?.tasksContext.todos ?? [];
       const lines = (await subagentTasks(agent.session, agent.keyOf(context))).map(
@@ -187,7 +189,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     async run({ agent, context, mode: configured = 'default' }, argument) {
       const mode = PERMISSION_MODES.find((known) => known === argument);
       if (argument !== '' && mode === undefined)
-        return `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.`;
+        return `There is no mode "${argument}". Available: ${PERMISSION_MODES.join(', ')}.`;
       if (mode !== undefined) {
         await agent.updateState(context, (state) => {
           state.permissionContext = { ...state.permissionContext, mode };
@@ -206,7 +208,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   '/cost': {
     usage: '/cost',
-    summary: 'shows what compaction saved, and what the session cost',
+    summary: 'shows the savings of compaction, and the cost of the session',
     async run({ agent, context, events }) {
       const state = await agent.state(context);
       if (state === undefined) return NOTHING_YET;
@@ -223,7 +225,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         const seen = requestOf({ events: await events.read(agent, context) }, Number(argument));
         return seen.messages.map((message) => renderMessage(message, false)).join('\n\n');
       }
-      const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
+      const summary = state.summary === undefined ? '' : ', after a summary of earlier messages';
       return [`Messages: ${state.context.length}${summary}.`, ...windowLines(usage)].join('\n');
     },
   },
@@ -239,7 +241,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   '/exit': {
     usage: '/exit',
-    summary: 'ends the chat; the session stays',
+    summary: 'ends the chat; the session is kept',
     run: async () => ({ exit: true }),
   },
   '!': {
@@ -267,7 +269,7 @@ function help(): string {
   const keys = [
     ['@FILE', 'reads a file with your message; Tab completes names of files and commands'],
     ['Alt+Enter, \\ Enter', 'starts a new line'],
-    ['Esc, Ctrl-C', 'stops what runs, or leaves a question; Ctrl-C also clears the line'],
+    ['Esc, Ctrl-C', 'stops the running call, or dismisses a question; Ctrl-C also clears the line'],
     ['Ctrl-D, Ctrl-C twice', 'ends the chat, if the line is empty'],
   ] as const;
   return columns([...usages, ...keys], process.stdout.columns).join('\n');

@@ -75,10 +75,10 @@ describe('files of Aura', () => {
     );
     rmSync(join(directory, 'compaction.yaml'));
     await expect(open({ 'agent.yaml': agent('preset: aura, agent: "nowhere:x"') })).rejects.toThrow(
-      'features.compaction.agent: "nowhere:x" is not PROVIDER:MODEL',
+      'features.compaction.agent: "nowhere:x" is not of the form PROVIDER:MODEL',
     );
     await expect(open({ 'agent.yaml': agent('model: "nowhere:x"') })).rejects.toThrow(
-      'features.compaction.model: "nowhere:x" is not PROVIDER:MODEL',
+      'features.compaction.model: "nowhere:x" is not of the form PROVIDER:MODEL',
     );
   });
 
@@ -97,7 +97,7 @@ describe('files of Aura', () => {
       /prompts\/Compaction\.md: model.*context_windw: unknown key/,
     );
     await expect(open(files('model: nowhere:x'))).rejects.toThrow(
-      /prompts\/Compaction\.md: model: "nowhere:x" is not PROVIDER:MODEL/,
+      /prompts\/Compaction\.md: model: "nowhere:x" is not of the form PROVIDER:MODEL/,
     );
   });
 });

@@ -21,7 +21,7 @@ describe('subagents', () => {
 
   it('name the place of a model that cannot be made', async () => {
     await expect(open({ 'agent.yaml': models('haiku') })).rejects.toThrow(
-      `Invalid ${join(directory, 'agent.yaml')}: subagents.models[0]: "haiku" is not PROVIDER:MODEL`,
+      `Invalid ${join(directory, 'agent.yaml')}: subagents.models[0]: "haiku" is not of the form PROVIDER:MODEL`,
     );
   });
 

@@ -128,11 +128,11 @@ it('shows how full the window is with one figure after a reply, a compaction and
   input.write('/compact\r');
   await seen(/Compacted: [\s\S]*The window is \d+ %\s+full\./);
   await vi.waitFor(() => expect(status()).not.toBe(full), TIMEOUT);
-  expect(said(/takes it back\.\s+The window is (\d+) %/)).toBe(status());
+  expect(said(/undoes it\.\s+The window is (\d+) %/)).toBe(status());
   input.write('/undo\r');
-  await seen(/The context is as it was before[\s\S]*% full:\s+no/);
+  await seen(/The compaction was undone[\s\S]*% full:\s+no/);
   await vi.waitFor(() => expect(status()).toBe(full), TIMEOUT);
-  expect(said(/as it was before[\s\S]*The window is (\d+) %/)).toBe(full);
+  expect(said(/The compaction was undone[\s\S]*The window is (\d+) %/)).toBe(full);
   input.write('/exit\r');
   await ended();
 });
@@ -175,7 +175,7 @@ it('says that the last call of the session that it opens has not ended', async (
   first.input.write('Go\r');
   await vi.waitFor(() => expect(asked).toBe(1), TIMEOUT);
   const second = open(new ScriptedModel([]), session);
-  await second.seen('The last call was interrupted, unless another process runs it. /resume goes on.');
+  await second.seen('The last call was interrupted, unless another process runs it. /resume continues it.');
   await second.leave();
   first.input.write('\u0003');
   await vi.waitFor(() => expect(first.screen()).not.toContain('working'), TIMEOUT);
@@ -341,7 +341,7 @@ it('gives back what was typed for a call that Ctrl-C stops, and then clears the 
   input.write('half a line');
   await seen('> half a line');
   input.write('\u0003');
-  await seen(/Not sent, and back in the line\.[\s\S]*> Be short\nhalf a line\n/);
+  await seen(/Not sent\. The text is back in the input line\.[\s\S]*> Be short\nhalf a line\n/);
   input.write('\u0003Hello\r');
   await seen('Done.');
   expect(requests).toEqual(['A long task', 'Hello']);
@@ -400,7 +400,7 @@ it('answers commands that read while a call runs, lets others wait, and leaves b
   input.write('A long task\r');
   await seen('working');
   input.write('/cost\r');
-  await seen(/> \/cost\nCompaction saved nothing yet\./);
+  await seen(/> \/cost\nCompaction has not saved any tokens yet\./);
   input.write('/explain\r');
   await seen(/> \/explain\n# What the model no longer sees/);
   input.write('/help\r');

@@ -116,7 +116,7 @@ describe('a chat', () => {
     );
     expect(shown).toContain('[ ] Look around');
     expect(shown).toMatch(
-      /Compacted: [\d.]+k → [\d.]+k tokens, \d+ saved in each request\. 4 of 8 messages are gone or shortened: \/explain lists them\. \/undo takes it back\.[^\n]*\n> # What the model no longer sees\n\n4 of 8 messages are gone/,
+      /Compacted: [\d.]+k → [\d.]+k tokens, \d+ saved in each request\. 4 of 8 messages are gone or shortened: \/explain lists them\. \/undo undoes it\.[^\n]*\n> # What the model no longer sees\n\n4 of 8 messages are gone/,
     );
     expect(shown).toContain('Nothing is pinned.');
     expect(shown).toContain('There is no message r99.');
@@ -126,12 +126,12 @@ describe('a chat', () => {
     expect(shown).toMatch(/Saved in all requests so far: \d+ tokens; no model was called\./);
     expect(shown).toContain('p2 Plan\n');
     expect(shown).toContain('p1 is no longer pinned.');
-    expect(shown).toContain('No pin is "p1": see /pin.');
-    expect(shown).toContain('No pin is "": see /pin.');
+    expect(shown).toContain('There is no pin "p1": /pin lists all pins.');
+    expect(shown).toContain('There is no pin "": /pin lists all pins.');
     expect(shown).toContain('Mode: default');
     expect(shown).toMatch(/is the twelfth\): \.x\//);
     expect(shown).toMatch(
-      /The context is as it was before\. \/compact does it again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
+      /The compaction was undone\. \/compact compacts again\.\n- You asked for it: .* tokens · .* \(undone\)\n/,
     );
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('Messages: 8.');
@@ -153,7 +153,7 @@ describe('a chat', () => {
       ['Tell me', 'Plan', '/compact from r5', '/compact from r3', '/context 9', 'Go on'],
     );
     expect(shown).toContain('Compacted: ');
-    expect(shown).toContain('Everything before r3 was compacted already.');
+    expect(shown).toContain('Everything before r3 is already compacted.');
     expect(shown).toContain('> The session has 3 requests: there is no request 9.\n');
     expect(model.requests.at(-1)?.messages.flatMap(toolUsesOf)).toHaveLength(1);
   });

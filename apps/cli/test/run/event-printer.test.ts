@@ -35,12 +35,12 @@ it('says in words for people that a call was not run, and what the model no long
     /^✗ You denied this call · edit_file .*\n {2}for the model\n {2}failed · 3 ms\n$/,
   );
   expect(printed({ ...result('c1'), durationMs: 61_234 })).toContain('failed · 61.2 s\n');
-  expect(printed(decided('superseded'), result('c1'))).toMatch(/^✗ Not run: you said something else · /);
+  expect(printed(decided('superseded'), result('c1'))).toMatch(/^✗ Not run: you sent a message instead · /);
   expect(printed(decided('approved'))).toBe('');
   const rule = { tool: 'edit_file', match: 'a.md' };
   expect(printed({ ...decided('approved'), rule })).toMatch(/^Always allowed: edit_file\(a\.md\) · /);
   expect(printed({ type: 'message.set_aside', messageId: 'm', what: 'an image' })).toBe(
-    'The model no longer sees an image: the provider refused it. The log has it.\n',
+    'The model no longer sees an image: the provider refused it. The log still contains it.\n',
   );
 });
 
@@ -75,7 +75,7 @@ it('names the stages of a compaction in words, with one set of numbers', () => {
 
 it('says that a text broke off only if the text was shown', () => {
   const discarded = (text: string) => ({ type: 'draft.discarded', text });
-  expect(printed(discarded('Half an'))).toBe('The answer above broke off.\n');
+  expect(printed(discarded('Half an'))).toBe('The answer above was interrupted.\n');
   expect(printed(discarded(''), discarded(' \n\n'))).toBe('');
 });
 

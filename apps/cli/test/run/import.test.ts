@@ -189,7 +189,7 @@ it('goes on with the session of another agent: compacted, with our tools', async
   expect((await x(['sessions', 'show', 'theirs', '-w', 'files'])).stdout).toContain('And say what you did.');
   writeFileSync(file, jsonl([...claudeCode(), { type: 'summary', summary: 'Invoices' }]));
   const again = await x(['sessions', 'import', file, '-w', 'files']);
-  expect(again.stderr).toContain('There is a session theirs');
+  expect(again.stderr).toContain('Session theirs');
   const other = ['--session', 'other', '--user', 'bob', '--tenant', 'acme'];
   const owned = await x(['sessions', 'import', file, '-w', 'files', ...other]);
   expect(owned.stdout).toContain('Go on with: x run --session other --user bob --tenant acme\n');

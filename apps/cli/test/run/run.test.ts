@@ -217,7 +217,7 @@ describe('x run in a pipe', () => {
       /^Invalid .*agent\.yaml: frobnicate: unknown key\. x schema prints all keys\.\n$/,
     );
     const other = await run([], ['--prompt', 'x', '--model', 'foo:bar']);
-    expect(other.stderr).toMatch(/^Invalid --model: "foo:bar" is not PROVIDER:MODEL/);
+    expect(other.stderr).toMatch(/^Invalid --model: "foo:bar" is not of the form PROVIDER:MODEL/);
     const none = await run([], ['--prompt', 'x'], '', 'name: a\n');
     expect(none.stderr).toMatch(/^Invalid .*agent\.yaml: model: is missing; for example: openai:gpt-5\.\n$/);
     const acp = await x(['acp', join(directory, 'agent.yaml')]);
@@ -394,16 +394,16 @@ describe('x run in a pipe', () => {
   });
 
   it.each([
-    [[], AGENT, /There is nothing to ask/],
+    [[], AGENT, /The prompt is empty/],
     [['--prompt', 'x'], 'name: only', /model/],
     [['--prompt', 'x'], 'model: [', /is not valid YAML/],
     [['--prompt', 'x'], 'model: compatible:m\ncapabilities: [nonsense]', /no capability named "nonsense"/],
-    [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
+    [['--prompt', 'x'], 'model: gpt', /is not of the form PROVIDER:MODEL/],
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
     [['--prompt', 'x', '--approve', 'all'], AGENT, /Select the session/],
     [['--prompt', 'x', '-c', '-s', 's'], AGENT, /Use either --continue/],
-    [['--prompt', 'x', '-s', 's', '--approve', 'all'], AGENT, /Use --prompt without/],
-    [['--prompt', 'x', '-c', '--resume'], AGENT, /Use --prompt without/],
+    [['--prompt', 'x', '-s', 's', '--approve', 'all'], AGENT, /Do not combine --prompt/],
+    [['--prompt', 'x', '-c', '--resume'], AGENT, /Do not combine --prompt/],
   ])('refuses %j with %j', async (args, config, message) => {
     const { status, stderr } = await run([{ text: 'never' }], args, '', config);
     expect(stderr).toMatch(message);

@@ -193,11 +193,11 @@ describe('x run on a terminal', () => {
     ]);
     await seen('compatible:fake');
     press('Why?\r');
-    await seen(/The first half\nThe answer above broke off\.\n[\s\S]*instead, the model sees/);
+    await seen(/The first half\nThe answer above was interrupted\.\n[\s\S]*instead, the model sees/);
     press('And?\r');
     await seen('Go on.');
     const contents = () => endpoint.requests.at(-1)?.map(({ content }) => content);
-    expect(contents()).toEqual(['Why?', 'The first half\n[The answer broke off here.]', 'And?']);
+    expect(contents()).toEqual(['Why?', 'The first half\n[The answer was interrupted here.]', 'And?']);
     press('More\r');
     await seen(/Go on\.[\s\S]*instead, the model sees/);
     press('/resume\r');

@@ -58,7 +58,7 @@ export const replay = command({
     write: { type: 'string', value: 'FILE', help: 'Writes the best settings for these logs.' },
   },
   summary:
-    'Replays logs of coding agents, OpenAI, Anthropic, Gemini, LangChain, the AI SDK or x, and shows what each compaction strategy would have kept, sent and cost. Takes files and folders. Without any, finds the logs on this machine. Calls no model.',
+    'Replays logs of coding agents, OpenAI, Anthropic, Gemini, LangChain, the AI SDK or x, and shows what each compaction strategy would have kept, sent and cost. Accepts files and folders. Without arguments, finds the logs on this machine. Does not call a model.',
   examples: [
     'x replay                            # the logs that are on this machine',
     'x replay ~/.claude/projects/my-app --html report.html',

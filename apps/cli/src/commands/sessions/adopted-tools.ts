@@ -45,7 +45,7 @@ const DROPPED_FIELDS = ['description', 'workdir', 'run_in_background', 'justific
 
 /**
  * Replaces tool calls of a recorded agent with calls of our equivalent tools, so that the model continues with the tools that it has. Paths
- * below the workspace become relative to it. A call with input fields that our tools lack stays as it is.
+ * below the workspace become relative to it. A call with other input fields that our tools lack is not changed.
  */
 export function withOurTools(messages: readonly Message[], workspace: string): readonly Message[] {
   const root = `${resolve(workspace)}/`;

@@ -25,7 +25,7 @@ export const copySessions = command({
     ...sessionOptions,
   },
   summary:
-    'Copies sessions to another store, where they count as last used now, in the same order; what is there already stays. Logs stay in the workspace. Without --to, those in .x/ of the workspace, or in the store that is named, become yours, with the permissions that they have.',
+    'Copies sessions to another store. The copies keep their order, and count as used now. Sessions that the target already has are not changed. Logs stay in the workspace. Without --to, copies the sessions in .x/ of the workspace, or in the store that you name, into your own store, with their permissions.',
   examples: [
     'x sessions copy',
     'x sessions copy --to ./sessions.db',
@@ -47,7 +47,7 @@ export const copySessions = command({
         ) {
           throw new UsageError(`.x/ of ${workspace} has no sessions. To copy your own: --to ADDRESS`);
         }
-        output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
+        output.write(`Copied ${report.copied}; ${report.unchanged} already existed.\n`);
         for (const record of report.busy)
           output.write(`Skipped ${recordName(record)}: another process uses it.\n`);
         if (report.conflicts.length === 0) return;

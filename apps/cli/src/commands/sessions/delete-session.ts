@@ -37,9 +37,9 @@ async function errorFor(
   // A damaged session can be deleted too.
   const exists = await store.load(key).then(Boolean, () => true);
   if (!exists && (await findLog(values, key)) === undefined) return noSession(key);
-  const whole = values.yes ? '--yes takes a whole id with its owner. ' : '';
+  const whole = values.yes ? '--yes requires the complete id and its owner. ' : '';
   return new UsageError(
-    `${whole}This deletes session ${describeSession(parts)} and its log for good. To confirm: ${deletionCommand(parts, values)}`,
+    `${whole}This deletes session ${describeSession(parts)} and its log permanently. To confirm: ${deletionCommand(parts, values)}`,
   );
 }
 

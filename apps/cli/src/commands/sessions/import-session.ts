@@ -52,7 +52,7 @@ export const importSession = command({
         .catch((error: unknown) => {
           if (!SessionConflictError.isInstance(error)) throw error;
           throw new UsageError(
-            `There is a session ${describeSession(key.parts)} already. To import the file under another id: --session ID.`,
+            `Session ${describeSession(key.parts)} already exists. To import the file under another id: --session ID.`,
           );
         });
       return known !== undefined;

@@ -7,13 +7,13 @@ import { scopeOf } from '../../identity-options.js';
 import { sessionOptions, withStore } from '../../open-store.js';
 import { costLines, explanation, readEvents } from '../../session-events.js';
 
-/** Shows what the model no longer sees of a session, and where the removed content is. */
+/** Lists the content that compactions removed from the model's view of a session, and where the log has it. */
 export const explainSession = command({
   name: 'sessions explain',
   takes: 'SESSION',
   options: { json: { type: 'boolean', help: 'The data as JSON.' }, ...sessionOptions },
   summary:
-    'Shows what the model no longer sees of a session (requests, errors, conclusions, files), and what that saved.',
+    'Lists the content that compactions removed from the view of the model (requests, errors, conclusions, files), and the savings.',
   examples: ['x sessions explain s-001', 'x sessions explain s-001 --json | jq .items'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const found = await readEvents(values, { ...scopeOf(values), sessionId });
@@ -29,7 +29,7 @@ export const costSession = command({
   name: 'sessions cost',
   takes: 'SESSION',
   options: sessionOptions,
-  summary: 'Shows what compaction saved in a session, and what the session cost.',
+  summary: 'Shows the savings of compaction in a session, and the cost of the session.',
   examples: ['x sessions cost s-001'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const found = await readEvents(values, { ...scopeOf(values), sessionId });
