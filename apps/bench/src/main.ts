@@ -20,7 +20,7 @@ function optionsOf(args: readonly string[]) {
     return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
   } catch (error) {
     console.error(
-      `${(error as Error).message.split('. ')[0]}; there are --${Object.keys(OPTIONS).join(', --')}.`,
+      `${(error as Error).message.split('. ')[0]}. Available options: --${Object.keys(OPTIONS).join(', --')}.`,
     );
     process.exit(2);
   }
@@ -40,7 +40,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));
 if (unknown.length > 0) {
   console.error(
-    `There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}.`,
+    `There is no benchmark ${unknown.join(', ')}. Available: ${Object.keys(BENCHMARKS).join(', ')}.`,
   );
   process.exit(2);
 }

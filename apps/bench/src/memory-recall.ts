@@ -41,7 +41,7 @@ interface Recall {
  * @param options `data`: a folder with `qmsum.json.gz` and `bfcl-memory.json.gz`.
  */
 export async function benchMemory({ data }: { readonly data?: string | undefined }): Promise<void> {
-  if (data === undefined) return console.log('Left out: it needs --data DIR.');
+  if (data === undefined) return console.log('Skipped: pass --data DIR.');
   console.table(
     (await measureRecall(data)).map((row) =>
       Object.fromEntries(

@@ -15,7 +15,7 @@ const FACTORS = [0.5, 1, 1.5, 2, 4] as const;
 const BURSTS = [300, 1_500, 5_000] as const;
 const USERS = 100;
 
-/** Counts how calls ended, by `done` or the code of their error. */
+/** Numbers of calls by outcome: `done`, or the code of the error. */
 type Ends = Record<string, number>;
 
 /**

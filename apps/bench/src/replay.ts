@@ -9,11 +9,11 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   'ours-keep-8k': compactorOf({ keep: { tokens: 8_000 } }),
 };
 
-/** Tokens that go to the system prompt and the tools. A window must be larger. */
+/** Tokens that are reserved for the system prompt and the tools. A window must be at least this large. */
 const MIN_WINDOW = 12_000;
 
 /**
- * Shows what the strategies of `x replay` keep of recorded conversations, and what they cost.
+ * Prints the share of names that each strategy of `x replay` keeps on recorded conversations, and the cost.
  *
  * @param options `data`: a folder of recordings. `window`: the model's context window in tokens, default 64 000.
  */
@@ -24,12 +24,15 @@ export async function benchReplay({
   readonly data?: string | undefined;
   readonly window?: string | undefined;
 }): Promise<void> {
-  if (data === undefined) return console.log('Left out: it needs --data DIR.');
+  if (data === undefined) return console.log('Skipped: pass --data DIR.');
   if (!(Number(window) >= MIN_WINDOW)) throw new RangeError(`--window must be at least ${MIN_WINDOW}.`);
   console.log(await replayRecordings(readRecordings(data), Number(window)));
 }
 
-/** Replays recordings. Returns a table per domain and one of all recordings that reach the trigger, and what must be 0. */
+/**
+ * Replays recordings. Returns a table per domain, tables of the recordings that reach the trigger and of all, and counts of errors, which
+ * must be 0.
+ */
 export async function replayRecordings(recordings: readonly Recording[], window: number): Promise<string> {
   const replayed: { readonly domain: string; readonly comparison: Comparison }[] = [];
   const options = { window, counter: tiktokenCounter() };

@@ -96,7 +96,7 @@ async function fill(store: SessionStore, session: number, lengths: readonly numb
 async function addTurn(store: SessionStore, session: number, fence?: number): Promise<void> {
   for (;;) {
     const stored = await store.load(keyOf(session));
-    if (stored === undefined) throw new Error(`Session ${session} is not there.`);
+    if (stored === undefined) throw new Error(`Session ${session} does not exist.`);
     const { token, messages } = stored;
     const change = {
       operation: operationId(),

@@ -29,7 +29,7 @@ export interface MeasuredStore {
   written(): Promise<number>;
   /** Returns the bytes that it occupies: on disk, or in memory for Redis. */
   held(): Promise<number>;
-  /** Ways to write the bytes of a turn without a session, by name. Each is as durable and takes one round trip. */
+  /** Ways to write the bytes of a turn without a session, by name. Each is as durable as a commit, and takes one round trip. */
   readonly raw?: Readonly<Record<string, () => Promise<unknown>>>;
   close(): Promise<void>;
 }

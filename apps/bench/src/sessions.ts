@@ -23,11 +23,11 @@ export async function benchSessions(): Promise<void> {
       costs[name] = await measure((messages) => begin(measured, messages));
     });
   }
-  console.log('A commit of a turn beside its bytes without a session, by turns (medians)');
+  console.log('A commit of a turn, alternating with raw writes of the same bytes (medians)');
   console.table(comparisons);
   console.log(
-    `A turn of ${neededBytes} bytes with the head, when the conversation has so many messages ` +
-      '(medians; bytes: written / those of turn and head)',
+    `A turn of ${neededBytes} bytes including the head, by the number of messages in the conversation ` +
+      '(medians; bytes: bytes written / bytes of turn and head)',
   );
   console.table(costs);
 }

@@ -5,7 +5,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 0 ? (low + high) / 2 : high;
 }
 
-/** Returns the value below which this share of the values lies. */
+/** Returns a quantile of the values: with `share` 0.95, the 95th percentile. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? Number.NaN;
 }
