@@ -26,7 +26,7 @@ export interface DemoAgent {
   readonly agent: HarnessAgent;
   /** The events of its sessions. */
   readonly events: EventLog;
-  /** What the last request of each session had before its messages: the system prompt and the tools. It is not stored. */
+  /** The system prompt and the tools of each session's last request, as messages, by session id. Not stored. */
   readonly frames: ReadonlyMap<string, readonly Message[]>;
   /** Tokens at which automatic compaction starts. */
   readonly triggerTokens: number;
@@ -98,7 +98,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .tokenCounter(counter)
     .checkpoint('step')
     .maxIterations(500)
-    // Add your own tools here, with `.tools(…)`. The embedded guide knows only the tools below, so it calls none of yours.
+    // Add your own tools here, with `.tools(…)`. The embedded guide knows only the tools below, so it does not call yours.
     .use(
       toolResultEviction(),
       compaction({ counter, ...(background === undefined ? {} : { model: background }) }),

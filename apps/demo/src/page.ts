@@ -76,7 +76,7 @@ export interface FileText {
   readonly size: number;
 }
 
-/** What the model saw at a place of the session, message by message, and the changes since the previous place. */
+/** The model's view at a place of the session, message by message, and the changes since the previous place. */
 export interface RequestView {
   readonly messages: readonly RequestMessage[];
   /** Messages that were in the view at the previous place but are not in this one. */

@@ -23,13 +23,13 @@ export const USAGE = `Usage: npm start -- [options]
   --once [PROMPT]   answer one prompt in the terminal and exit; run it again to resume after a crash (default: a survey)
   --port N          port of the page (default 4173, or PORT)
   --host ADDRESS    address to listen on (default 127.0.0.1)
-  --token SECRET    what the page is opened with, as ?token=SECRET (default a new one; or X_TOKEN)
-  --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
+  --token SECRET    secret in the address of the page, ?token=SECRET (default a new one, or X_TOKEN)
+  --data DIR        folder for sessions, logs and reports (default .x, or X_DATA)
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
 ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens,
-X_NATIVE_COMPACTION=auto has OpenAI or Anthropic compact. Without any, the embedded guide answers.`;
+X_NATIVE_COMPACTION=auto lets OpenAI or Anthropic compact. Without a model, the embedded guide answers.`;
 
 const settingsSchema = z.strictObject({
   once: z.string().trim().min(1).optional(),

@@ -207,7 +207,7 @@ export class Backend {
     await this.#agent.unpin(contextOf(sessionId), pin);
   }
 
-  /** Returns what the model no longer sees, the most important first, and the location of each pin. */
+  /** Lists the content that compactions removed from the model's view, the most important first, and the location of each pin. */
   async receipt(sessionId: string): Promise<Receipt | undefined> {
     await this.#known(sessionId);
     return this.#agent.explain(contextOf(sessionId));
@@ -230,7 +230,10 @@ export class Backend {
     const pending = new Set(pendingCalls(state).map(({ approvalId }) => approvalId));
     const ids = Object.keys(decisions);
     if (ids.length === 0 || ids.some((id) => !pending.has(id)))
-      throw new BackendError('not_pending', 'This call was already decided. The conversation says how.');
+      throw new BackendError(
+        'not_pending',
+        'This call was already decided. The conversation shows the decision.',
+      );
     void finished(this.#agent.resumeStream(contextOf(sessionId), { decisions }));
   }
 
@@ -246,7 +249,7 @@ export class Backend {
   }
 
   /**
-   * Returns what the model saw at a place: a request, a compaction or an undo, counted from 1. Without a place, the next request.
+   * Returns the model's view at a place: a request, a compaction or an undo, counted from 1. Without a place, the next request.
    *
    * @throws {BackendError} `not_found` for a place that the session does not have.
    */
@@ -336,7 +339,7 @@ export class Backend {
     if (!this.#isRunning(sessionId)) return state;
     throw new BackendError(
       'session_busy',
-      'The agent is still at work in this session. Stop it, or wait for it.',
+      'The agent is still working in this session. Stop it, or wait until it ends.',
     );
   }
 

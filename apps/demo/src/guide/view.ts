@@ -50,9 +50,9 @@ const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 /** Matches the line that masking leaves of an output. It names the tool and its size. */
 const STUB = /^\[[\w-]+ → /;
-/** Matches a line of a record that begins with what was asked (»), said (-), called (* and ·) or listed (=). */
+/** Matches the beginning of a line in a record: a request (»), a statement (-), a call (* and ·) or a list (=). */
 const ENTRY = /^([»*·=-]) r\d/gm;
-/** Metadata of a message that starts a call. After a stopped call, nothing else tells such a message from one that joins the running call. */
+/** Metadata of a message that starts a call. After a stopped call, nothing else distinguishes it from a message for a running call. */
 export const STARTS_CALL = { startsCall: true };
 
 export function readView({ messages }: ModelRequest): View {

@@ -28,7 +28,7 @@ export function apiError(
   return context.json({ error: { code, message } }, status);
 }
 
-const HIDDEN = 'The server failed. The conversation is kept. The output of the server says more.';
+const HIDDEN = 'The server failed. The conversation is stored. The output of the server has the details.';
 const CHECK_KEY =
   'Check OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL, and whether the key may use this model. Then restart the demo.';
 

@@ -54,9 +54,7 @@ export function createServer(options: ServerOptions): DemoServer {
     }),
   );
   app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
-  app.all('/api/*', (context) =>
-    apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
-  );
+  app.all('/api/*', (context) => apiError(context, 404, 'no_such_route', 'This address does not exist.'));
   const pageFiles = serveStatic({
     root: webRoot,
     onFound(_, context) {

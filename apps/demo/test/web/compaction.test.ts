@@ -36,14 +36,14 @@ describe('a compaction', () => {
       .poll(() => v.page.locator('.compacted-here').allInnerTexts())
       .toEqual([
         expect.stringMatching(/^Compacted here: .*[\d.]+k tokens/),
-        'Nothing could be removed: what could go is too little',
+        'Nothing was removed: too little could be removed',
       ]);
     await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await expect
       .poll(() => dividers().allTextContents())
       .toEqual([
         expect.stringMatching(/^Compacted · [\d.]+k tokens sent instead of [\d.]+k · mask outputs$/),
-        'Nothing could be removed: what could go is too little · nothing was changed',
+        'Nothing was removed: too little could be removed · nothing was changed',
         expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
   });
@@ -135,12 +135,12 @@ describe('a compaction', () => {
         .toEqual([
           expect.stringMatching(/^Removed\s+1 message$/),
           expect.stringMatching(/^Changed back\s+1 message$/),
-          expect.stringMatching(/^Given back\s+30 messages$/),
+          expect.stringMatching(/^Restored\s+30 messages$/),
         ]);
     await expect
       .poll(() => v.page.locator('.removed-heading').last().textContent())
       .toBe('What the undo changed ');
-    await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages given back');
+    await expect.poll(() => dividers().nth(2).textContent()).toContain('31 messages restored');
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });
@@ -159,10 +159,10 @@ it.each(['the button', '/undo'])('an undo is shown and announced, and keeps the 
     await dividers().last().click();
     await v.page.getByRole('button', { name: 'Undo this compaction' }).click();
   }
-  const line = dividers().filter({ hasText: 'Compaction undone · 31 messages given back' });
+  const line = dividers().filter({ hasText: 'Compaction undone · 31 messages restored' });
   await expect.poll(() => shareInView(line)).toBe(1);
   await v.page
-    .locator('[aria-live="polite"]', { hasText: 'Compaction undone: 31 messages given back.' })
+    .locator('[aria-live="polite"]', { hasText: 'Compaction undone: 31 messages restored.' })
     .waitFor();
   await v.page.locator('.compaction:focus').waitFor();
   await v.page.setViewportSize({ width: 1280, height: 800 });
@@ -274,7 +274,7 @@ it('the context panel does not call a window empty that was never counted', asyn
   await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toMatch(/^Not counted yet\s+24k tokens$/);
   await expect
     .poll(() => textIn(v.page.locator('.gauge-readout')))
-    .toBe('The next request counts what is in it.');
+    .toBe('The next request counts its tokens.');
 });
 
 describe('the context panel', () => {

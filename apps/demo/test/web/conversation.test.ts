@@ -317,7 +317,7 @@ describe('a conversation', () => {
     await v.page.route('**/stop', (route) => route.abort());
     await v.page.getByRole('button', { name: 'Stop' }).click();
     const alert = v.page.getByRole('alert');
-    await expect.poll(() => textIn(alert)).toBe('Stop was not delivered yet. It goes on.');
+    await expect.poll(() => textIn(alert)).toBe('Stop was not delivered yet. The agent is still running.');
     await v.page.unroute('**/stop');
     await said('Stopped. Everything up to here is kept.').waitFor();
     await alert.waitFor({ state: 'detached' });
@@ -447,13 +447,13 @@ describe('a conversation', () => {
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await expect
       .poll(() => composer.getAttribute('placeholder'))
-      .toBe('Say something, or /compact, /undo, /new');
+      .toBe('Write a message, or /compact, /undo, /new');
     await composer.fill('/undo');
     await v.enter();
     await v.page.getByText('There is no compaction to undo.').waitFor();
     await composer.fill('/foo bar');
     await v.enter();
-    await v.page.getByText('There is no command /foo. There are /compact').waitFor();
+    await v.page.getByText('There is no command /foo. Available: /compact').waitFor();
   });
 
   it('offers the way out of a conversation that is gone', async () => {
@@ -670,7 +670,7 @@ describe('the list of conversations', () => {
     await v.page.locator('.empty').waitFor();
     await expect.poll(() => textIn(live)).toBe('');
     expect(asked).toEqual([
-      'Delete “Busy one” and its log? The agent is still at work in it, and stops.',
+      'Delete “Busy one” and its log? The agent is still working in it, and will be stopped.',
       'Delete “Busy one” and its log?',
     ]);
   });

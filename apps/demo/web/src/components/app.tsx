@@ -66,7 +66,7 @@ function Beside({ hasRoom, open, side, label, children }: BesideProps) {
     if (target === dialog.current || (target as Element).closest('a')) close();
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes it; with keys it is Escape, by the browser.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click outside closes the dialog; with the keyboard, the browser closes it on Escape.
     <dialog
       ref={dialog}
       class={`overlay overlay-${side}`}

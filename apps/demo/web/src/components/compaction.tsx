@@ -15,7 +15,7 @@ import { RequestChanges } from './request-changes.js';
 
 const heads: Readonly<Record<Compaction['status'], string>> = {
   applied: 'Compacted',
-  ineffective: 'Nothing could be removed: what could go is too little',
+  ineffective: 'Nothing was removed: too little could be removed',
   skipped: 'Compaction skipped',
   failed: 'Compaction failed',
   aborted: 'Compaction stopped',
@@ -30,7 +30,7 @@ export function headOf({ status, undone }: Compaction): string {
 export function CompactionDivider({ compaction }: { readonly compaction: Compaction }) {
   const stands = isStanding(compaction);
   const Icon = stands ? Shrink : TriangleAlert;
-  const undone = `${plural(compaction.manifest.length, 'message')} given back`;
+  const undone = `${plural(compaction.manifest.length, 'message')} restored`;
   const what = stands ? changeInWords(compaction) : compaction.undone ? undone : 'nothing was changed';
   const line = (
     <>
@@ -72,7 +72,7 @@ export function EarlierCompactions() {
   );
 }
 
-/** The reason and outcome, the steps, and what the model no longer sees. */
+/** The reason and outcome, the steps, and the removed content. */
 function CompactionDetails({ compaction }: { readonly compaction: Compaction }) {
   const { id, status, reason, steps, manifest, undone } = compaction;
   const place = undone ? compaction.undoPlace : compaction.place;

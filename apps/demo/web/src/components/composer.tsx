@@ -20,8 +20,8 @@ import { Button } from './parts.js';
 function hint(): string {
   if (phase.value === 'failed') return 'No conversation is open';
   if (pending.value.length > 0) return 'Deny it, and say why';
-  if (call.value) return 'Add something: it is read at the next step';
-  return `Say something, or ${usage}`;
+  if (call.value) return 'Add a message: the agent reads it at its next step';
+  return `Write a message, or ${usage}`;
 }
 
 /** The input for messages to the agent and commands. */
@@ -85,7 +85,7 @@ export function Composer() {
         <Button
           class="button-main composer-send"
           aria-label="Send"
-          title={`${running ? 'Say it at the next step' : 'Send'}${isTouch.value ? '' : ' (Enter)'}`}
+          title={`${running ? 'Send for the next step' : 'Send'}${isTouch.value ? '' : ' (Enter)'}`}
           disabled={!text.trim() || sending.value || gone}
           onClick={() => void submit()}
         >

@@ -16,7 +16,7 @@ import { Button, Fold, Section } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 import { placeTitle, WindowChart } from './window-chart.js';
 
-/** What the model sees, now or at a place of the session, the last compaction, and the cost. */
+/** The model's view, now or at a place of the session, the last compaction, and the cost. */
 export function ContextPanel() {
   const { todos } = state.value;
   const done = todos.filter(({ status }) => status === 'completed').length;

@@ -13,10 +13,10 @@ export function Gauge() {
   // Messages that came from elsewhere have not been sent yet.
   const isCounted = context.value !== undefined || blocks.value.length === 0;
   const [isOver, words] = shownPlace.value
-    ? [total > window, 'As it was there. “Latest” shows the window now.']
+    ? [total > window, 'The window at this place. “Latest” shows the current window.']
     : isCounted
       ? whatIsNext(total, window)
-      : [false, 'The next request counts what is in it.'];
+      : [false, 'The next request counts its tokens.'];
   return (
     <div class="stack gauge">
       <p class="gauge-figure row">

@@ -9,7 +9,7 @@ import { showCompaction, showMessage } from '../state/show-message.js';
 import { fatesInWords, isStanding } from '../state/transcript.js';
 import { Fold, IconButton } from './parts.js';
 
-/** What the model no longer sees of the conversation, the most important first, and the pins. */
+/** The content that compactions removed from the model's view, the most important first, and the pins. */
 export function Gone() {
   return (
     <Fold id="gone" line={<span class="grow heading">What is gone, and what is pinned</span>}>

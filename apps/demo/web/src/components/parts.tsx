@@ -124,7 +124,7 @@ export function textOfLines(lines: readonly RenderedLine[]): string {
   return lines.map(({ mark, text }) => (mark === '' ? text : `${mark} ${text}`)).join('\n');
 }
 
-/** What a call does: its command, change or input, and the rest of its input. */
+/** The effect of a call: its command, change or input, and the rest of its input. */
 export function CallLines({ label, call }: { readonly label: string; readonly call: RenderedCall }) {
   const { lines, rest } = call;
   return (
@@ -137,7 +137,7 @@ export function CallLines({ label, call }: { readonly label: string; readonly ca
 
 /** Monospaced text that can be copied. Long text scrolls. */
 export function CodeBlock({ label, text, lines, figure }: CodeBlockProps) {
-  /** What the last press did, for a moment. */
+  /** The outcome of the last press, shown briefly. */
   const outcome = useSignal('');
   // The older way of a browser to copy, which also works over HTTP: from a selected field, next to the button because of open dialogs.
   const copy = (button: HTMLElement) => {
@@ -161,7 +161,7 @@ export function CodeBlock({ label, text, lines, figure }: CodeBlockProps) {
           onClick={({ currentTarget }) => copy(currentTarget)}
         />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable with the keyboard. */}
       <pre tabIndex={0}>
         {lines?.map(({ mark, text: line }, at) => (
           <span key={at} data-mark={mark}>

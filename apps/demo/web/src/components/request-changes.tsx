@@ -17,7 +17,7 @@ interface RequestChangesProps {
   readonly whole?: boolean;
 }
 
-/** What the model saw at a place of the session, message by message, and the changes since the previous place. */
+/** The model's view at a place of the session, message by message, and the changes since the previous place. */
 export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const session = sessionId.value;
   // The next request changes with every place, so the number of places is a key.
@@ -34,7 +34,7 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   // After an undo, the earlier summary counts as changed, because it is not a message of the log.
   const with_ = (change: RequestMessage['change']) =>
     request.messages.filter((one) => (isUndo && one.before ? 'changed' : one.change) === change);
-  const [changed, added] = compaction ? ['Shortened', 'In their place'] : ['Changed back', 'Given back'];
+  const [changed, added] = compaction ? ['Shortened', 'In their place'] : ['Changed back', 'Restored'];
   const same = with_(undefined);
   const hasChanged = place !== undefined && same.length < request.messages.length + request.removed.length;
   return (
@@ -61,7 +61,7 @@ export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   );
 }
 
-/** What a request has besides its messages. Only the sizes are stored: the text of the last request is known until the server stops. */
+/** The parts of a request besides its messages. Only their sizes are stored; the text of the last request is known until the server stops. */
 function Frame({
   place,
   isListed,

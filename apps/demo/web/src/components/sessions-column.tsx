@@ -72,7 +72,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
   const when = session.damaged ? 'cannot be read' : whenOf(session.updatedAt);
   const waits = current ? pending.value.length > 0 : session.waits && !running;
   const remove = async () => {
-    const atWork = running ? ' The agent is still at work in it, and stops.' : '';
+    const atWork = running ? ' The agent is still working in it, and will be stopped.' : '';
     if (!confirm(`Delete “${session.title || 'Untitled'}” and its log?${atWork}`)) return;
     if ((await removeSession(session.id)) && current) goToNew();
   };

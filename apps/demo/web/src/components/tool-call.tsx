@@ -112,7 +112,7 @@ export function FateTag({ fate: { word, compactionId } }: { readonly fate: Fate 
     <button
       type="button"
       class="tag fate-tag"
-      title={`The model no longer sees this as it was: it was ${word} by a compaction`}
+      title={`The model no longer sees the original: it was ${word} by a compaction`}
       onClick={() => showCompaction(compactionId)}
     >
       <EyeOff size={12} aria-hidden="true" />

@@ -97,7 +97,7 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
       {messages.map((message) => (
         <AgentMessage key={message.id} message={message} />
       ))}
-      {!live && isEmpty && <p class="quiet small">The answer is empty: the model ended without a word.</p>}
+      {!live && isEmpty && <p class="quiet small">The answer is empty: the model returned no text.</p>}
       {live ? (
         <Draft />
       ) : (
@@ -176,7 +176,7 @@ const faces = {
   info: [Info, ''],
 } as const;
 
-/** What failed, by the code of the error. */
+/** Headlines of failed calls, by error code. */
 const failures: Readonly<Record<string, string | undefined>> = {
   model_error: 'The model failed',
   context_overflow: 'The request is too large for the model',

@@ -14,7 +14,7 @@ const FLOOR = HEIGHT - 12;
 /** Maximum width of a request's column. */
 const WIDEST = 16;
 
-/** Whether the last number that the user wrote was larger than that of the last request. */
+/** Whether the user's last input was larger than the number of the last request. */
 const isBeyond = signal(false);
 
 function look(place: number | undefined): void {

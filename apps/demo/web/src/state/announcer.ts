@@ -20,13 +20,13 @@ export function announce(items: readonly Sent[]): void {
 
 /** Removes Markdown marks from an answer, which would be read out. Names and code stay as they are. */
 function spoken(text: string): string {
-  // Bounded because a model's answer is: 20 000 characters are more than anybody hears.
+  // Bounded because only the first 20 000 characters of an answer are announced.
   return text.slice(0, 20_000).replace(/`([^`]+)`|[`*|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[#>-]+\s/gm, '$1');
 }
 
 /**
- * Returns the words for an item. What the agent does on the way is announced by its todos only, because every announcement interrupts the
- * previous one.
+ * Returns the words for an item. Of the agent's intermediate steps, only completed todos are announced, because every announcement
+ * interrupts the previous one.
  */
 function wordsFor(item: Sent): string {
   switch (item.type) {

@@ -52,7 +52,7 @@ async function request<Answer = void>(method: string, url: string, body?: unknow
     options.headers = { 'Content-Type': 'application/json' };
   }
   const response = await fetch(url, options).catch(() => {
-    throw new ApiError('offline', 'The server does not answer. It keeps the conversation.');
+    throw new ApiError('offline', 'The server does not answer. The conversation is stored there.');
   });
   if (response.status === 204) return undefined as Answer;
   if (response.ok) return (await response.json()) as Answer;

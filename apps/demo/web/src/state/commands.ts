@@ -8,7 +8,7 @@ import { goToNew } from './view.js';
 const commands: Readonly<Record<string, (text: string) => boolean | Promise<boolean>>> = {
   compact: (instructions) =>
     phase.value === 'new'
-      ? refuse('There is nothing to compact yet. Say something first.')
+      ? refuse('There is nothing to compact yet. Send a message first.')
       : compact(instructions ? { instructions } : {}),
   undo: undoLast,
   new() {
@@ -27,7 +27,7 @@ export async function undoLast(): Promise<boolean> {
   if (!last) return refuse('There is no compaction to undo.');
   if (!(await undo())) return false;
   showCompaction(last.id);
-  announcement.value = `Compaction undone: ${plural(last.manifest.length, 'message')} given back.`;
+  announcement.value = `Compaction undone: ${plural(last.manifest.length, 'message')} restored.`;
   return true;
 }
 
@@ -42,5 +42,5 @@ export async function say(text: string): Promise<boolean> {
   const [, name, rest = ''] = said.match(/^\/(\w+)(?:\s([\s\S]*))?$/) ?? [];
   if (name === undefined) return send(said);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  return command ? command(rest.trim()) : refuse(`There is no command /${name}. There are ${usage}.`);
+  return command ? command(rest.trim()) : refuse(`There is no command /${name}. Available: ${usage}.`);
 }

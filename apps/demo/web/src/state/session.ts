@@ -144,7 +144,10 @@ export const compact = (options: Parameters<typeof api.compact>[1]) =>
   attempt(() => api.compact(sessionId.peek(), options));
 export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId).then(loadPins));
 export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id).then(loadPins));
-/** Sends a stop, and gives queued texts back to the composer. Without an answer, it is sent again when the server answers, unless the user dismisses the problem. */
+/**
+ * Sends a stop, and puts queued texts back into the composer. If the server does not answer, the stop is sent again once it answers, unless
+ * the user dismisses the problem.
+ */
 export async function stop(): Promise<void> {
   await attempt(async () => {
     const unsent = await api.stop(sessionId.peek());
@@ -156,7 +159,10 @@ export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
   attempt(() => api.decide(sessionId.peek(), Object.fromEntries(approvals.map((id) => [id, decision]))));
 
-const notStopped = { code: 'not_stopped', message: 'Stop was not delivered yet. It goes on.' };
+const notStopped = {
+  code: 'not_stopped',
+  message: 'Stop was not delivered yet. The agent is still running.',
+};
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
   problem.value = undefined;

@@ -63,7 +63,7 @@ export function goToEnd(frame = 0): void {
 function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
     const place = document.querySelector<HTMLElement>(selector);
-    // In the first frame, what opens may not be drawn yet.
+    // In the first frame, the opened part may not be drawn yet.
     if ((!place || frame === 0) && frame < 600) {
       goTo(selector, block, frame + 1);
       return;
@@ -77,7 +77,7 @@ function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
     place.scrollIntoView({ block });
     if (place.tabIndex < 0) place.tabIndex = -1;
     place.focus({ preventScroll: true });
-    // Marked until the user goes on, because a browser shows no focus after a click.
+    // Marked until it loses the focus, because browsers do not show the focus after a click.
     place.dataset.shown = '';
     place.addEventListener('blur', () => delete place.dataset.shown, { once: true });
   });

@@ -24,7 +24,7 @@ export interface Transcript {
   readonly messages: ReadonlyMap<string, Message>;
   /** All compactions, whatever their outcome, oldest first. */
   readonly compactions: readonly Compaction[];
-  /** What compactions in effect did to messages that the model no longer sees unchanged, by message id. */
+  /** The fates of the messages that compactions in effect have changed or removed, by message id. */
   readonly fates: ReadonlyMap<string, Fate>;
   /** The model call that wrote a message, by message id. */
   readonly replies: ReadonlyMap<string, Reply>;
@@ -50,7 +50,7 @@ export type Block = { readonly id: string } & (
   | { readonly type: 'notice'; readonly notice: Notice }
 );
 
-/** What happened to a message. */
+/** The fate of a message, as a word. */
 export type FateWord = 'removed' | 'summarized' | 'shortened' | 'pinned';
 
 export interface Fate {
@@ -64,7 +64,7 @@ export interface Compaction extends EventOf<'context.compacted'> {
   /** The number of its place, from 1; 0 if its window is unknown. */
   readonly place: number;
   readonly undone: boolean;
-  /** What went wrong in it, such as a text of the model that was not used; empty if nothing did. */
+  /** A problem of the compaction, such as a text of the model that was not used; empty if there was none. */
   readonly warning: string;
   /** The number of the place of its undo; 0 if there is none. */
   readonly undoPlace: number;
@@ -126,7 +126,7 @@ function wordFor({ fate }: ManifestEntry): FateWord {
   return WORDS[fate] ?? 'shortened';
 }
 
-/** Counts what happened to messages: `12 summarized, 3 shortened`. */
+/** Counts the fates of messages: `12 summarized, 3 shortened`. */
 export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   const counts = new Map<string, number>();
   for (const word of manifest.map(wordFor)) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -155,7 +155,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
   const toolRuns = new Map<string, ToolRun>();
   const places: Place[] = [];
   const compactions: Compaction[] = [];
-  /** The calls of the last step without a result that is a success. */
+  /** The calls of the last step that have no successful result. */
   const open = new Set<string>();
   let total: Usage = { inputTokens: 0, outputTokens: 0 };
   let title = '';
@@ -231,7 +231,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         call = { step: call?.step ?? 0, retry: { attempt: event.attempt, error: event.error.message } };
         break;
       case 'model.fallback':
-        say(event, 'warning', 'model_fallback', `${event.from} failed. ${event.to} goes on.`);
+        say(event, 'warning', 'model_fallback', `${event.from} failed. ${event.to} continues.`);
         break;
       case 'model.completed': {
         const { message, usage, durationMs } = event;
@@ -287,7 +287,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         break;
       case 'context.narrated':
         // A late narrative: the next compaction adds it to the summary.
-        say(event, 'info', event.type, 'A model wrote its text for the last summary: it came later.');
+        say(event, 'info', event.type, 'The model’s text for the last summary arrived later.');
         break;
       case 'permission.decided':
         open.delete(event.call.id);
@@ -352,14 +352,14 @@ export const endings: Readonly<Record<string, string | undefined>> = {
   shutdown: 'The server shut down during this call. It continues when the server starts again.',
 };
 
-/** Says what was decided about a call. */
+/** Describes the decision on a call. */
 export function decisionInWords({ call, decision, rule }: EventOf<'permission.decided'>): string {
   const { wants } = renderCall(call);
   return {
     approved: `You allowed it to ${wants}${rule ? ', and calls like this one from now on' : ''}.`,
     edited: `You changed the input, and allowed it to ${wants}.`,
     denied: `You did not allow it to ${wants}.`,
-    expired: `Nobody decided in time whether it may ${wants}. It did not.`,
-    superseded: `You went on without deciding whether it may ${wants}. It did not.`,
+    expired: `Nobody decided in time whether it may ${wants}, so it did not.`,
+    superseded: `You sent a message instead of deciding whether it may ${wants}, so it did not.`,
   }[decision];
 }

@@ -64,11 +64,12 @@ export function startRouting(): void {
     document.title = `${title.value || 'Context'} · x`;
   });
   batch(follow);
-  // What opens has an entry in the history, so that Back closes it: one entry for a place that opens with its sheet. This effect runs before the one that sets the address.
+  // Each opened layer has an entry in the history, so that Back closes it. A place that opens with its sheet has one entry for both. This
+  // effect runs before the one that sets the address.
   effect(() => {
     const [open, known] = [layers.value, layersInHistory()];
     const address = location.href;
-    // Below a place is the conversation without a place.
+    // Below the entry of a place, the history has an entry of the conversation without a place.
     if (open > known && known === 0)
       history.replaceState(null, '', address.replace(/(#\/s\/[^/]+)\/\d+$/, '$1'));
     if (open > known) history.pushState({ layer: open }, '', address);
