@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Problem } from './checks/problem.js';
 
-/** The largest archive (gzipped) that each package may have, in kB: about a sixth above its size when it was set. A number goes up only in a commit that says why. */
+/**
+ * Maximum size of each package's archive (gzipped) in kB: about a sixth more than its size when the limit was set. If you raise a limit, say
+ * why in the commit message.
+ */
 const LIMITS: Readonly<Record<string, number>> = {
   'packages/core': 500,
   'packages/compaction': 440,
@@ -28,13 +31,13 @@ const unwanted = /(?:^|\/)(?:test|fixtures|node_modules)\/|\.test\.|\.tsbuildinf
 
 /** One archive of {@link LIMITS}. */
 interface Archive {
-  /** Of the package, relative to the repository's root. */
+  /** Folder of the package, relative to the root of the repository. */
   readonly folder: string;
-  /** The path of its `.tgz`. */
+  /** Path of the `.tgz` file. */
   readonly tarball: string;
 }
 
-/** Finds what an archive has too much of, what it lacks, and maps that lead to no source. */
+/** Checks the size of an archive. Finds missing and unnecessary files, and source maps without their sources. */
 export function inspectArchive({ folder, tarball }: Archive, limits = LIMITS): readonly Problem[] {
   const directory = mkdtempSync(join(tmpdir(), 'x-archive-'));
   try {
@@ -48,7 +51,7 @@ export function inspectArchive({ folder, tarball }: Archive, limits = LIMITS): r
       ...required.filter((file) => !files.includes(file)).map((file) => `has no ${file}`),
       ...files
         .filter((file) => !allowed.test(file) || unwanted.test(file))
-        .map((file) => `has ${file}, which no user needs`),
+        .map((file) => `contains ${file}, which users do not need`),
       ...files.filter((file) => file.endsWith('.map')).flatMap((file) => lostSources(directory, file)),
     ].map((message) => ({ file: folder, message: `its archive ${message}` }));
   } finally {
@@ -62,7 +65,7 @@ function sizeProblems(folder: string, size: number, limits: Readonly<Record<stri
   return size > limit ? [`has ${size} kB, above its limit of ${limit} kB in tooling/archives.ts`] : [];
 }
 
-/** The sources of a map that are neither in the archive nor in the map. */
+/** Returns a message for each source of a map that is neither in the map nor in the archive. */
 function lostSources(directory: string, file: string): readonly string[] {
   const path = join(directory, 'package', file);
   const { sources, sourceRoot, sourcesContent } = JSON.parse(readFileSync(path, 'utf8')) as {
@@ -73,5 +76,5 @@ function lostSources(directory: string, file: string): readonly string[] {
   return sources
     .filter((_, index) => typeof sourcesContent?.[index] !== 'string')
     .filter((source) => !existsSync(join(dirname(path), sourceRoot ?? '', source)))
-    .map((source) => `has ${file}, but neither in it nor beside it the source ${source}`);
+    .map((source) => `contains ${file}, but not its source ${source}`);
 }

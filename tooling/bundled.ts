@@ -5,8 +5,8 @@ import { buildSync } from 'esbuild';
 const known = new Map<string, string>();
 
 /**
- * Bundles a program of a test, once a process, with the sources that it loads, and answers the file: to compile them in each
- * process that runs it would take most of the time.
+ * Bundles a test's program with the sources that it imports, and returns the path of the bundle. Each program is bundled once per process.
+ * Otherwise every child process would compile the sources again, which would take most of the time.
  */
 export function bundled(source: string): string {
   const file = known.get(source) ?? bundle(source);
@@ -23,13 +23,13 @@ function bundle(source: string): string {
     format: 'esm',
     target: 'node20',
     conditions: ['@x/source'],
-    // Compiled code, and what is not installed.
+    // Native modules, and packages that are not installed.
     external: ['better-sqlite3', 'pg-native', '*.node'],
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
     },
   });
-  // In its package, so that what is not bundled is found. Another test may do the same now.
+  // Write into the program's package, so that external modules are found. Rename the file, because another process may write it too.
   const folder = join(packageOf(source), 'node_modules/.cache/x');
   const file = join(folder, `${basename(source, '.ts')}.mjs`);
   mkdirSync(folder, { recursive: true });

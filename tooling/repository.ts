@@ -15,7 +15,7 @@ export function addressProblem(address: string): string | undefined {
   const found = address === '' ? 'is empty' : `is "${address}", which is not the address of a repository`;
   return (
     `"url" in tooling/repository.json ${found}. Write { "url": "https://github.com/OWNER/NAME" } there, without ` +
-    '".git" and without a slash at the end. The home page, the bug tracker and the source of every package follow ' +
-    'from it, and npm accepts no provenance without it.'
+    '".git" and without a slash at the end. The home page, the bug tracker and the source of every package are ' +
+    'derived from it, and npm rejects provenance without it.'
   );
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Creates a temporary folder for a task, by default where the system keeps such folders, and removes it afterwards. */
+/** Creates a temporary folder for a task, by default in the system's temporary folder, and removes it afterwards. */
 export async function withTemporaryFolder<Result>(
   use: (folder: string) => Promise<Result>,
   within = tmpdir(),

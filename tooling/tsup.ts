@@ -11,19 +11,19 @@ const common = {
   target: 'node20',
 } satisfies Options;
 
-/** How every published package is built: one ESM file an entry, the types of its sources, and maps to both. */
+/** Build options of every published package: one ESM file per entry point, type declarations, and source maps. */
 export const library: Options = {
   ...common,
   entry: ['src/index.ts'],
   clean: true,
-  // The sources are in the package: maps that repeat them would make it a third larger.
+  // The package contains the sources. If the maps contained them too, the package would be a third larger.
   esbuildOptions: (options) => {
     options.sourcesContent = false;
   },
   onSuccess: emitTypes,
 };
 
-/** Emits the declarations of the package one stands in with the compiler itself: bundling them takes ten times as long. */
+/** Emits the declarations of the package in the working directory with the compiler. Bundling them would take ten times as long. */
 async function emitTypes(): Promise<void> {
   mkdirSync('node_modules/.cache', { recursive: true });
   writeFileSync(
@@ -31,7 +31,7 @@ async function emitTypes(): Promise<void> {
     JSON.stringify({
       extends: path('../tsconfig.base.json'),
       compilerOptions: {
-        // Of its neighbors a package reads the types that are published.
+        // Use the published types of other packages, not their sources.
         customConditions: [],
         noEmit: false,
         emitDeclarationOnly: true,
@@ -48,17 +48,17 @@ async function emitTypes(): Promise<void> {
 }
 
 /**
- * How a package is built that browsers load: an ESM file for each of its sources. Bundlers leave out whole files alone that nobody
- * imports, and one for all would bring a user of `createCompactor` twice as much.
+ * Build options of packages for browsers: one ESM file per source file. Bundlers can omit only whole files. With a single file, a user of
+ * `createCompactor` would load twice as much code.
  */
 export const unbundled: Options = { ...library, entry: ['src/**/*.ts'], bundle: false };
 
-/** How an app is built: its own code in one file; packages stay where they are installed. */
+/** Build options of apps: one file with the app's own code, which imports the installed packages. */
 export const application: Options = {
   ...common,
   entry: ['src/main.ts'],
   platform: 'node',
   skipNodeModulesBundle: true,
-  // A web page that is built into the same folder is Vite's to clean.
+  // Vite cleans the web page that it builds into the same folder.
   clean: ['!web/**'],
 };

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
 import type { ViteUserConfig } from 'vitest/config';
-// For the keys of `inject`, which every package's tests then know.
+// Declares the keys of `inject` for the tests of every package.
 import type {} from './services/provide.js';
 import { keepTemporaryFilesInMemory } from './temporary-files.js';
 
@@ -9,15 +9,14 @@ keepTemporaryFilesInMemory();
 
 const conditions = ['@x/source'];
 
-/** How every package is tested: against its neighbors' sources, so that no build comes first. */
+/** Vitest configuration of every package. Tests use the sources of other packages, so they need no build. */
 export const unit = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: [fileURLToPath(new URL('property-tests.ts', import.meta.url))],
-    // Only against tests that hang, so that a machine ten times slower than a laptop passes: how fast something is, is
-    // measured in apps/bench.
+    // Stops only tests that hang, so that a machine ten times slower than a laptop passes. Speed is measured in apps/bench.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
@@ -25,16 +24,16 @@ export const unit = {
 } satisfies ViteUserConfig;
 
 /**
- * The same with one copy of the modules for all files of a worker: loading them again for each takes as long as the tests.
- * For packages whose tests put back what they change in globals and prototypes.
+ * Returns the configuration with one copy of the modules for all test files of a worker, because loading them for each file takes as long
+ * as the tests. For packages whose tests undo their changes of globals and prototypes.
  */
 export function together(config: ViteUserConfig): ViteUserConfig {
   return { ...config, test: { ...config.test, isolate: false } };
 }
 
 /**
- * Resolves packages of these names from the folder in `X_PEERS`, where it is set, instead of those that are installed: other
- * versions of a framework, see `tooling/peers.mjs`.
+ * If `X_PEERS` is set, resolves packages with these names from that folder, not from the installed ones. This tests other versions of a
+ * framework, see `tooling/peers.mjs`.
  */
 export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig {
   const folder = process.env.X_PEERS;
@@ -43,7 +42,7 @@ export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig
     name: 'other-peers',
     enforce: 'pre',
     resolveId(source) {
-      // The importer has to be a file that is there.
+      // The importer must be an existing file.
       return names.test(source) ? this.resolve(source, `${folder}/package.json`, { skipSelf: true }) : null;
     },
   };
@@ -52,7 +51,7 @@ export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig
 
 type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium' | 'bubblewrap';
 
-/** The same, with services whose addresses the tests `inject`, by the keys of `ProvidedContext`. */
+/** Returns the configuration with services, whose addresses tests get with `inject`, by the keys of `ProvidedContext`. */
 export function unitWith(...services: ServiceName[]): ViteUserConfig {
   const globalSetup = services.map((name) =>
     fileURLToPath(new URL(`./services/${name}.ts`, import.meta.url)),

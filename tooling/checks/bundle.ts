@@ -1,10 +1,10 @@
-// Bundles what runs anywhere, and runs it where nothing of Node is; prints what fails and exits 1.
+// Bundles the packages that must not need Node, and runs them without the modules and globals of Node. Prints problems and exits with 1.
 import { createContext, Script } from 'node:vm';
 import type { BuildFailure } from 'esbuild';
 import { type Problem, report } from './problem.js';
 import { bundled, PURE, type Pure } from './pure.js';
 
-/** What browsers and workers have in common. */
+/** Globals that browsers and workers have in common. */
 const WEB = [
   'AbortController AbortSignal DOMException Headers Request Response TextDecoder TextEncoder URL URLSearchParams',
   'atob btoa clearInterval clearTimeout console crypto fetch performance queueMicrotask setInterval setTimeout structuredClone',
@@ -32,7 +32,7 @@ async function checkBundle(pure: Pure): Promise<readonly Problem[]> {
   const size = Math.ceil(Buffer.byteLength(text) / 1000);
   console.log(`${folder}: ${size} kB minified, of ${limit}`);
   if (size > limit) problems.push({ file, message: `bundles to ${size} kB, above its limit of ${limit} kB` });
-  if (/\bBuffer\b/.test(text)) problems.push({ file, message: 'uses Buffer, which Node alone has' });
+  if (/\bBuffer\b/.test(text)) problems.push({ file, message: 'uses Buffer, which exists only in Node' });
   try {
     const context = createContext(
       Object.fromEntries(WEB.map((name) => [name, Reflect.get(globalThis, name)])),
@@ -40,7 +40,7 @@ async function checkBundle(pure: Pure): Promise<readonly Problem[]> {
     new Script(`${text}\nglobalThis.answer = bundle.answer()`).runInContext(context);
     const answer = await context.answer;
     if (answer !== expected)
-      problems.push({ file, message: `answers ${answer} without Node, not ${expected}` });
+      problems.push({ file, message: `returns ${answer} without Node, not ${expected}` });
   } catch (error) {
     problems.push({ file, message: `fails without Node: ${(error as Error).message}` });
   }

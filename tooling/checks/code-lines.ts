@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from './problem.js';
 
-/** The budget: code lines that each group of folders may have. The folder "" takes every file that no group before it took. */
+/** Maximum number of code lines for each group of folders. The folder "" contains every file that no earlier group contains. */
 export type Budget = Readonly<
   Record<string, { readonly lines: number; readonly folders: readonly string[] }>
 >;
@@ -43,7 +43,7 @@ export function checkBudget(root: string, files: readonly string[], budget: Budg
     .filter(({ lines, most }) => lines > most)
     .map(({ group, lines, most }) => ({
       file: 'tooling/budget.json',
-      message: `allows ${most} code lines for "${group}", which has ${lines}; delete some, or raise the number in a commit that says why`,
+      message: `allows ${most} code lines for "${group}", which has ${lines}; delete some, or raise the number and say why in the commit message`,
     }));
 }
 

@@ -5,13 +5,13 @@ import type { Problem } from './problem.js';
 import { filesBelow, type Member, members } from './workspace.js';
 
 /**
- * The dependency rule: which @x packages each package may ship with. Everything depends on core alone; parts meet as
- * values, in an app. So nobody installs a database driver for a compactor.
+ * The dependency rule: the @x packages that each package may depend on. Packages depend only on core, and apps combine them.
+ * So users of the compactor do not have to install a database driver.
  */
 const ships = {
   default: ['@x/core'],
   '@x/core': [],
-  // A drop-in for LangChain's own middleware has to make the compactor from LangChain's options.
+  // Replaces a middleware of LangChain, so it must create the compactor from LangChain's options.
   '@x/langchain': ['@x/core', '@x/compaction'],
 } as Readonly<Record<string, readonly string[]> & { default: readonly string[] }>;
 
@@ -23,8 +23,8 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];
 
 /**
- * Finds manifests and imports of packages that break the rule. The build finds imports that leave a package by a path, Biome circles
- * of imports in a package, and Turbo circles of packages.
+ * Finds manifests and imports of packages that break the rule. Other tools find related problems: the build finds imports of files outside
+ * the package, Biome finds circular imports in a package, and Turbo finds circular dependencies between packages.
  */
 export function checkDependencyRule(root: string): readonly Problem[] {
   const packages = members(root, 'packages');
@@ -40,14 +40,14 @@ function declared({ folder, manifest }: Member): readonly Problem[] {
   const names = dependencies(manifest, shippedFields);
   const expected = exactly[manifest.name];
   if (expected !== undefined && names.toSorted().join() !== expected.toSorted().join()) {
-    return [{ file, message: `must ship with exactly ${expected.join(', ')}, not with ${names.join(', ')}` }];
+    return [{ file, message: `must depend on exactly ${expected.join(', ')}, not on ${names.join(', ')}` }];
   }
   return names
     .filter((name) => name.startsWith('@x/') && !allowed(manifest.name).includes(name))
-    .map((name) => ({ file, message: `must not ship with ${name}: packages meet in an app` }));
+    .map((name) => ({ file, message: `must not depend on ${name}: only apps combine packages` }));
 }
 
-/** Biome does the same for all packages, and overlooks imports of types. */
+/** Finds forbidden imports, including imports of types, which Biome ignores. */
 function imported(root: string, { folder, manifest }: Member): readonly Problem[] {
   const permitted = [...allowed(manifest.name), manifest.name];
   return filesBelow(root, `${folder}/src`).flatMap((file) =>
@@ -55,7 +55,7 @@ function imported(root: string, { folder, manifest }: Member): readonly Problem[
       .preProcessFile(readFileSync(join(root, file), 'utf8'))
       .importedFiles.map(({ fileName }) => fileName.split('/').slice(0, 2).join('/'))
       .filter((name) => name.startsWith('@x/') && !permitted.includes(name))
-      .map((name) => ({ file, message: `must not import ${name}: packages meet in an app` })),
+      .map((name) => ({ file, message: `must not import ${name}: only apps combine packages` })),
   );
 }
 

@@ -8,13 +8,13 @@ import type { Problem } from './problem.js';
 import { runModules } from './run-module.js';
 import { documents, repository } from './workspace.js';
 
-/** Compiles the TypeScript of every README and guide, and runs what is marked to run. */
+/** Compiles the TypeScript of every README and guide, and runs the code that is marked with `run`. */
 export async function checkDocuments(root: string): Promise<readonly Problem[]> {
   const extracted = documents(root).map((file) =>
     extractFences(file, readFileSync(join(root, file), 'utf8')),
   );
   const fences = extracted.flatMap((document) => document.fences);
-  // Below the examples, so that documentation may import what examples/package.json lists, and nothing else.
+  // Below the examples, so that documentation can import only the packages that examples/package.json lists.
   const cache = join(root, 'examples/node_modules/.cache');
   await mkdir(cache, { recursive: true });
   return [
@@ -35,15 +35,19 @@ async function checkFences(
   for (const { path, stdout, failure } of await runModules(runnable, directory)) {
     const { file, line, output } = byPath.get(path) as Fence;
     if (failure !== undefined) problems.push({ file, line, message: `this code ${failure}` });
-    // A README may leave it out; a guide is read to see what comes of it.
+    // Guides must show the output, because their readers want to see it. READMEs may omit it.
     else if (!prints(stdout, output ?? (file.startsWith('docs/') ? '' : '…'))) {
-      problems.push({ file, line, message: `this code does not print what stands below it, but\n${stdout}` });
+      problems.push({
+        file,
+        line,
+        message: `the output below this code is wrong; the code prints\n${stdout}`,
+      });
     }
   }
   return problems;
 }
 
-/** Type-checks the fences in one program. What they import has its own check. */
+/** Type-checks the fences in one program. The modules that they import are checked elsewhere. */
 async function typeCheck(
   root: string,
   directory: string,
@@ -76,7 +80,7 @@ async function typeCheck(
   return problems;
 }
 
-/** Whether a text is as expected, where `…` stands for anything: what is long, or another each time. */
+/** Tests if a text matches the expected one, in which `…` matches any text, such as long or changing output. */
 function prints(text: string, expected: string): boolean {
   const parts = plain(expected)
     .split('…')
@@ -84,7 +88,7 @@ function prints(text: string, expected: string): boolean {
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`).test(plain(text));
 }
 
-/** A text without the space at the end of its lines. */
+/** Returns a text without whitespace at the ends of its lines. */
 function plain(text: string): string {
   return text.replaceAll(/[ \t]+$/gm, '').trim();
 }

@@ -1,4 +1,4 @@
-// Compiles the code in the documentation, runs what is marked to run and every example; prints what fails and exits 1.
+// Compiles the code in the documentation, runs the code that is marked with `run`, and runs every example. Prints failures and exits with 1.
 import { join, relative } from 'node:path';
 import { checkDocuments } from './documents.js';
 import { type Problem, report } from './problem.js';
@@ -7,7 +7,7 @@ import { filesBelow, repository } from './workspace.js';
 
 report([...(await checkDocuments(repository)), ...(await runExamples())]);
 
-/** The root's own type check covers the examples; here they run. */
+/** Runs the examples. The check `types` compiles them. */
 async function runExamples(): Promise<readonly Problem[]> {
   const files = filesBelow(repository, 'examples').filter((path) => path.endsWith('.ts'));
   const outcomes = await runModules(

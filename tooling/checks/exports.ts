@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import type { Problem } from './problem.js';
 import { documents, type Manifest, members } from './workspace.js';
 
-/** The entry for what only our packages use: nothing in it is documented. */
+/** Entry point that only our own packages use. Its names are not documented. */
 const INTERNAL = './internal';
 const LISTED = /export\s+(?:type\s+)?\{([^}]*)\}/g;
 const DECLARED =
@@ -12,8 +12,8 @@ const STAR = /export\s+\*\s+from\s+'(\.[^']+)\.js'/g;
 const CODE = /```[^\n]*\n([\s\S]*?)```|`([^`\n]+)`/g;
 
 /**
- * Finds public names that no document has in its code: a user cannot look them up. Names of an entry `./internal` are not public.
- * Code is what stands in backticks in a document.
+ * Finds public names that users cannot look up, because no document contains them in its code, that is, in backticks. Names of the entry
+ * point `./internal` are not public.
  */
 export function checkExports(root: string): readonly Problem[] {
   const documented = documentedNames(root);
@@ -23,13 +23,13 @@ export function checkExports(root: string): readonly Problem[] {
       : [
           {
             file,
-            message: `exports ${name}, which no document mentions: describe it, or export it from ./internal or not at all`,
+            message: `exports ${name}, which no document mentions: document it, export it from ./internal, or remove the export`,
           },
         ],
   );
 }
 
-/** Every name that a published package exports, with the file of its entry; a name once a package. */
+/** Returns every name that a published package exports, with the file of the entry point. Lists a name once per package. */
 export function publicNames(root: string): readonly { readonly file: string; readonly name: string }[] {
   return members(root, 'packages').flatMap(({ folder, manifest }) => {
     if (manifest.private === true) return [];

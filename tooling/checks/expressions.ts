@@ -16,7 +16,7 @@ export function checkExpressions(root: string, files: readonly string[]): readon
     .flatMap((file) => inspectExpressions(file, readFileSync(join(root, file), 'utf8')));
 }
 
-/** Inspects the literals of one file. The reason stands in a comment of the statement that holds the literal. */
+/** Inspects the regular expressions of one file. A reason must be in a comment on the statement that contains the expression. */
 export function inspectExpressions(file: string, text: string): readonly Problem[] {
   const problems: Problem[] = [];
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
@@ -27,18 +27,18 @@ export function inspectExpressions(file: string, text: string): readonly Problem
     const hasReason = REASON.test(text.slice(start, node.getStart(source)));
     if (hasReason || !isSlow(new RegExpParser().parseLiteral(node.text))) return;
     const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-    const advice = 'write it so that a text is read once, or say "Bounded because <reason>" in a comment';
+    const advice = 'rewrite it without ambiguity, or add a comment "Bounded because <reason>"';
     problems.push({
       file,
       line,
-      message: `has ${node.text}, whose time grows faster than the text; ${advice}`,
+      message: `contains ${node.text}, whose matching time grows faster than the text; ${advice}`,
     });
   };
   visit(source, 0);
   return problems;
 }
 
-/** Tests if two quantifiers can share a text between them, or two alternatives of a repeated group begin alike. */
+/** Tests if two quantifiers can match the same text, or two alternatives of a repeated group can begin with the same character. */
 function isSlow(literal: AST.RegExpLiteral): boolean {
   let isAmbiguous = false;
   visitRegExpAST(literal, {

@@ -6,22 +6,22 @@ export interface Fence {
   /** The line of the code's first line, from 1. */
   readonly line: number;
   readonly code: string;
-  /** Whether it must also run. */
+  /** Whether the code is also run. */
   readonly run: boolean;
-  /** What it must print then, `…` for anything: the text of the fence ` ```text output ` behind it. */
+  /** Expected output of the code, from the fence ` ```text output ` that follows. `…` matches any text. */
   output?: string;
 }
 
 const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
 
-/** A line of a Markdown text outside the marks of fences. */
+/** A line of a Markdown text, except for the markers of fences. */
 interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
   readonly text: string;
   /** The language of the fence that the line is in. */
   readonly fence: string | undefined;
-  /** What a shell gets of the line, without a comment, if it is in a fence for a shell or code because it is indented. */
+  /** The shell command in the line, without its comment. Set for lines of `sh` fences and for indented code. */
   readonly typed: string | undefined;
 }
 
@@ -40,9 +40,9 @@ export function linesOf(markdown: string): readonly Line[] {
 }
 
 /**
- * Finds every TypeScript fence of a Markdown text: ` ```ts ` is to compile, ` ```ts run ` is to run as well, and
- * ` ```ts no-check: reason ` is left alone. A fence ` ```text output ` holds what the code before it prints, with `…` for anything; a guide's code that prints must have one. Any other word after the language is a problem, so that a slip of the pen
- * does not take code out of the check.
+ * Finds the TypeScript fences of a Markdown text: ` ```ts ` must compile, ` ```ts run ` must also run, and ` ```ts no-check: reason ` is
+ * skipped. A fence ` ```text output ` contains the output of the code before it, in which `…` matches any text. A guide's code that prints
+ * something must have one. Any other word after the language is a problem, so that a typo does not disable the check.
  */
 export function extractFences(
   file: string,
@@ -62,7 +62,7 @@ export function extractFences(
       const printed = lines.slice(start, end).map((line) => withoutPrefix(line, prefix));
       const last = fences.at(-1);
       if (last?.run) last.output = `${printed.join('\n')}\n`;
-      else problems.push({ file, line: start, message: 'no code that runs stands before this output' });
+      else problems.push({ file, line: start, message: 'there is no code with "run" before this output' });
       continue;
     }
     if (language === undefined || !/^(ts|tsx|typescript)$/i.test(language)) continue;
@@ -79,7 +79,7 @@ export function extractFences(
   return { fences, problems };
 }
 
-/** A fence ends at a marker of its own kind that is at least as long, or with the file. */
+/** Returns the line that closes a fence: a marker of the same kind that is at least as long, or the end of the file. */
 function closingLine(lines: readonly string[], start: number, marker: string): number {
   const closes = (line: string) => {
     const text = line.replace(/^[\s>]*/, '').trimEnd();

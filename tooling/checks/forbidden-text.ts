@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from './problem.js';
 
-/** READMEs and pages. Decisions are kept in the words of their time. */
+/** READMEs and pages. Excludes decisions, which keep their original wording. */
 const PROSE = /^(?:README|CONTRIBUTING|docs\/(?!decisions\/).*|(?:packages|apps|examples)\/.*README)\.md$/;
 
-/** Places that exist on one machine only, and words that AGENTS.md rules out and that have no other meaning in our texts. */
+/** Paths that exist only on one machine, and words that AGENTS.md forbids and that have no other meaning in our texts. */
 const forbidden = [
   { files: /./, pattern: /(?<![\w.~-])\/(?:work|root|Users)\//, reason: 'names a folder of one machine' },
   { files: /./, pattern: /\.\.\/shared\b/, reason: 'names a folder outside the repository' },
@@ -19,14 +19,14 @@ const forbidden = [
 
 const generated = ['pnpm-lock.yaml'];
 
-/** Finds such text in files of the repository. */
+/** Finds forbidden text in files of the repository. */
 export function checkForbiddenText(root: string, files: readonly string[]): readonly Problem[] {
   return files
     .filter((file) => !generated.includes(file))
     .flatMap((file) => inspectText(file, readFileSync(join(root, file), 'utf8')));
 }
 
-/** The problems of one file's text; a binary file has none. */
+/** Returns the problems in the text of one file. Skips binary files. */
 export function inspectText(file: string, text: string): readonly Problem[] {
   if (text.includes('\0')) return [];
   return text

@@ -4,10 +4,10 @@ import { linesOf } from './fences.js';
 import type { Problem } from './problem.js';
 import { documents } from './workspace.js';
 
-/** What the site alone has: it is built from the sources. */
+/** Pages of the site that are generated from the sources, so the repository does not contain them. */
 const BUILT = /^\/(?:api|packages)\//;
 
-/** Finds links of the guides and READMEs to files and headings that do not exist. VitePress looks only at links between pages of its site. */
+/** Finds links of the guides and READMEs to files and headings that do not exist. VitePress checks only links between pages of its site. */
 export function checkLinks(root: string): readonly Problem[] {
   return documents(root).flatMap((file) => deadLinks(root, file));
 }
@@ -37,7 +37,7 @@ function isThere(root: string, file: string, target: string): boolean {
   return proseOf(root, found).some(({ text }) => text.startsWith('#') && anchorOf(text) === heading);
 }
 
-/** The anchor of a heading: its letters, digits and hyphens, in lower case, with hyphens for spaces. */
+/** Returns the anchor of a heading: its letters, digits and hyphens, in lower case, with hyphens for spaces. */
 function anchorOf(heading: string): string {
   const title = heading.replace(/^#+ /, '').replaceAll(/\]\([^)]*\)/g, ']');
   return title

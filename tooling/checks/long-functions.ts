@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { codeLines, sourceFiles } from './code-lines.js';
 import type { Problem } from './problem.js';
 
-/** Code lines that the body of a function may have without a reason. */
+/** Maximum number of code lines of a function without a reason. */
 export const LONG = 60;
 
 const REASON = /\/\/ Long because \S/;
@@ -17,13 +17,13 @@ export function checkLongFunctions(root: string, files: readonly string[]): read
 }
 
 /**
- * Inspects the functions of one file. The functions inside a function belong to its body, except for long ones that have
- * a reason of their own.
+ * Inspects the functions of one file. Nested functions count as lines of the outer one, except for long functions with
+ * their own reason.
  */
 export function inspectFunctions(file: string, text: string): readonly Problem[] {
   const problems: Problem[] = [];
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
-  /** Returns the lines below the node that have a reason. */
+  /** Returns the number of lines in functions below the node that have a reason. */
   const visit = (node: ts.Node): number => {
     let excused = 0;
     ts.forEachChild(node, (child) => {

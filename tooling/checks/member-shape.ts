@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from './problem.js';
 import { type Member, members, readManifest } from './workspace.js';
 
-/** What every published package has, so that one is found and built like the other. */
+/** Files that every published package must have, so that all packages look and build alike. */
 const packageFiles = [
   'README.md',
   'LICENSE',
@@ -14,7 +14,7 @@ const packageFiles = [
   'src/index.ts',
 ];
 
-/** An app is private, or published with its license. */
+/** Files that every app must have. Published apps also need a LICENSE. */
 const appFiles = ['README.md', 'tsconfig.json', 'vitest.config.ts'];
 
 const packageManifest = {
@@ -30,14 +30,14 @@ const packageManifest = {
   },
 };
 
-/** What npm's search and a package's page show: a sentence, and words that people search for. */
+/** Length in characters of the description that npm shows in its search and on the page of a package. */
 const descriptionLength = { from: 20, to: 120 };
 const fewestKeywords = 3;
 
-/** `tooling/pnpmfile.cjs` fills these in when a package is packed, for all packages from one place. */
+/** Fields that a manifest must not have, because `tooling/pnpmfile.cjs` adds them when a package is packed. */
 const filledIn = ['repository', 'homepage', 'bugs'];
 
-/** Finds packages and apps that lack a file or whose package.json departs from the others'. */
+/** Finds packages and apps that lack a file, or whose package.json differs from the common form. */
 export function checkShapes(root: string): readonly Problem[] {
   const { engines } = readManifest(root);
   return [
@@ -52,7 +52,8 @@ export function checkShapes(root: string): readonly Problem[] {
       ...manifestProblems(member, { license: 'MIT', type: 'module', engines }),
       ...(member.manifest.private === true ? [] : publicProblems(member)),
     ]),
-    // Test code: never published, so it needs neither a build nor a README. Without a version, pnpm cannot pack who develops with it.
+    // Test code is never published, so it needs neither a build nor a README. It needs a version, because pnpm cannot pack a package whose
+    // devDependencies include a package without one.
     ...members(root, 'tooling').flatMap((member) => [
       ...missing(root, member, ['vitest.config.ts']),
       ...manifestProblems(member, {
@@ -81,15 +82,13 @@ function manifestProblems({ folder, manifest }: Member, expected: object): reado
     }));
 }
 
-/** Finds what a published manifest lacks for people who search npm, and what it must leave to the packing. */
+/** Finds a missing or unsuitable description or keywords in a published manifest, and fields that packing adds. */
 function publicProblems({ folder, manifest }: Member): readonly Problem[] {
   const { description, keywords } = manifest;
   const { from, to } = descriptionLength;
   const messages = filledIn
     .filter((field) => field in manifest)
-    .map(
-      (field) => `must not have "${field}": it is filled in from tooling/repository.json when it is packed`,
-    );
+    .map((field) => `must not have "${field}": packing adds it from tooling/repository.json`);
   if (typeof description !== 'string' || description.length < from || description.length > to) {
     messages.push(`must have a "description" of ${from} to ${to} characters`);
   }
@@ -102,7 +101,7 @@ function publicProblems({ folder, manifest }: Member): readonly Problem[] {
   return messages.map((message) => ({ file: `${folder}/package.json`, message }));
 }
 
-/** Every entry point offers its source, its types and its one ESM build, in this order: the first that fits wins. */
+/** Checks that every entry point has its source, its types and its ESM build, in this order, because the first matching condition wins. */
 function exportsProblems({ folder, manifest }: Member): readonly Problem[] {
   const file = `${folder}/package.json`;
   const { './package.json': own, ...entries } = (manifest.exports ?? {}) as Record<string, unknown>;

@@ -5,7 +5,7 @@ import { linesOf } from './fences.js';
 import type { Problem } from './problem.js';
 import { filesBelow, readManifest } from './workspace.js';
 
-/** The pages that lead people through the repository. */
+/** Pages that explain the repository to contributors. */
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -16,11 +16,11 @@ const pages = [
   '.github/pull_request_template.md',
 ];
 
-/** The first word of paths that exist only after an installation or a build. */
+/** First segments of paths that exist only after an installation or a build. */
 const made = ['node_modules', 'dist', 'archives'];
 const placeholder = /[<*{$…]/;
 
-/** Finds paths, links and npm scripts that these pages or a workflow of GitHub name, and that the repository does not have. */
+/** Finds paths, links and npm scripts that these pages or a GitHub workflow mention, but that do not exist. */
 export function checkMentions(root: string): readonly Problem[] {
   const scripts = Object.keys((readManifest(root).scripts ?? {}) as object);
   const workflows = filesBelow(root, '.github/workflows');
@@ -36,14 +36,14 @@ export function checkMentions(root: string): readonly Problem[] {
   );
 }
 
-/** A piece of text that is typed or opened as it is. */
+/** A command or path in a page or workflow. */
 interface Mention {
   readonly file: string;
   readonly line?: number;
   readonly code: string;
 }
 
-/** The text in backticks, the lines of fences for a shell and of indented code, and the targets of links. */
+/** Returns the text in backticks, the lines of `sh` fences and of indented code, and the targets of links. */
 function codeOf(root: string, file: string): readonly Mention[] {
   return linesOf(readFileSync(join(root, file), 'utf8')).flatMap(({ line, text, fence, typed }) => {
     const mention = (code: string) => ({ file, line, code });
@@ -51,7 +51,7 @@ function codeOf(root: string, file: string): readonly Mention[] {
     if (fence !== undefined) return [];
     return [
       ...[...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => mention(code)),
-      // A link to another repository's page, or out of this one, has a scheme or begins with "../..".
+      // Skip links that leave the repository: they have a scheme or begin with "../..".
       ...[...text.matchAll(/\]\(((?!\w+:|\.\.\/\.\.|#)[^)#\s]+)/g)].map(([, target]) =>
         mention(`./${target}`),
       ),
@@ -59,7 +59,7 @@ function codeOf(root: string, file: string): readonly Mention[] {
   });
 }
 
-/** What the steps of a workflow run, also where a matrix names the commands. */
+/** Returns the commands that the steps of a workflow run, including commands in a matrix. */
 function commandsOf(root: string, file: string): readonly Mention[] {
   const commands: Mention[] = [];
   const visit = (value: unknown): void => {
@@ -74,7 +74,7 @@ function commandsOf(root: string, file: string): readonly Mention[] {
   return commands;
 }
 
-/** The paths of a piece of code that do not exist. After `cd FOLDER` they are looked for there. */
+/** Returns a message for each path in a command that does not exist. After `cd FOLDER`, paths are relative to that folder. */
 function missingPaths(root: string, code: string): readonly string[] {
   const messages: string[] = [];
   let folder = '';
@@ -90,7 +90,7 @@ function missingPaths(root: string, code: string): readonly string[] {
   return messages;
 }
 
-/** The path that a word is, up to a placeholder; `undefined` if it is none of the repository's. */
+/** Returns the path in a word, up to a placeholder; `undefined` if the word is not a path in the repository. */
 function pathIn(word: string): string | undefined {
   if (!/^(?:\.\/)?[\w.-][\w.<>*{}$…-]*(?:\/[\w.<>*{}$…-]*)+$/.test(word) && !word.startsWith('./'))
     return undefined;

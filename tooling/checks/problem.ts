@@ -1,12 +1,12 @@
-/** Something a check found, and where. */
+/** A problem that a check found, with its location. */
 export interface Problem {
-  /** Relative to the repository's root. */
+  /** Path relative to the root of the repository. */
   readonly file: string;
   readonly line?: number;
   readonly message: string;
 }
 
-/** Prints the problems, one a line where an editor can click them, and makes the process exit 1 when there are any. */
+/** Prints the problems, each with its location so that editors can link to it. If there are any, the process will exit with 1. */
 export function report(problems: readonly Problem[]): void {
   for (const { file, line, message } of problems) {
     console.error(`${line === undefined ? file : `${file}:${line}`} ${message}`);

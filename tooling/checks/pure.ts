@@ -1,4 +1,4 @@
-// What runs anywhere, as programs that a bundler makes of it.
+// Programs that use the packages that must run without Node, and the function that bundles them.
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { repository } from './workspace.js';
@@ -6,11 +6,11 @@ import { repository } from './workspace.js';
 export interface Pure {
   /** The package whose main entry imports no module of Node. */
   readonly folder: string;
-  /** Code of an app; exports a function whose value is a promise of a text. */
+  /** Code of an app. Exports a function `answer` that resolves to a string. */
   readonly code: string;
-  /** The answer. */
+  /** The expected string. */
   readonly expected: string;
-  /** Kilobytes that the minified bundle may have. */
+  /** Maximum size of the minified bundle in kB. */
   readonly limit: number;
 }
 
@@ -30,7 +30,7 @@ const COMPACTION = `
   };
 `;
 
-/** What is stored must load again, and a tool's schema must refuse: both once needed modules of Node. */
+/** Stores and loads a session, and validates input by a tool's schema. Both needed modules of Node in earlier versions. */
 const CORE = `
   import * as core from '@x/core';
   import { compileSchema } from '@x/core/messages';
@@ -53,7 +53,7 @@ const CORE = `
   export { core };
 `;
 
-/** The page of the documentation that replays a log runs in a browser. */
+/** Replays a log, as a page of the documentation does in the browser. */
 const REPLAY = `
   import { createCompactor } from '@x/compaction';
   import { compareStrategies, importConversation, replayHtml, withCompactor } from '@x/replay';
@@ -65,21 +65,26 @@ const REPLAY = `
   };
 `;
 
-/** The main entries that run anywhere, and what one who wants the compactor alone has to load. */
+/** The packages whose main entry must run without Node, with the maximum size that an app loads for them. */
 export const PURE: readonly Pure[] = [
   { folder: 'packages/core', code: CORE, expected: 'Hi invalid_input', limit: 235 },
   { folder: 'packages/compaction', code: COMPACTION, expected: 'applied', limit: 220 },
   { folder: 'packages/replay', code: REPLAY, expected: '<!doctype html>', limit: 335 },
 ];
 
-/** Bundles and minifies a program, of sources or of what is published. @throws the esbuild failure that names each module of Node. */
+/**
+ * Bundles and minifies a program.
+ *
+ * @param source Whether to bundle the sources of our packages, not their builds. Default true.
+ * @throws the failure of esbuild, which names each imported module of Node.
+ */
 export async function bundled({ code }: Pure, format: 'iife' | 'esm', source = true): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(repository, 'examples'), loader: 'js' },
     bundle: true,
     minify: true,
     write: false,
-    // Knows no module of Node, so that importing one is an error.
+    // For this platform, importing a module of Node is an error.
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: [...(source ? ['@x/source'] : []), 'import'],

@@ -5,20 +5,20 @@ import { promisify } from 'node:util';
 import { build, type Options } from 'tsup';
 import { withTemporaryFolder } from '../temporary-folder.js';
 
-// Only against what hangs: a busy machine takes ten times as long as an idle one.
+// Stops only modules that hang: a busy machine takes ten times as long as an idle one.
 const secondsAllowed = 180;
 
-/** What a module printed, and how it failed unless it exited 0 in time. */
+/** The output of a module, and the failure if it did not exit with 0 in time. */
 interface Outcome {
   readonly stdout: string;
   readonly failure?: string;
 }
 
 /**
- * Runs TypeScript modules, each with nothing but Node: an empty working directory, no API keys and no settings in the
- * environment. Our packages' sources are compiled once for all of them; libraries stay where they are installed.
+ * Runs TypeScript modules, each in an empty working directory, and without API keys or settings in the environment. Compiles
+ * the sources of our packages once for all modules. Loads libraries from where they are installed.
  *
- * @param directory where the compiled modules go for as long as they run
+ * @param directory The directory for the compiled modules while they run.
  */
 export async function runModules(
   paths: readonly string[],
@@ -38,7 +38,7 @@ export async function runModules(
       splitting: true,
       noExternal: [/./],
       esbuildOptions: (options) => {
-        // Libraries by the paths that Node would find.
+        // Resolve libraries to the paths that Node would find.
         options.conditions = ['@x/source'];
         options.mainFields = ['main'];
       },
@@ -51,7 +51,7 @@ export async function runModules(
   }, directory);
 }
 
-/** Leaves libraries out of a bundle, by their paths: what a package of ours imports is not to be found from elsewhere. */
+/** Keeps libraries out of a bundle, and imports them by absolute path, because only the importing package can resolve them by name. */
 const librariesByPath: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'libraries-by-path',
   setup(bundle) {
@@ -65,7 +65,7 @@ const librariesByPath: NonNullable<Options['esbuildPlugins']>[number] = {
         return undefined;
       }
       const found = await bundle.resolve(path, { kind, resolveDir, pluginData: 'asked' });
-      // One that is not installed stays a name: who imports it has to cope, as it has to at a user's.
+      // Keep the name of a library that is not installed. The importing code must handle this, as it must on a user's machine.
       return { path: found.errors.length > 0 ? path : found.path, external: true };
     });
   },
@@ -89,7 +89,7 @@ async function run(path: string, directory: string): Promise<Outcome> {
   }
 }
 
-/** Maps with at most `width` items at work at a time. */
+/** Maps items concurrently, at most `width` at a time. */
 export async function inTurns<Item, Result>(
   items: readonly Item[],
   width: number,

@@ -1,4 +1,4 @@
-// Prints the code lines of each group and what departs from the repository's structure; exits 1 if anything does.
+// Prints the code lines of each group, and violations of the repository's structure. Exits with 1 if there are any.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkBudget } from './code-lines.js';

@@ -3,23 +3,23 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The repository this tooling belongs to. */
+/** The root of this repository. */
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What the checks read of a package.json. */
+/** The fields of a package.json that the checks read. */
 export interface Manifest {
   readonly name: string;
   readonly [field: string]: unknown;
 }
 
-/** One folder with a package.json. */
+/** A folder with a package.json. */
 export interface Member {
-  /** Relative to the root: `packages/core`. */
+  /** Path relative to the root: `packages/core`. */
   readonly folder: string;
   readonly manifest: Manifest;
 }
 
-/** The folders of a group that have a package.json: published packages, apps, or what only our tests use. */
+/** Returns the folders of a group that have a package.json: published packages, apps, or code for our tests. */
 export function members(root: string, group: 'packages' | 'apps' | 'tooling'): readonly Member[] {
   return folders(join(root, group))
     .map((name) => `${group}/${name}`)
@@ -31,7 +31,7 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** Every file below a folder, as paths that start with the folder; none when there is no such folder. */
+/** Returns every file below a folder, as paths that start with the folder. Returns an empty list if the folder does not exist. */
 export function filesBelow(root: string, folder: string): readonly string[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -43,7 +43,7 @@ export function filesBelow(root: string, folder: string): readonly string[] {
   });
 }
 
-/** The README of the repository, CONTRIBUTING, the READMEs of packages, apps and examples, and the pages of docs/. */
+/** Returns the paths of the README, CONTRIBUTING, the READMEs of packages, apps and examples, and the pages of docs/. */
 export function documents(root: string): readonly string[] {
   const readmes = [...members(root, 'packages'), ...members(root, 'apps')].map(
     ({ folder }) => `${folder}/README.md`,
@@ -54,7 +54,7 @@ export function documents(root: string): readonly string[] {
   );
 }
 
-/** The files that git tracks, and new ones that it does not ignore. */
+/** Returns the files that Git tracks, and new files that it does not ignore. */
 export function trackedFiles(root: string): readonly string[] {
   const command = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const output = execFileSync('git', command, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });

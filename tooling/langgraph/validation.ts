@@ -1,4 +1,4 @@
-// LangGraph's own validation of checkpointers, over the store that `X_STORE` names.
+// Runs LangGraph's validation suite for checkpointers on the store that `X_STORE` names.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,13 +31,13 @@ const openers: Readonly<Record<string, () => Promise<OpenStore>>> = {
 const name = process.env.X_STORE ?? 'memory';
 const opened = await openers[name]?.();
 if (opened === undefined)
-  throw new Error(`There is no store ${name}; there are ${Object.keys(openers).join(', ')}.`);
+  throw new Error(`X_STORE must be one of ${Object.keys(openers).join(', ')}, not "${name}".`);
 afterAll(async () => {
   await opened.close();
   rmSync(directory, { recursive: true });
 });
 validate({
   checkpointerName: `SessionSaver over ${name}`,
-  // A user of its own for each: none sees what another has stored.
+  // Each checkpointer has its own user, so that it does not see the data of another one.
   createCheckpointer: () => new SessionSaver({ store: opened.store, userId: randomBytes(6).toString('hex') }),
 });

@@ -7,7 +7,7 @@ const config = name in SERVICES ? unitWith(SERVICES[name]) : unitWith();
 
 export default defineConfig({
   ...config,
-  // The suite declares its tests by globals.
+  // The suite uses Vitest's globals.
   test: {
     ...config.test,
     globals: true,

@@ -1,7 +1,7 @@
 import { provide } from './provide.js';
 import { existing, type Service } from './service.js';
 
-/** A browser for playwright-core, which brings none and starts the one at `executablePath`. */
+/** A browser for playwright-core, which does not include one. It starts the browser at `executablePath`. */
 export const chromium: Service = {
   name: 'Chromium',
   variable: 'CHROMIUM_PATH',

@@ -4,26 +4,28 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Redis Cluster's nodes also listen so much higher, for each other. */
+/** Distance from a port of a Redis Cluster node to the second port, on which it listens for other nodes. */
 const BUS = 10_000;
-// Wide apart from each other's second ports, and all of them below every system's ephemeral ports, so that no outgoing
-// connection takes one before its server binds it.
+/**
+ * Range of ports to claim. It does not contain the second ports. All ports are below the ephemeral ports of every system, so that an
+ * outgoing connection cannot take a port before the server binds it.
+ */
 const range = { from: 10_000, to: 20_000 };
 
 export interface ClaimedPort {
   readonly port: number;
-  /** New and empty. The port is claimed for as long as it is there, and whoever has it removes it. */
+  /** A new, empty directory. The port is claimed until the caller removes the directory. */
   readonly directory: string;
 }
 
 /**
- * A loopback port that nobody listens on, nor will: every server that is started by this takes a port by making the
- * directory of that name, which only one process can.
+ * Claims a free loopback port. Each process claims a port by creating a directory with the number of the port in its name, and only one
+ * process can create it.
  */
 export async function claimPort(): Promise<ClaimedPort> {
   for (;;) {
     const port = randomInt(range.from, range.to);
-    // Short, as it will hold a Unix socket, and those paths end at 104 bytes.
+    // A short path, because it will contain a Unix socket, whose path may have at most 104 bytes.
     const directory = join(tmpdir(), `x-server-${port}`);
     if (!(await makes(directory))) continue;
     if ((await isFree(port)) && (await isFree(port + BUS))) return { port, directory };

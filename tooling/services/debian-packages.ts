@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** How long to wait for another apt-get that holds the package lists' lock; dpkg's own lock waits by itself. */
+/** Retries while another apt-get holds the lock on the package lists. For the lock of dpkg, apt-get itself waits. */
 const listLock = { tries: 60, everyMilliseconds: 2000 };
 
 let updated: Promise<void> | undefined;
 
 /**
- * Installs Debian packages without asking anything, and without their recommendations.
+ * Installs Debian packages without questions, and without recommended packages.
  *
- * @throws {Error} when this is not Debian (or a derivative), the user is not root, or apt-get fails.
+ * @throws {Error} if this is not Debian (or a derivative), the user is not root, or apt-get fails.
  */
 export async function installDebianPackages(packages: readonly string[]): Promise<void> {
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
@@ -35,7 +35,7 @@ async function updateLists(): Promise<void> {
   }
 }
 
-/** Rejects with what it printed to stderr when it fails. */
+/** Runs apt-get. If it fails, the error contains its standard error. */
 async function aptGet(...args: string[]): Promise<void> {
   await promisify(execFile)('apt-get', ['-o', 'DPkg::Lock::Timeout=120', '--quiet', ...args], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },

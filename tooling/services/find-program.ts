@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 
-// Debian keeps servers in /usr/sbin, which is not on everybody's PATH, and each release of PostgreSQL in a folder of its own.
+// Debian installs servers in /usr/sbin, which may not be in PATH, and each release of PostgreSQL in a separate folder.
 const beyondPath = ['/usr/local/sbin', '/usr/sbin'];
 const RELEASES = '/usr/lib/postgresql';
 
 /**
- * The path of the first of these programs that is installed.
+ * Returns the path of the first of these programs that is installed.
  *
- * @throws {Error} when none is on PATH or in the system's sbin folders.
+ * @throws {Error} if none is in PATH, in the system's sbin folders, or in the folders of PostgreSQL.
  */
 export function findProgram(names: readonly string[]): string {
   const releases = existsSync(RELEASES) ? readdirSync(RELEASES) : [];

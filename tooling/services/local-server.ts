@@ -7,11 +7,11 @@ import { untilReady } from './until-ready.js';
 
 const supervisor = fileURLToPath(new URL('supervise.mjs', import.meta.url));
 
-/** How to run a server of one's own. */
+/** How to run a private server. */
 export interface LocalServer {
-  /** For messages. */
+  /** Name of the server in messages. */
   readonly name: string;
-  /** The commands that prepare the data directory, if any, and last the one that serves. */
+  /** Returns the commands that prepare the data directory, if any, and as the last one the server itself. */
   commands(directory: string, port: number): readonly (readonly string[])[];
   url(host: string, port: number): string;
   /** Rejects until the server at this URL answers. */
@@ -19,17 +19,18 @@ export interface LocalServer {
 }
 
 /**
- * Starts a private server on a free loopback port, its data in a new temporary directory.
- * Server and directory are gone after `stop`, and also when this process ends in any other way.
+ * Starts a private server on a free loopback port, with its data in a new temporary directory. `stop` ends the server and removes the
+ * directory. If this process ends without `stop`, both are removed too.
  *
- * @throws {Error} with the server's last words when it ends before it answers.
+ * @throws {Error} with the end of the server's output, if the server ends before it answers.
  */
 export async function startLocalServer(server: LocalServer): Promise<Running> {
   const { port, directory } = await claimPort();
   const commands = JSON.stringify(server.commands(directory, port));
   const child = spawn(process.execPath, [supervisor, directory, commands], {
     stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
-    // Out of the terminal's process group: Ctrl+C is for the runner, which then lets go of us.
+    // In a separate process group, so that Ctrl+C in the terminal reaches only the test runner. If the runner ends, the supervisor stops
+    // the server.
     detached: true,
   });
   const exited = once(child, 'exit');
@@ -48,7 +49,7 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   const gone = exited.then(([code]) => {
     throw new Error(`${server.name} ended with ${code} before it answered: ${output.trim()}`);
   });
-  // Once the server answers nobody waits for this any more, and its end is then no error.
+  // After the server has answered, this promise is not awaited, so its rejection must not count as unhandled.
   gone.catch(() => {});
   try {
     await Promise.race([untilReady(() => server.ping(url)), gone]);
@@ -65,7 +66,7 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   const pause = () => {
     const stopped = child.pid === undefined ? [] : processesBelow(child.pid);
     for (const id of stopped) process.kill(id, 'SIGSTOP');
-    // A thread goes on for a moment after the signal, long enough to answer.
+    // Wait until all threads have stopped: after the signal, a thread runs on for a moment and could still answer a request.
     while (!statesOf(stopped).every((state) => state.startsWith('T')));
     return () => {
       for (const id of stopped) process.kill(id, 'SIGCONT');
@@ -74,7 +75,7 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   return { address: url, stop, crash, pause };
 }
 
-/** The states of the threads of these processes, or of the processes where `ps` lists no threads. */
+/** Returns the states of the threads of these processes. Where `ps` cannot list threads, returns the states of the processes. */
 function statesOf(ids: readonly number[]): readonly string[] {
   const threads = process.platform === 'linux' ? ['-L'] : [];
   return execFileSync('ps', [...threads, '-o', 'state=', '-p', ids.join()], { encoding: 'utf8' })
@@ -82,11 +83,11 @@ function statesOf(ids: readonly number[]): readonly string[] {
     .split('\n');
 }
 
-/** The ids of the processes that descend from one: a server's may have left its group. */
+/** Returns the ids of all descendants of a process. Process groups are not enough, because a server's processes may have left its group. */
 function processesBelow(parent: number): readonly number[] {
   const all = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
   const below = new Set([parent]);
-  // Parents mostly have lower ids than their children, and ids begin again at some time.
+  // Repeat until nothing is added, because a child may be listed before its parent.
   for (let size = 0; size < below.size; ) {
     size = below.size;
     for (const line of all) {

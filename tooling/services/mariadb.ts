@@ -8,7 +8,7 @@ import type { Running, Service } from './service.js';
 const database = 'test';
 const url = (host: string, port: number) => `mysql://root@${host}:${port}/${database}`;
 
-/** Answers once the database exists, and makes it where it does not. */
+/** Connects to the server, and creates the database if it does not exist. */
 async function ping(address: string): Promise<void> {
   const connection = await createConnection(address.slice(0, -database.length));
   try {
@@ -32,7 +32,7 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
   return startLocalServer({
     name: 'mariadb',
     commands: (directory, port) => {
-      // Without --no-defaults it reads the machine's own configuration; as root it only runs when told so.
+      // Without --no-defaults, MariaDB reads the configuration of the machine. As root, it runs only with --user=root.
       const user = process.getuid?.() === 0 ? ['--user=root'] : [];
       const common = ['--no-defaults', ...user, `--datadir=${join(directory, 'data')}`];
       return [
@@ -54,7 +54,7 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
   });
 }
 
-/** A server that has on disk what it has confirmed. Only of our own, since it is there to be killed. */
+/** A server that syncs every commit to disk, for tests that kill it. So use it only as a private server. */
 export const durableMariadb: Service = {
   ...installed,
   fromProgram: (path) => start(path, ['--innodb-flush-log-at-trx-commit=1']),
@@ -62,7 +62,7 @@ export const durableMariadb: Service = {
 
 export const mariadb: Service = {
   ...installed,
-  // Tests need no durability against a power cut.
+  // Tests need not survive a power failure.
   fromProgram: (path) => start(path, ['--innodb-flush-log-at-trx-commit=0']),
 };
 

@@ -9,7 +9,7 @@ const url = (host: string, port: number) => `postgres://postgres@${host}:${port}
 
 async function ping(connectionString: string): Promise<void> {
   const client = new Client({ connectionString });
-  // A server that ends while it is asked says so twice.
+  // If the server ends during the request, the client emits an error event in addition to the rejection.
   client.on('error', () => {});
   await client.connect();
   await client.end();
@@ -25,7 +25,7 @@ const installed = {
 };
 
 function start(path: string, settings: readonly string[]): Promise<Running> {
-  // It refuses to run as root, and every system has this user.
+  // PostgreSQL refuses to run as root, and every system has the user `nobody`.
   const asRoot = process.getuid?.() === 0;
   const user = asRoot ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : [];
   const programs = dirname(realpathSync(path));
@@ -44,11 +44,11 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
         `port=${port}`,
         'listen_addresses=127.0.0.1',
         `unix_socket_directories=${directory}`,
-        // In its own directory: a server that is killed would leave it in the system's.
+        // Keep shared memory in the data directory. Otherwise a killed server would leave it in a directory of the system.
         'dynamic_shared_memory_type=mmap',
         ...settings,
       ].flatMap((each) => ['-c', each]);
-      // After it was killed its children take a moment to end, and until then it refuses to start.
+      // Retry: after the server was killed, it refuses to start until its child processes have ended.
       const untilItRuns = 'for attempt in $(seq 60); do "$@" && exit; sleep 0.5; done; exit 1';
       return [
         ...(asRoot ? [['chown', 'nobody', directory]] : []),
@@ -61,7 +61,7 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
   });
 }
 
-/** A server that has on disk what it has confirmed. Only of our own, since it is there to be killed. */
+/** A server that syncs every commit to disk, for tests that kill it. So use it only as a private server. */
 export const durablePostgres: Service = {
   ...installed,
   fromProgram: (path) => start(path, ['fsync=on']),
@@ -69,7 +69,7 @@ export const durablePostgres: Service = {
 
 export const postgres: Service = {
   ...installed,
-  // Tests need no durability against a power cut.
+  // Tests need not survive a power failure.
   fromProgram: (path) => start(path, ['fsync=off']),
 };
 

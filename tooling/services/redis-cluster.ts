@@ -7,10 +7,11 @@ const SLOTS = 16_384;
 const MASTERS = 3;
 
 /**
- * Three masters that share the slots. Their address is that of one of them, from which a client learns the others.
+ * Three masters that share the slots. The address is that of one master, from which a client learns the addresses of the
+ * others.
  *
- * Not from a container: nodes tell clients where the others are, and inside of a container they do not know under which
- * port the outside reaches them.
+ * Do not run it in a container: nodes send their addresses to clients, but do not know the ports under which a container
+ * publishes them.
  */
 export const redisCluster: Service = {
   ...installed,
@@ -21,7 +22,7 @@ export const redisCluster: Service = {
 };
 
 async function startCluster(program: string): Promise<Running> {
-  // Far longer than a busy machine keeps a node from answering the others: one taken for dead takes the cluster down.
+  // Much longer than a node can be unresponsive on a busy machine. If one node counts as dead, the whole cluster fails.
   const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '60000'];
   const starts = Array.from({ length: MASTERS }, () =>
     startRedis(program, { name: 'redis-cluster', settings: () => options }),
@@ -38,7 +39,7 @@ async function startCluster(program: string): Promise<Running> {
   return { address, stop };
 }
 
-/** Gives every node its slots and introduces it to the others; returns once all of them see the whole cluster. */
+/** Assigns slots to every node, and connects it to the others. Resolves once all nodes see the whole cluster. */
 async function join(addresses: readonly string[]): Promise<void> {
   const share = Math.ceil(SLOTS / addresses.length);
   for (const [index, address] of addresses.entries()) {
@@ -57,7 +58,7 @@ async function join(addresses: readonly string[]): Promise<void> {
 async function seesAll(client: { cluster(subcommand: 'INFO'): Promise<unknown> }): Promise<void> {
   const info = String(await client.cluster('INFO'));
   const isWhole = info.includes('cluster_state:ok') && info.includes(`cluster_size:${MASTERS}`);
-  if (!isWhole) throw new Error(`the cluster is not whole yet: ${info.slice(0, 60)}`);
+  if (!isWhole) throw new Error(`the cluster is not complete yet: ${info.slice(0, 60)}`);
 }
 
 export default provide('redisClusterUrl', redisCluster);

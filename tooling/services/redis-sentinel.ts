@@ -6,23 +6,23 @@ import type { Running, Service } from './service.js';
 import { untilReady } from './until-ready.js';
 
 const SENTINELS = 3;
-/** What the Sentinels call their master. */
+/** Name of the master in the configuration of the Sentinels. */
 const MASTER = 'mymaster';
 /**
- * Milliseconds of silence after which a Sentinel takes the master for dead. Far longer than a busy machine keeps it from
- * answering: it is for the tests to say when the master ends.
+ * Milliseconds without an answer after which a Sentinel considers the master dead. Much longer than the master can be
+ * unresponsive on a busy machine, so that a failover begins only when a test ends the master.
  */
 const PATIENCE = 60_000;
-/** A new replica gets its data at once: by default a master waits five seconds for more of them. */
+/** Sends the data to a new replica at once. By default, a master waits five seconds for more replicas. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 /**
- * A master and a replica, watched by three Sentinels that agree by two. The address names the Sentinels and, as its
- * path, the master: `redis+sentinel://127.0.0.1:26379,127.0.0.1:26380/mymaster`. The tests that use it end the master,
- * so each resolves its own, and makes the Sentinels impatient before (`down-after-milliseconds`).
+ * A master and a replica, watched by three Sentinels with a quorum of two. The address contains the Sentinels and, as its
+ * path, the name of the master: `redis+sentinel://127.0.0.1:26379,127.0.0.1:26380/mymaster`. Tests that use this service end
+ * the master. So each test starts its own service, and lowers the Sentinels' `down-after-milliseconds` first.
  *
- * Not from a container: Sentinels tell clients where the master is, and inside of a container they do not know under
- * which port the outside reaches it.
+ * Do not run it in a container: Sentinels send the address of the master to clients, but do not know the port under which
+ * a container publishes it.
  */
 export const redisSentinel: Service = {
   ...installed,
@@ -51,7 +51,7 @@ async function startSentinels(program: string): Promise<Running> {
   }
 }
 
-/** A replica that has all that its master has. */
+/** Starts a replica. Resolves once it has all data of its master. */
 export function startReplica(program: string, host: string, port: string): Promise<Running> {
   return startRedis(program, {
     name: 'redis-replica',
@@ -62,7 +62,7 @@ export function startReplica(program: string, host: string, port: string): Promi
 
 function startSentinel(program: string, host: string, port: string): Promise<Running> {
   const settings = (directory: string) => {
-    // A Sentinel writes down in its configuration what it learns, and refuses to start without a file for that.
+    // A Sentinel stores its state in its configuration file, and refuses to start without one.
     const configuration = join(directory, 'sentinel.conf');
     const lines = [
       `sentinel monitor ${MASTER} ${host} ${port} 2`,

@@ -5,24 +5,24 @@ import type { Running, Service } from './service.js';
 
 const url = (host: string, port: number) => `redis://${host}:${port}`;
 
-/** Where the program of every kind of Redis comes from. */
+/** The program and the packages of every kind of Redis server. */
 export const installed = {
   programs: ['redis-server', 'valkey-server'],
   debianPackages: ['redis-server'],
   homebrewFormula: 'redis',
 };
 
-/** How one server differs from a plain one. */
+/** Options of one Redis server. */
 interface RedisOptions {
-  /** For messages. */
+  /** Name of the server in messages. Default `redis`. */
   readonly name?: string;
-  /** Its arguments; a configuration file counts only as the first. */
+  /** Returns the arguments of the server. A configuration file must be the first argument. */
   readonly settings: (directory: string) => readonly string[];
-  /** Rejects until it is as it should be. Default: until it answers. */
+  /** Rejects until the server is ready. Default: until it answers. */
   readonly ready?: (client: Redis) => Promise<unknown>;
 }
 
-/** Starts a server of one's own on a loopback port. */
+/** Starts a private server on a loopback port. */
 export function startRedis(
   program: string,
   { name = 'redis', settings, ready = (client) => client.ping() }: RedisOptions,
@@ -38,10 +38,10 @@ export function startRedis(
   });
 }
 
-/** Runs a task with a connection to one server, which it does not survive. */
+/** Runs a task with a connection to one server, and closes the connection afterwards. */
 export async function withRedis<T>(address: string, task: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(address, { lazyConnect: true, retryStrategy: () => null });
-  // The rejection of connect() says the same; without a listener ioredis prints it.
+  // connect() rejects with the same error. Without a listener, ioredis would also print it.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -51,7 +51,7 @@ export async function withRedis<T>(address: string, task: (client: Redis) => Pro
   }
 }
 
-/** Several servers as one service: what was started is stopped, also when one of them fails to start. */
+/** Waits for several servers. If one of them fails to start, stops the others and rejects. */
 export async function startAll(starts: readonly Promise<Running>[]): Promise<readonly Running[]> {
   const results = await Promise.allSettled(starts);
   const running = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -67,7 +67,7 @@ export async function stopAll(running: readonly Running[]): Promise<void> {
 
 const plain = { ...installed, name: 'Redis', variable: 'REDIS_URL', example: url('127.0.0.1', 6379) };
 
-/** A server that has on disk what it has confirmed. Only of our own, since it is there to be killed. */
+/** A server that syncs every write to disk, for tests that kill it. So use it only as a private server. */
 export const durableRedis: Service = {
   ...plain,
   fromProgram: (path) =>

@@ -2,7 +2,7 @@ import { installDebianPackages } from './debian-packages.js';
 import { findProgram } from './find-program.js';
 import { existing, type Running, type Service } from './service.js';
 
-/** One way to come by a service. It throws the reason when that way is closed on this machine. */
+/** One way to get a service. If it is not possible on this machine, `attempt` rejects with the reason. */
 export interface Strategy {
   readonly name: string;
   attempt(service: Service): Promise<Running>;
@@ -30,17 +30,17 @@ const debianPackage: Strategy = {
   },
 };
 
-/** The ways to a service, in the order in which they are tried: the cheapest and least intrusive first. */
+/** The strategies in the order in which they are tried: the cheapest and least intrusive first. */
 export const strategies: readonly Strategy[] = [environment, installedProgram, debianPackage];
 
-/** Those that start a server of our own, for tests that kill it. */
+/** Strategies that start a private server, for tests that kill it. */
 export const ownServers: readonly Strategy[] = [installedProgram, debianPackage];
 
 /**
  * Makes a service available by the first strategy that works on this machine.
  *
- * @throws {Error} when none does, with the reason of each and what to install. Tests are never skipped for want of a
- * service: a suite that passes without having talked to its server proves nothing.
+ * @throws {AggregateError} if no strategy works, with the reason of each and how to install the service. Tests are never
+ * skipped because a service is missing: a suite that passes without its server proves nothing.
  */
 export async function resolve(
   service: Service,
@@ -66,9 +66,9 @@ function unavailable(service: Service, reasons: readonly string[]): string {
     `set ${service.variable}, for example ${service.variable}=${service.example}`,
   ];
   return [
-    `These tests need ${service.name}, and this machine has no way to it.`,
+    `These tests need ${service.name}, which cannot be started on this machine:`,
     ...reasons.map((reason) => `  - ${reason}`),
-    'Do one of these and run them again:',
+    'Do one of the following, and run the tests again:',
     ...remedies.map((remedy) => `  * ${remedy}`),
   ].join('\n');
 }

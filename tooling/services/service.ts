@@ -1,32 +1,32 @@
-/** Something the tests need that npm cannot install: a server or a browser. */
+/** A program that tests need and that npm cannot install: a server or a browser. */
 export interface Service {
-  /** As people call it, for messages. */
+  /** Name of the service in messages. */
   readonly name: string;
-  /** The environment variable that names one that is already there; its value is used as it is. */
+  /** The environment variable with the address of an existing service, which is used unchanged. */
   readonly variable: string;
-  /** What such a value looks like, for the message that asks for one. */
+  /** An example value of the variable, for messages. */
   readonly example: string;
-  /** The program under each name it goes by, the preferred one first; an absolute path is taken literally. */
+  /** Possible names of the program, the preferred one first. An absolute path is used unchanged. */
   readonly programs: readonly string[];
   readonly debianPackages: readonly string[];
   readonly homebrewFormula: string;
-  /** Makes one available from the program installed at this path. */
+  /** Starts the service with the program at this path. */
   fromProgram(path: string): Promise<Running>;
 }
 
 /** A service that tests can use now. */
 export interface Running {
-  /** What tests are given: a URL, or the path of a program. */
+  /** A URL, or the path of a program. */
   readonly address: string;
-  /** Ends what was started for these tests, and nothing else. */
+  /** Stops the service if it was started for these tests. */
   stop(): Promise<void>;
-  /** Kills it (SIGKILL) and starts it again on the same data and port; returns once it answers. Of servers of our own alone. */
+  /** Kills the server (SIGKILL) and starts it again on the same data and port. Resolves once it answers. Only for private servers. */
   crash?(): Promise<void>;
-  /** Lets all its processes stand still (SIGSTOP) until the answer is called. Of servers of our own alone. */
+  /** Pauses all processes of the server (SIGSTOP) until the returned function is called. Only for private servers. */
   pause?(): () => void;
 }
 
-/** A service that needs no ending by us. */
+/** Returns an existing service, which `stop` leaves running. */
 export function existing(address: string): Running {
   return { address, stop: async () => {} };
 }

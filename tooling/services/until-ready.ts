@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Waits until `ping` resolves.
  *
- * @throws {Error} with the last refusal as its cause, after `milliseconds` (default 120 000).
+ * @throws {Error} if `ping` still rejects after `milliseconds` (default 120 000). The last rejection is the cause.
  */
 export async function untilReady(ping: () => Promise<void>, milliseconds = 120_000): Promise<void> {
   const deadline = performance.now() + milliseconds;

@@ -34,13 +34,21 @@ describe('an archive', () => {
 
   test.each([
     ['without a license', { 'package/LICENSE': undefined }, 'its archive has no LICENSE'],
-    ['with tests', { 'package/src/index.test.ts': '' }, 'has src/index.test.ts, which no user needs'],
-    ['with a folder of tests', { 'package/test/a.ts': '' }, 'has test/a.ts, which no user needs'],
-    ['with what no list of files named', { 'package/notes.txt': '' }, 'has notes.txt, which no user needs'],
+    [
+      'with tests',
+      { 'package/src/index.test.ts': '' },
+      'contains src/index.test.ts, which users do not need',
+    ],
+    ['with a folder of tests', { 'package/test/a.ts': '' }, 'contains test/a.ts, which users do not need'],
+    [
+      'with what no list of files named',
+      { 'package/notes.txt': '' },
+      'contains notes.txt, which users do not need',
+    ],
     [
       'with a map to a source that was left out',
       { 'package/src/index.ts': undefined, 'package/src/other.ts': '' },
-      'has dist/index.js.map, but neither in it nor beside it the source ../src/index.ts',
+      'contains dist/index.js.map, but not its source ../src/index.ts',
     ],
   ])('%s does not', (_, change, message) => {
     const contents = Object.entries({ ...files, ...change }).filter(([, text]) => text !== undefined);

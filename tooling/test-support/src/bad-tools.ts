@@ -1,9 +1,9 @@
 import type { JsonObject } from '@x/core';
 import type { BadContent } from '../../../packages/testkit/src/strict/bad-contents.js';
 
-/** Bad content, or a tool that a provider would refuse. */
+/** Bad content, or a tool that a provider would reject. */
 export interface Bad extends BadContent {
-  /** What describes the tool `look`. */
+  /** The definition of the tool `look`. */
   readonly tool?: { readonly description?: string; readonly inputSchema?: JsonObject };
 }
 
@@ -17,7 +17,7 @@ function nested(levels: number): JsonObject {
   return { a: inner };
 }
 
-/** Tools that made providers refuse every request. */
+/** Tools that made providers reject every request. */
 export const badTools: readonly Bad[] = [
   { name: 'half of a character in a description', tool: { description: 'Looks \ud83d' } },
   fields('half of a character in a schema', { 'a\ud83d': { type: 'string', description: '\ude00' } }),

@@ -1,20 +1,20 @@
 import type { ContentBlock, FinishReason, Model, ModelStreamPart, StopReason, Usage } from '@x/core';
 
-/** One way in which a model may do wrong. */
+/** A model with one kind of misbehavior. */
 export interface ChaosModel {
   readonly name: string;
   /**
-   * The right way to end for a call: `stalls` ends by a limit, `fails` with an error, `answers` with a reply, `settles` with either. The
-   * session opens after each.
+   * The expected end of a call: `stalls` ends by a time limit, `fails` with an error, `answers` with a reply, and `settles` with an error or
+   * a reply. In each case, the session can be opened afterwards.
    */
   readonly ends: 'stalls' | 'fails' | 'answers' | 'settles';
-  /** The stop reason of a call that it answers. Default `completed`. */
+  /** The stop reason of a call that ends with a reply. Default `completed`. */
   readonly stopReason?: StopReason;
-  /** Tells that its first answer asks for a tool, so that another step follows. */
+  /** Whether the first answer calls a tool, so that another step follows. */
   readonly calls?: boolean;
-  /** Tells that the request itself is refused: no other model takes over. */
+  /** Whether the request itself is rejected, so that no fallback model takes over. */
   readonly refuses?: boolean;
-  /** Makes the model again. Where a tool `act` exists, some call it. */
+  /** Creates a new model. If there is a tool `act`, some models call it. */
   open(): Model;
 }
 
@@ -23,7 +23,7 @@ const USAGE: Usage = { inputTokens: 10, outputTokens: 1 };
 const text: ContentBlock = { type: 'text', text: 'Well' };
 const act = (id: string): ContentBlock => ({ type: 'tool_use', id, name: 'act', input: {} });
 
-/** Streams some parts and then hangs, deaf to its signal. */
+/** Returns a model that streams some parts and then hangs, even after an abort. */
 function hangsAfter(name: string, ...parts: readonly ModelStreamPart[]): ChaosModel {
   return {
     name: `hangs after ${name}`,
@@ -39,7 +39,7 @@ function hangsAfter(name: string, ...parts: readonly ModelStreamPart[]): ChaosMo
   };
 }
 
-/** Gives the answers one after the other, the last of them forever; whatever they are. */
+/** Returns a model with these answers, in order. The last one repeats. Answers may be invalid. */
 function gives(name: string, ends: ChaosModel['ends'], ...answers: readonly unknown[]): ChaosModel {
   const open = () => {
     let count = 0;
@@ -74,8 +74,8 @@ const odd = (block: unknown) => answer([text, block]);
 const use = { type: 'tool_use', id: 'c', name: 'act' };
 
 /**
- * Models that do everything wrong, deterministically: a harness that is worth its name ends each call within its limits, says why, and
- * leaves a session that opens.
+ * Models with all known kinds of misbehavior, deterministic. For each of them, a harness must end the call within its limits, report the
+ * reason, and leave a session that can be opened.
  */
 export const chaosModels: readonly ChaosModel[] = [
   hangsAfter('nothing'),

@@ -15,18 +15,18 @@ import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import type { ChaosModel } from './chaos-models.js';
 
-/** What an agent is built of, for one model and one way to call it. */
+/** The parts of an agent, for one model and one way to call it. */
 export interface ChaosParts {
   readonly model: Model;
-  /** The models that take over, in order. */
+  /** The fallback models, in order. */
   readonly fallback: readonly Model[];
   readonly tools: readonly Tool[];
   readonly session: SessionStore;
   /** Plain settings: `maxRetries`, `checkpoint`, `maxIterations` and so on. */
   readonly settings: Readonly<Record<string, string | number>>;
-  /** Milliseconds, by the names of `limits`; 0 for none. */
+  /** Time limits in milliseconds, by their names in `limits`; 0 for no limit. */
   readonly limits: Readonly<Record<string, number>>;
-  /** The budget of a call, where it has one. */
+  /** The token budget of a call. Omitted for no budget. */
   readonly maxTokensPerCall?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ interface Outcome {
   readonly stopReason: StopReason;
 }
 
-/** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
+/** The methods of an agent that the suite calls. `HarnessAgent` of `@x/harness` has them. */
 export interface ChaosAgent {
   call(input: string, context: RuntimeContext, options: { signal: AbortSignal }): Promise<Outcome>;
   stream(
@@ -60,11 +60,11 @@ interface Way {
   readonly fallback?: boolean;
   readonly settings?: ChaosParts['settings'];
   readonly maxTokensPerCall?: number;
-  /** The limits that end a model that stalls. */
+  /** Names of the limits that end a stalled model. Default `modelMs`. */
   readonly limits?: readonly string[];
-  /** The end of a call whose first answer asks for a tool. */
+  /** The stop reason of a call whose first answer calls a tool. */
   readonly afterCalls?: StopReason;
-  /** What happens as the model is asked, and is the end of every call. */
+  /** Interrupts or closes the agent during the model call. Also the stop reason of every call. */
   readonly at?: 'interrupted' | 'shutdown';
 }
 
@@ -94,13 +94,13 @@ const WAYS: Readonly<Record<string, Way>> = {
   'until the agent is closed': { at: 'shutdown', streaming: true },
 };
 
-/** Milliseconds: short where nothing comes, beyond every test where something does. */
+/** Limits in milliseconds: short for models that stall, and longer than every test for all others. */
 const [SHORT, LONG] = [20, 120_000];
 
 /**
- * Registers, with vitest, a test of each model in each way to call an agent: with every option that changes what becomes of a model that
- * does wrong. Each call ends, for its documented reason, and leaves a session that opens, with all that was said and a result for
- * each call.
+ * Registers Vitest tests of each model with each way to call an agent, that is, with every option that changes how a model's misbehavior is
+ * handled. Each call must end with its documented stop reason, and leave a session that can be opened, with all messages of the user and a
+ * result for each tool call.
  *
  * @example
  * ```ts
@@ -187,7 +187,7 @@ function reasonOf(
   return ends === 'stalls' ? 'timed_out' : ends;
 }
 
-/** The same model, which says when it is asked. */
+/** Wraps a model so that it calls `asked` before each request. */
 function announced(model: Model, asked: () => Promise<void>): Model {
   return {
     ...model,

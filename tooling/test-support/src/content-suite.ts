@@ -20,7 +20,7 @@ import type { StrictAnswer, WireFormat } from '../../../packages/testkit/src/str
 import { strictServer } from '../../../packages/testkit/src/strict/strict-server.js';
 import { type Bad, badTools } from './bad-tools.js';
 
-/** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
+/** The methods of an agent that the suite calls. `HarnessAgent` of `@x/harness` has them. */
 export interface ContentAgent {
   call(input: string | readonly Message[], context: RuntimeContext): Promise<{ readonly text: string }>;
   stream(
@@ -32,7 +32,7 @@ export interface ContentAgent {
   close(): Promise<void>;
 }
 
-/** What an agent is built of. */
+/** The parts of an agent. */
 export interface ContentParts {
   readonly model: Model;
   readonly tools: readonly Tool[];
@@ -49,19 +49,19 @@ export interface ContentSuiteOptions {
 }
 
 const context = RuntimeContext.of({ sessionId: 's' });
-/** How base64 of pictures begins. */
+/** The beginnings of images in base64. */
 const [PNG, JPEG] = ['iVBOR', '/9j/'];
 const described = { name: 'look', description: 'Looks', inputSchema: { type: 'object' } };
 const look = { id: 'call_1', name: 'look', input: {} };
 
 interface Way {
-  /** What the model answers; undefined for content that cannot come so. */
+  /** Returns the answer of the model; `undefined` if the content cannot enter the session in this way. */
   readonly answer?: (bad: Bad, format: WireFormat) => StrictAnswer | undefined;
-  /** Default: a message of the user. */
+  /** Brings the content into the session. Default: by a message of the user. */
   readonly bring?: (agent: ContentAgent, bad: Bad) => Promise<unknown>;
 }
 
-/** How content comes into a session. */
+/** Ways by which content enters a session. */
 const WAYS: Readonly<Record<string, Way>> = {
   'a caller': { bring: (agent, bad) => agent.call(spoken(bad), context) },
   'the model': { answer: answerOf },
@@ -73,7 +73,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
 };
 
-/** The content as a model answers it. Of the protocols, that of Google has files in answers. */
+/** Returns the content as an answer of a model. Only the protocol of Google supports files in answers. */
 function answerOf({ blocks = [], calls }: Bad, format: WireFormat): StrictAnswer | undefined {
   if (calls !== undefined) return { calls };
   const files = blocks.flatMap((block) => (block.type === 'file' ? [block] : []));
@@ -88,7 +88,7 @@ function callOf(name: string): NonNullable<Way['answer']> {
   return ({ blocks, tool }) => (blocks || tool ? { calls: [{ ...look, name }] } : undefined);
 }
 
-/** A conversation with the content in every place where it may be. */
+/** Returns a conversation with the content in every possible place. */
 function spoken({ blocks, calls = [look] }: Bad): readonly Message[] {
   const own = blocks?.filter(({ type }) => type === 'file') ?? [];
   return [
@@ -101,9 +101,9 @@ function spoken({ blocks, calls = [look] }: Bad): readonly Message[] {
 }
 
 /**
- * Registers, with Vitest, a test of each protocol and each way into a session, with bad content. The agent must answer the next plain
- * message, and the provider must accept the one after it. The log must hold the content, and the model must be told what it cannot see.
- * Each kind of content takes each way once, over one protocol after the other. With `X_FAULTS=all` it takes each way over each protocol.
+ * Registers Vitest tests of each protocol and each way into a session, with bad content. The agent must answer the next plain message, and
+ * the provider must accept the message after it. The log must contain the content, and the model must be informed about content that it
+ * cannot see. By default, each kind of content takes each way over one protocol; with `X_FAULTS=all`, over every protocol.
  */
 export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
   const formats = Object.keys(open) as WireFormat[];
@@ -147,7 +147,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       const refusals = server.refused.length;
       const after = await agent.stream('And now?', context).reply;
       if (next.text !== 'ok' || after.text !== 'ok') return [next.text, after.text, server.refused];
-      if (server.refused.length > refusals) return `refused for ever: ${server.refused.at(-1)}`;
+      if (server.refused.length > refusals) return `every request is rejected: ${server.refused.at(-1)}`;
       if (isLost) return undefined;
       const sent = JSON.stringify(server.taken.at(-1));
       const log = await logOf(agent);
@@ -164,10 +164,10 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
   }
 }
 
-/** A tool of the program that gives the content back; none where the program is told that its schema is not valid. */
+/** Returns a tool that returns the content. Returns no tool if the agent would reject its schema. */
 function ownTools({ blocks = [], tool }: Bad): readonly Tool[] {
   const { inputSchema, ...rest } = { ...described, ...tool };
-  // The agent itself refuses what is not an object.
+  // The agent itself rejects schemas that do not describe an object.
   if (inputSchema.type !== 'object') return [];
   try {
     return [defineTool({ ...rest, input: inputSchema, readOnly: true, execute: () => [...blocks] })];
@@ -177,7 +177,7 @@ function ownTools({ blocks = [], tool }: Bad): readonly Tool[] {
   }
 }
 
-/** What neither the model nor the log knows of a text. */
+/** Returns a problem if the log or the model has lost a text. */
 function lostText(text: string, sent: string, log: string): string | undefined {
   const isIn = (where: string) =>
     [text, text.toWellFormed()].some((form) =>
@@ -187,7 +187,7 @@ function lostText(text: string, sent: string, log: string): string | undefined {
   return isIn(sent) || sent.includes('Set aside, because') ? undefined : 'the model has lost the text';
 }
 
-/** What neither the model nor the log knows of a file. */
+/** Returns a problem if the log or the model has lost a file. */
 function lostOf(source: FileSource, sent: string, log: string): string | undefined {
   const isHeld = source.type === 'base64' && source.data !== '';
   const given = source.type === 'base64' ? source.data : 'url' in source ? source.url : '';
@@ -202,7 +202,7 @@ function lostOf(source: FileSource, sent: string, log: string): string | undefin
   const isShown = [PNG, JPEG].some((begin) => sent.includes(begin));
   return isTold || isText || isShown || (data !== '' && isIn(sent))
     ? undefined
-    : 'the model is not told of it';
+    : 'the model is not informed about it';
 }
 
 async function logOf(agent: ContentAgent): Promise<string> {
@@ -211,7 +211,7 @@ async function logOf(agent: ContentAgent): Promise<string> {
   return JSON.stringify(messages);
 }
 
-/** A server whose tool answers with the content, in the words of MCP. */
+/** Returns a client of an MCP server whose tool returns the content. */
 function clientOf({ blocks = [], tool }: Bad): ContentParts['mcp'] {
   const content = blocks.map((block) => {
     if (block.type === 'text') return block;

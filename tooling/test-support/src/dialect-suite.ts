@@ -2,29 +2,29 @@ import { type ContentBlock, type Message, textOf, userMessage } from '@x/core';
 import { pairingOf } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 
-/** How an adapter reads a framework's conversation, and writes one back that was reduced. */
+/** An adapter's functions to read a framework's conversation, and to write a reduced conversation back. */
 export interface Dialect<Source> {
-  /** Reads a conversation; the same objects give the same messages. */
+  /** Reads a conversation. The same objects must result in the same messages. */
   read(sources: readonly Source[]): readonly Message[];
-  /** Writes messages that were read from `sources`, some of them removed, altered or made. */
+  /** Writes messages that were read from `sources`, after some were removed, changed or added. */
   write(messages: readonly Message[], sources: readonly Source[]): readonly Source[];
 }
 
 export interface DialectSuiteOptions<Source> {
   readonly name: string;
-  /** Opens the dialect again for each test. */
+  /** Opens the dialect. Called for each test. */
   open(): Dialect<Source>;
-  /** Conversations by name: together they should hold every kind of part that the framework has. */
+  /** Conversations by name. Together, they should contain every kind of part that the framework has. */
   readonly conversations: { readonly [name: string]: () => readonly Source[] };
-  /** Tells the blocks that the framework has no place for another text in: they are kept or removed, never rewritten. */
+  /** Returns whether the framework cannot represent the block with another text. Such blocks are kept or removed, never rewritten. */
   isFixed?(block: ContentBlock): boolean;
 }
 
 const CUT = '[cut by a stage]';
 
 /**
- * Registers, with vitest, the tests that every adapter of a framework's messages must pass: what no stage altered goes
- * back as the very object it was, and what one altered keeps its pairs and everything else that it holds.
+ * Registers the tests that every adapter of a framework's messages must pass, with Vitest. Unchanged messages must be
+ * written back as the same objects. Changed messages must keep their call pairs and all other content.
  *
  * @example
  * ```ts
@@ -116,7 +116,7 @@ function blocksOf(messages: readonly Message[]): readonly (readonly [number, Con
   return messages.flatMap(({ content }, at) => content.map((block) => [at, block] as const));
 }
 
-/** The block as a stage cuts it; `undefined` for one that no stage rewrites. */
+/** Returns the block as a stage would cut it; `undefined` for a block that stages do not rewrite. */
 function cut(block: ContentBlock): ContentBlock | undefined {
   if (block.type === 'text') return { ...block, text: CUT };
   if (block.type !== 'tool_result') return undefined;

@@ -1,4 +1,4 @@
-// What the tests of several packages share and no user needs. Parts of the testkit that it does not export come from its sources.
+// Code that the tests of several packages share, but users do not need. Re-exports parts of the testkit that are not public.
 export { commitAt } from '../../../packages/testkit/src/commit-at.js';
 export {
   assertAccounted,

@@ -4,8 +4,8 @@ const cpu = () => {
 };
 
 /**
- * Does something, and measures for which share of its CPU time others had to wait at most without a turn. A share, because a loaded machine
- * makes every piece dearer. Work that does not rest is one piece.
+ * Runs work, and returns its longest piece without a pause for other work, as a share of its CPU time: 1 if the work never yields. A share,
+ * because every piece takes longer on a loaded machine.
  */
 export async function longestPiece(work: () => Promise<unknown>): Promise<number> {
   let [last, longest, isOn] = [cpu(), 0, true];

@@ -5,23 +5,23 @@ import { ownServers, resolve } from '../../services/resolve.js';
 import type { Service } from '../../services/service.js';
 import { severableProxy } from './severable-proxy.js';
 
-/** How much processes write while servers and they are killed: `CHAOS=full` is the whole of it, which takes minutes. */
+/** The load of tests that kill processes and servers. `CHAOS=full` selects the full load, which takes minutes. */
 export const chaosLoad =
   process.env.CHAOS === 'full'
     ? { sessions: 200, turns: 20, writers: 4, kills: 12 }
     : { sessions: 12, turns: 6, writers: 3, kills: 2 };
 
-/** Of every so many requests one goes wrong. */
+/** One in this many requests fails or is delayed while the proxy is disturbed. */
 const DISTURBED = 29;
 
-/** A server of a test's own, and a way to it on which packets are lost or late. */
+/** A private server, and a proxy to it that can lose or delay packets. */
 export interface ChaoticServer {
   readonly address: string;
-  /** The same through the proxy. */
+  /** The address of the server through the proxy. */
   readonly proxied: string;
-  /** Kills it (SIGKILL) and starts it again. */
+  /** Kills the server (SIGKILL) and starts it again. */
   crash(): Promise<void>;
-  /** Lets packets be lost or late from now on, or no more. */
+  /** Makes the proxy lose and delay packets from now on, or stops this. */
   disturb(isDisturbed: boolean): void;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function chaoticServer(service: Service): Promise<ChaoticServer> {
   };
 }
 
-/** Starts a program of a test as a process with an IPC channel; its last argument is what it is to do. */
+/** Returns a function that starts a test's program as a process with an IPC channel. The plan is its last argument, as JSON. */
 export function writerOf(program: URL, ...values: readonly string[]): (plan: object) => ChildProcess {
   const file = bundled(fileURLToPath(program));
   return (plan) => fork(file, [...values, JSON.stringify(plan)], { execArgv: [] });

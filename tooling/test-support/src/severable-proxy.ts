@@ -2,33 +2,32 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A TCP proxy in front of a real server, for connections that break at a chosen moment. A promise to break one is
- * fulfilled when that has happened. A marker is text that a request contains as it is on the wire; the empty one is in
- * all of them.
+ * A TCP proxy in front of a real server that can break connections at a chosen moment. The methods that break one connection
+ * resolve once it is closed. A marker is text that a request contains on the wire; an empty marker matches every request.
  */
 export interface SeverableProxy {
-  /** On 127.0.0.1. */
+  /** Port on 127.0.0.1. */
   readonly port: number;
-  /** The next request that contains `marker` does not reach the server: the connection ends instead. */
+  /** Breaks the connection at the next request that contains `marker`, before the request reaches the server. */
   severBefore(marker: string): Promise<void>;
-  /** The server gets half of the next request that contains `marker`: then the connection ends. */
+  /** Breaks the connection after the server has received half of the next request that contains `marker`. */
   severDuring(marker: string): Promise<void>;
-  /** The next request that contains `marker` reaches the server; its reply does not come back, the connection ends. */
+  /** Breaks the connection before the reply to the next request that contains `marker` arrives. The server receives the request. */
   severReplyTo(marker: string): Promise<void>;
   /**
-   * Of every so many requests one goes wrong, by turns: it does not reach the server and the connection ends, its reply is lost
-   * and the connection ends, or it comes late. `Infinity` for none any more.
+   * Disturbs one in `every` requests. In turn, a request is lost with its connection, a reply is lost with its connection, or a request is
+   * delayed. `Infinity` ends the disturbance.
    */
   disturb(every: number): void;
-  /** Ends all connections, and all new ones. */
+  /** Closes all connections, and every new connection. */
   sever(): void;
-  /** Ends all connections and the proxy itself. */
+  /** Closes all connections and the proxy itself. */
   close(): Promise<void>;
 }
 
 const DELAY_MS = 30;
 
-/** Begins to listen in front of the server at this address. */
+/** Starts a proxy in front of the server at this address. */
 export async function severableProxy(host: string, port: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
   let next: { readonly marker: string; readonly share: number; readonly done: () => void } | undefined;
@@ -56,7 +55,7 @@ export async function severableProxy(host: string, port: number): Promise<Severa
         client.once('close', next.done);
         next = undefined;
         upstream.write(delivered);
-        // The server has read all of it by the time it answers; what it cannot answer is cut at once.
+        // After a complete request, the reply closes the connection. After a partial request, no reply comes, so close it at once.
         if (delivered.length < chunk.length) upstream.end(() => client.destroy());
         return;
       }

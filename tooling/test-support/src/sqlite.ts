@@ -3,12 +3,12 @@ import { loadSqlite, type SqliteDatabase } from '@x/core/internal';
 
 const load = createRequire(new URL('../../../packages/session-sqlite/package.json', import.meta.url));
 
-/** Opens a database beside the code under test, through the driver that this process can load. */
+/** Opens a database independently of the code under test, with the driver that this process can load. */
 export function openBeside(file: string, options: { readonly readOnly?: boolean } = {}): SqliteDatabase {
   return loadSqlite(load)(file, options);
 }
 
-/** Writes a database as SQL, but for the tables that `leftOut` matches. */
+/** Returns a database as SQL, without the tables that `leftOut` matches. */
 export function dumpSqlite(file: string, leftOut = /^$/): string {
   const database = openBeside(file, { readOnly: true });
   const schema = database

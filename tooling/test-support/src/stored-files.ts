@@ -32,8 +32,8 @@ export function expectStored(file: string, text: string, random?: RegExp): void 
     writeFileSync(file, text);
   }
   const hint =
-    `What is stored is not what ${file} says. If a release has written this format, give what is stored the next number ` +
-    'and write its fixture with X_FIXTURES=write; if not, delete the fixture first.';
+    `The stored data differs from the fixture ${file}. If a release has written this format, increment the format number and write a new ` +
+    'fixture with X_FIXTURES=write. Otherwise delete the fixture first.';
   expect(masked(text, random), hint).toEqual(masked(readFileSync(file, 'utf8'), random));
 }
 

@@ -1,4 +1,4 @@
-// Apart from the rest, because these load Vitest, which the programs that tests start cannot.
+// A separate entry, because these modules load Vitest, which child processes of tests cannot load.
 export { brokenServers } from './broken-servers.js';
 export { chaosSuite } from './chaos-suite.js';
 export { contentSuite } from './content-suite.js';

@@ -7,8 +7,8 @@ import { claimOf, takeLease } from '../../../packages/testkit/src/take-lease.js'
 const HOUR = 3_600_000;
 
 /**
- * Checks that leases follow no wall clock: a process whose clock is an hour ahead or behind takes no turn from a living one, keeps its
- * own, and locks no session for longer after its end.
+ * Checks that leases do not depend on wall clocks. If the clock of a process is an hour ahead or behind, the process does not take over
+ * leases of living processes, keeps its own leases, and does not lock sessions for longer after its end.
  *
  * @param first A store.
  * @param second Another store on the same data, for the process with the wrong clock.
@@ -21,7 +21,7 @@ export async function checkWrongClocks(first: SessionStore, second: SessionStore
     const held = await takeTurn(first, key);
     const own = await atOffset(offset, async () => {
       await assert.rejects(takeTurn(second, key, { turns: 'reject' }), { code: 'lease_unavailable' });
-      // An hour on another clock is no hour without a beat.
+      // The wrong clock must not count as an hour without a heartbeat.
       await second.leases?.processes.beat({ id: 'ended', ttlMs: 50 }, []);
       await takeLease(second, keyOf('ended'), { claim: { ...claimOf('ended'), ttlMs: 50 } });
       await takeLease(second, keyOf('here'), {
@@ -32,7 +32,7 @@ export async function checkWrongClocks(first: SessionStore, second: SessionStore
     await first.commit(key, { ...change, fence: held.fence });
     await assert.rejects(takeTurn(first, keyOf('own'), { turns: 'reject' }), { code: 'lease_unavailable' });
     await second.commit(keyOf('own'), { ...change, operation: operationId(), fence: own.fence });
-    // Nobody has to wait for an hour.
+    // Taking over these leases must not take an hour.
     for (const id of ['ended', 'here'])
       await (await takeTurn(first, keyOf(id), { timeoutMs: HOUR / 2 })).release();
     await held.release();

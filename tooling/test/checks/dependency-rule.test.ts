@@ -34,7 +34,7 @@ test.each(['dependencies', 'peerDependencies', 'optionalDependencies'])(
   (field) => {
     expect(
       problemsOf({ 'packages/redis/package.json': { name: '@x/redis', [field]: { '@x/testkit': '*' } } }),
-    ).toEqual(['packages/redis/package.json must not ship with @x/testkit: packages meet in an app']);
+    ).toEqual(['packages/redis/package.json must not depend on @x/testkit: only apps combine packages']);
   },
 );
 
@@ -48,7 +48,7 @@ test.each([
 ])('its source must not import the neighbor %s', (_, statement) => {
   const source = `import { a } from '@x/core/internal';\n${statement}`;
   expect(problemsOf({ 'packages/redis/src/deep.ts': source })).toEqual([
-    'packages/redis/src/deep.ts must not import @x/testkit: packages meet in an app',
+    'packages/redis/src/deep.ts must not import @x/testkit: only apps combine packages',
   ]);
 });
 
@@ -57,7 +57,7 @@ test('core ships with zod, a JSON Schema validator and digests, no more and no l
     'packages/core/package.json': { name: '@x/core', dependencies },
   });
   expect(problemsOf(manifest({ ...ships, ms: '1' }))).toEqual([
-    'packages/core/package.json must ship with exactly @cfworker/json-schema, zod, not with @cfworker/json-schema, zod, ms',
+    'packages/core/package.json must depend on exactly @cfworker/json-schema, zod, not on @cfworker/json-schema, zod, ms',
   ]);
   expect(problemsOf(manifest({}))).toHaveLength(1);
 });
@@ -67,7 +67,7 @@ test('a package must not ship with what only tests use', () => {
     'packages/redis/package.json': { ...redis, dependencies: { '@x/test-support': '*' } },
   });
   expect(problems).toEqual([
-    'packages/redis/package.json must not ship with @x/test-support: packages meet in an app',
+    'packages/redis/package.json must not depend on @x/test-support: only apps combine packages',
   ]);
 });
 

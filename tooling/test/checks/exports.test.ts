@@ -44,7 +44,7 @@ test('a name must be in the code of a document', () => {
     {
       file: 'packages/one/src/index.ts',
       message:
-        'exports C, which no document mentions: describe it, or export it from ./internal or not at all',
+        'exports C, which no document mentions: document it, export it from ./internal, or remove the export',
     },
   ]);
 });

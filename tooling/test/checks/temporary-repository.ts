@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder with these files, gone when the test is over. */
+/** Creates a folder with these files, which is removed after the test. */
 export function temporaryRepository(files: Readonly<Record<string, string | object>>): string {
   const root = mkdtempSync(join(tmpdir(), 'x-checks-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

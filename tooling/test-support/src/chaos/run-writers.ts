@@ -6,19 +6,19 @@ import { type TurnEvent, type TurnPlan, turnKey } from './write-turns.js';
 export interface RunWritersOptions extends Omit<TurnPlan, 'writer'> {
   /** Starts a process with an IPC channel (`fork`) that calls {@link writeTurns} with this plan and ends. */
   start(plan: TurnPlan): ChildProcess;
-  /** Processes at a time. */
+  /** Number of processes that run concurrently. */
   readonly writers: number;
-  /** How often one of them is killed (SIGKILL), with another in its place. */
+  /** Number of times that a process is killed (SIGKILL) and replaced by another one. */
   readonly kills: number;
-  /** What happens to the backend meanwhile, in this order. */
+  /** Disruptions of the backend during the run, in this order. */
   readonly disruptions?: readonly (() => Promise<unknown>)[] | undefined;
 }
 
 /**
- * Lets processes write the same sessions, kills some of them and disrupts the backend, all at numbers of turns that the
- * seed decides, and answers what the processes have said.
+ * Starts processes that write to the same sessions, kills some of them, and disrupts the backend. The seed decides after how
+ * many turns this happens. Returns the events that the processes reported.
  *
- * @throws {Error} when a process fails by itself, or all is written before everything has happened.
+ * @throws {Error} if a process fails without being killed, or if all turns are written before all kills and disruptions.
  */
 export async function runWriters(options: RunWritersOptions): Promise<readonly TurnEvent[]> {
   const random = randomNumbers(options.seed);
@@ -62,7 +62,7 @@ export async function runWriters(options: RunWritersOptions): Promise<readonly T
     ...(options.disruptions ?? []).map(() => undefined),
   ]);
   const disruptions = [...(options.disruptions ?? [])];
-  // All of it within the first three quarters of the turns: something must go on afterwards.
+  // All events happen within the first three quarters of the turns, so that writing continues after them.
   const step = (0.75 * options.sessions * options.turns) / (events.length + 1);
   const due = events.map((_, index) => Math.floor(step * (index + 1)) + random(Math.ceil(step / 2)));
   let happening: Promise<unknown> = Promise.resolve();
@@ -85,13 +85,16 @@ export async function runWriters(options: RunWritersOptions): Promise<readonly T
   for (const child of running.keys()) child.kill('SIGKILL');
   await Promise.all(running.values());
   if (failure !== undefined) throw failure;
-  if (due.length > 0) throw new Error(`${due.length} disruptions were left when all turns were written.`);
+  if (due.length > 0)
+    throw new Error(
+      `All turns were written before ${due.length} of the kills and disruptions. Increase the number of turns.`,
+    );
   return history;
 }
 
 function ended(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => {
-    // Not `exit`: what the process has sent may still be under way.
+    // Use `close`, not `exit`: messages of the process may arrive after `exit`.
     child.once('close', resolve);
     child.once('error', () => resolve(null));
   });
@@ -103,12 +106,12 @@ function shuffled<T>(random: (bound: number) => number, values: readonly T[]): T
 }
 
 /**
- * Checks the history of {@link runWriters} against what is stored, in the manner of Jepsen. Every session is whole and has its
- * turns, each once. A turn that was acknowledged is the one of its version, and one that was refused is not there. A load
- * saw what had been acknowledged before it, and nothing else than what is stored; a turn comes behind those that were acknowledged
- * before it began. A turn of which nobody heard may be there or not.
+ * Compares the history of {@link runWriters} with the stored sessions, as Jepsen does. Checks that every session is complete and has each of
+ * its turns once, that acknowledged turns are stored at their version, and that rejected turns are not stored. Every load must include all
+ * turns that were acknowledged before it, and only turns that are stored. A turn must follow all turns that were acknowledged before it
+ * began. A turn with an unknown outcome may be stored or not.
  *
- * @throws {Error} with everything that is wrong.
+ * @throws {Error} with every violation.
  */
 export async function checkTurns(
   store: SessionStore,
@@ -137,10 +140,11 @@ export async function checkTurns(
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
-/** Finds what the events of a session, in the order of their time, say otherwise than what is stored. */
+/** Finds contradictions between the events of a session, in chronological order, and the stored turns. */
 function* faults(events: readonly TurnEvent[], found: readonly string[]): Generator<string> {
-  /** The largest version that was acknowledged, and that which was when a turn began. */
+  /** The largest acknowledged version so far. */
   let acknowledged = 0;
+  /** The largest acknowledged version at the beginning of each turn, by the id of the turn. */
   const before = new Map<string, number>();
   for (const { id, type, version = 0, last } of events) {
     const at = found[version - 1];

@@ -13,33 +13,33 @@ import { operationId, type SessionChange } from '@x/core/store';
 import { randomNumbers } from '../../../../packages/testkit/src/random-numbers.js';
 import { takeLease } from '../../../../packages/testkit/src/take-lease.js';
 
-/** What one of several processes writes, until there is nothing left to write. */
+/** The work of one of several processes that write to the same sessions until every session has all its turns. */
 export interface TurnPlan {
-  /** A name that no other process has, nor an earlier one in whose place this one is. */
+  /** A name that is unique among all processes of the run, including those that were killed. */
   readonly writer: string;
   readonly seed: number;
-  /** All processes write to the same sessions, `s-0` to the last. */
+  /** Number of sessions, named `s-0`, `s-1`, …. All processes write to all of them. */
   readonly sessions: number;
-  /** How many turns each session gets; a turn is two messages and one commit. */
+  /** Number of turns in each session. A turn is one commit with two messages. */
   readonly turns: number;
   /**
-   * For `checkPausedHolder`: the process loads a session of its own under a lease, stops itself (SIGSTOP), and commits when another
-   * lets it go on. It does nothing else.
+   * For `checkPausedHolder`: the process only takes the lease of its own session, loads the session, stops itself (SIGSTOP), and commits when
+   * another process lets it continue.
    */
   readonly isPaused?: boolean | undefined;
 }
 
-/** What a process says of a turn: it begins, and was stored (`ok`), was not (`fail`), or nobody knows. */
+/** A report of a process about a turn: it began, was stored (`ok`), was not stored (`fail`), or has an unknown outcome. */
 export interface TurnEvent {
   readonly session: string;
-  /** Of the turn's messages: the first is `<id>/question`, the second `<id>/answer`. */
+  /** Id of the turn. Its messages have the ids `<id>/question` and `<id>/answer`. */
   readonly id: string;
   readonly type: 'begin' | 'ok' | 'fail' | 'unknown';
-  /** Milliseconds of a clock that the processes of a machine share. A turn begins before its session is loaded. */
+  /** Time in milliseconds, by a clock that all processes of the machine share. A turn begins before its session is loaded. */
   readonly at: number;
-  /** The version that the turn made; where it begins, the version that was loaded. */
+  /** For `begin`, the version that was loaded; for `ok`, the version after the commit. */
   readonly version?: number | undefined;
-  /** Where a turn begins: the last turn that was loaded, an empty text where there was none. */
+  /** For `begin`, the id of the last turn in the loaded session; empty if there was none. */
   readonly last?: string | undefined;
   /** The code of the error. */
   readonly code?: string | undefined;
@@ -47,31 +47,30 @@ export interface TurnEvent {
 
 type Outcome = Pick<TurnEvent, 'type' | 'version' | 'code'>;
 
-/** A session's last commits are remembered, and found again, as long as no more than these came after it. */
+/** Number of later commits up to which a store still recognizes a repeated commit. */
 const REMEMBERED = 8;
 const ATTEMPTS = 5;
 const PAUSE_MS = 20;
 
-/** How a session of a {@link TurnPlan} is named. */
+/** Returns the key of a session of a {@link TurnPlan}. */
 export function turnKey(session: number): SessionKey {
   return SessionKey.of({ userId: `u-${session % 10}`, sessionId: `s-${session}` });
 }
 
 /**
- * Adds turns to sessions in random order, beside other processes that do the same, until all have theirs, and tells the parent
- * process of each how it began and ended (see {@link runWriters}). A commit whose outcome is unknown is sent again as it is; so are
- * some that succeeded, after other turns. A conflict, or a store that cannot be reached, is no end: the session is
- * loaded again.
+ * Adds turns to sessions in random order, concurrently with other processes, until all sessions are complete. Reports the beginning and the
+ * end of each turn to the parent process (see {@link runWriters}). Repeats a commit whose outcome is unknown, and also some successful
+ * commits after later turns. After a conflict, or if the store cannot be reached, loads the session again.
  *
- * @param confirm whether the commit that just succeeded counts; default always. For stores whose commits are confirmed by
- * a further step: what is loaded of them counts for nothing either.
+ * @param confirm Resolves with whether the last successful commit counts. Default: it always counts. For stores that need a further step to
+ * confirm a commit. With `confirm`, loaded versions are not reported.
  */
 export async function writeTurns(
   store: SessionStore,
   { writer, seed, sessions, turns, isPaused }: TurnPlan,
   confirm?: () => Promise<boolean>,
 ): Promise<void> {
-  // A test that ran out of time leaves nobody who waits for these turns.
+  // If the parent process has ended, for example after a timeout of the test, end this process too.
   process.once('disconnect', () => process.exit());
   if (isPaused) return writePaused(store, writer);
   const random = randomNumbers(seed);
@@ -94,10 +93,10 @@ export async function writeTurns(
       const change = changeOf(stored, turn.id);
       const outcome = await commit(store, key, change, version);
       const counts = outcome.type !== 'ok' || confirm === undefined || (await confirm());
-      // Not waited for: a turn that the parent never hears of is one that nobody was promised.
+      // Not awaited: if the parent does not receive the report, the turn counts as not acknowledged.
       void report({ ...turn, at: now(), ...(counts ? outcome : { type: 'unknown' }) });
       if (random(3) === 0) await earlier?.();
-      // Stored already: that a repetition wrote nothing says nothing of the turn.
+      // The commit was already sent, so a failure of the repetition does not mean that the turn is missing.
       const again = async () =>
         report({ ...turn, at: now(), ...(await commit(store, key, change, version, true)) });
       earlier = outcome.type === 'ok' && confirm === undefined ? again : undefined;
@@ -108,7 +107,7 @@ export async function writeTurns(
   }
 }
 
-/** Loads under a lease, stands still until another process lets it go on, and commits. */
+/** Takes the lease, loads the session, pauses until another process lets this one continue, and commits. */
 async function writePaused(store: SessionStore, id: string): Promise<void> {
   const key = SessionKey.of(id);
   const lease = await takeLease(store, key);
@@ -133,7 +132,11 @@ function changeOf(stored: Stored, id: string): SessionChange {
   };
 }
 
-/** Commits, again while nobody knows whether it was. Only of what was never sent does a failure tell that it is not there. */
+/**
+ * Commits, and repeats the commit while its outcome is unknown. A failure counts as `fail` only if no earlier attempt can have been applied.
+ *
+ * @param wasSent Whether the commit was sent before.
+ */
 async function commit(
   store: SessionStore,
   key: SessionKey,
@@ -171,11 +174,11 @@ const WRITER = 'paused';
 const POLL_MS = 20;
 
 /**
- * Stops a process that has the lease of a session, between its load and its commit. Another
- * takes the lease over, but commits nothing yet: what the first commits when it continues must be refused for its lease alone.
+ * Pauses a process that holds the lease of a session between its load and its commit. This process takes over the lease, but does not commit
+ * yet. Then the paused process continues. Its commit must be rejected, only because its lease is lost.
  *
- * @param start as of {@link runWriters}.
- * @throws {Error} when the store takes the commit, or refuses it for another reason.
+ * @param start As in {@link runWriters}.
+ * @throws {Error} if the store accepts the commit, or rejects it for another reason.
  */
 export async function checkPausedHolder(
   store: SessionStore,
@@ -190,17 +193,19 @@ export async function checkPausedHolder(
     const holder = await store.leases?.find(key);
     const lease = await takeLease(store, key, { over: holder?.fence });
     if (holder === undefined || lease === undefined) throw new Error('The paused process has no lease.');
-    // Again and again: it may not have stopped yet.
+    // Repeat the signal, because the process may not have stopped yet.
     const waking = setInterval(() => child.kill('SIGCONT'), POLL_MS);
     const said = Promise.race([once(child, 'message'), once(child, 'exit')]);
     const [event] = (await said.finally(() => clearInterval(waking))) as [TurnEvent];
     if (event?.type !== 'fail' || event.code !== 'lease_lost') {
-      throw new Error(`The paused process was told ${JSON.stringify(event)}, not that its lease is lost.`);
+      throw new Error(
+        `The paused process reported ${JSON.stringify(event)}, not a failure with the code lease_lost.`,
+      );
     }
     const stored = await store.load(key);
     const turn = { operation: operationId(), expected: stored?.token, head: {}, keep: 1, append: [] };
     const version = await store.commit(key, { ...turn, fence: lease.fence });
-    if (version !== 2) throw new Error(`The heir's commit made version ${version}, not 2.`);
+    if (version !== 2) throw new Error(`After the takeover, the commit created version ${version}, not 2.`);
   } finally {
     child.kill('SIGKILL');
   }

@@ -1,4 +1,4 @@
-// Writes turns into the files of this directory, and tells of each.
+// Writes turns into the files of this directory, and reports each turn to the parent process.
 import { JsonSession } from '@x/core/node';
 import { type TurnPlan, writeTurns } from '../../src/index.js';
 
