@@ -11,7 +11,9 @@ import { clientJson, type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** One server-sent event. Without a name, an `EventSource` receives it as `message`. */
 export interface SentEvent {
+  /** Name of the event. */
   readonly event?: string;
+  /** Id that a reader sends back as `Last-Event-ID` when it reconnects. */
   readonly id?: string | number;
   /** Sent as JSON. */
   readonly data: unknown;

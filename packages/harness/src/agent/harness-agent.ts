@@ -149,6 +149,7 @@ export class HarnessAgent {
     context: RuntimeContext | undefined,
     options: OutputOptions<Output>,
   ): Promise<OutputReply<Output>>;
+  /** Sends a message and waits for the reply. For the session and the errors, see the overload with `output`. */
   call(input: CallInput, context?: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async call(input: CallInput, context?: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
     const given = givenTo(input, options);
@@ -202,6 +203,7 @@ export class HarnessAgent {
    * or timed out in the middle of an answer. Send a message then.
    */
   resume<Output>(context: RuntimeContext, options: OutputOptions<Output>): Promise<OutputReply<Output>>;
+  /** Continues a call that stopped, or applies `decisions` to pending tool calls. For the errors, see the overload with `output`. */
   resume(context: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async resume(context: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
     return this.#run([], context, options);
@@ -368,8 +370,7 @@ export class HarnessAgent {
    * runs: use {@link HarnessAgent.state} then.
    *
    * With `live`, also yields the events of every later call and command, such as {@link HarnessAgent.compact}, in this process until the
-   * reader leaves or `signal` fires. It yields every event that is emitted after
-   * `follow` returns.
+   * reader leaves or `signal` fires. It yields every event that is emitted after `follow` returns.
    *
    * @example
    * ```ts
@@ -390,6 +391,7 @@ export class HarnessAgent {
       readonly signal?: AbortSignal | undefined;
     },
   ): AsyncGenerator<AgentEvent, undefined>;
+  /** Reads the events of the session's running call in this process. Returns `undefined` if no call runs. See the overload with `live`. */
   follow(
     context: RuntimeContext,
     options?: { readonly after?: EventCursor | undefined },

@@ -18,7 +18,7 @@ export interface Execution {
 /** An environment in which `execute` runs commands. */
 export interface Executor {
   readonly name: string;
-  /** What the description of `execute` says about this environment: one sentence. */
+  /** One sentence about this environment, for the description of `execute`. */
   readonly description?: string;
   /**
    * True if the executor enforces `kept` for every program. Then rules that deny files hold for every command, and a command line that

@@ -38,7 +38,9 @@ const answerSchema = z.strictObject({ skip: z.boolean().optional(), instructions
 
 /** The hooks that `compaction({ … })` accepts. */
 export interface Hooks {
+  /** Runs the command before a compaction. Resolves to its answer: whether to skip the compaction, or instructions for the summary. */
   beforeCompaction(input: object, scope: CallScope): Promise<z.output<typeof answerSchema> | undefined>;
+  /** Runs the command after a compaction. */
   afterCompaction(result: { readonly outcome: object }, scope: CallScope): Promise<void>;
 }
 

@@ -99,12 +99,18 @@ export interface PlacedCapability {
 
 /** The parsed content of an agent's file. */
 export interface AgentConfig {
+  /** Plain settings. Omitted ones have the defaults of the builder. */
   readonly settings: Partial<AgentSettings>;
   readonly model: ModelReference;
+  /** Fallback models, in order. */
   readonly fallback: readonly ModelReference[];
+  /** Restrictions from the keys `tools` and `deny`. */
   readonly narrowing: Narrowing;
+  /** The capabilities in the order of the agent, outermost first. */
   readonly capabilities: readonly PlacedCapability[];
+  /** A directory, or a workspace by name. Default: `./workspace`. */
   readonly workspace?: PartReference | undefined;
+  /** A session store by name or address. Default: the store that the program opens. */
   readonly session?: PartReference | undefined;
 }
 

@@ -14,7 +14,9 @@ import {
 
 /** Models, capabilities and stores that a program offers to configuration files. */
 export interface PartProviders {
+  /** Creates a model that the file names. */
   model(reference: ModelReference): Model | Promise<Model>;
+  /** The capabilities that files can name. */
   readonly registry: CapabilityRegistry;
   /** Opens the store that `session` refers to. Without this function, files cannot choose a store. */
   session?(reference: PartReference): SessionStore | Promise<SessionStore>;

@@ -50,6 +50,7 @@ export interface McpProgress {
 
 /** A client that can list and call a server's tools: the official SDK's `Client`, or your own. */
 export interface McpClient {
+  /** Lists one page of the server's tools. */
   listTools(
     request?: { readonly cursor?: string },
     options?: McpRequestOptions,

@@ -71,6 +71,7 @@ export const mcpConfigSchema = z.strictObject({
   maxRetryDelayMs: z.int().min(0).default(30_000),
 });
 
+/** The configuration of `mcp()`: the servers by name, and limits. */
 export type McpConfig = z.input<typeof mcpConfigSchema>;
 export type McpSettings = z.output<typeof mcpConfigSchema>;
 export type McpServerSettings = McpSettings['servers'][string];

@@ -201,7 +201,7 @@ async function findSkills(workspace: Workspace, folders: readonly string[]): Pro
   return { skills: new Map(byName), problems };
 }
 
-/** @throws {InvalidInputError} naming the file and what is wrong with its front matter. */
+/** @throws {InvalidInputError} naming the file and every problem in its front matter. */
 async function readSkill(
   workspace: Workspace,
   folder: string,

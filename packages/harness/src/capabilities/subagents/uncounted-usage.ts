@@ -22,7 +22,7 @@ export class UncountedUsage {
     this.#bySession.set(session, [...all.filter((each) => !isSame(each)), { ...used, usage }]);
   }
 
-  /** Removes and returns what the tasks of a session used, or one of them. */
+  /** Removes and returns the usage of all tasks of a session, or of one task. */
   take(session: string, taskId?: string): readonly TaskUsage[] {
     const all = this.#bySession.get(session) ?? [];
     const isTaken = (used: TaskUsage) => taskId === undefined || used.taskId === taskId;
