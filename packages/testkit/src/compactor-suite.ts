@@ -11,6 +11,7 @@ import {
 import { randomConversation } from './compactor-suite/random-conversation.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
+/** Options of {@link compactorSuite}. */
 export interface CompactorSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;

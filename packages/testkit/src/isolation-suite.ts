@@ -14,6 +14,7 @@ import {
 } from './attacks/attacker.js';
 import { placeOf, swapping } from './attacks/swapping.js';
 
+/** Options of {@link isolationSuite}. */
 export interface IsolationSuiteOptions {
   /** Printed in the title of the suite. */
   readonly name: string;

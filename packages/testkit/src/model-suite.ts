@@ -16,6 +16,7 @@ import type { WireFormat } from './strict/formats.js';
 import { type StrictServer, strictServer } from './strict/strict-server.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
+/** Options of {@link modelSuite}. */
 export interface ModelSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;

@@ -23,6 +23,7 @@ import {
 
 /** The parts that the agent of a {@link permissionSuite} must use. */
 export interface PermissionSuiteParts {
+  /** The model that attacks the agent. */
   readonly model: Attacker;
   /** A folder with the repository of an attacker. Make it the agent's workspace. */
   readonly directory: string;
@@ -34,6 +35,7 @@ export interface PermissionSuiteParts {
   readonly rules: typeof RULES;
 }
 
+/** Options of {@link permissionSuite}. */
 export interface PermissionSuiteOptions {
   /** Printed in the title of the suite. */
   readonly name: string;

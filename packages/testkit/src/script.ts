@@ -1,7 +1,9 @@
 import type { ContentBlock, FinishReason, JsonObject, JsonValue, ModelRequest, Usage } from '@x/core';
 import { lastInput } from './describe-request.js';
 
+/** A tool call in a scripted answer. */
 export interface ScriptedToolCall {
+  /** Name of the tool. */
   readonly name: string;
   readonly input: JsonValue;
   /** Default: `call_1`, `call_2`, … counted over all answers of the model. Ids that the request already contains are skipped. */

@@ -16,6 +16,7 @@ import { scriptedResponse } from './scripted-response.js';
 import { snapshotRequest } from './snapshot-request.js';
 import { streamDeltas } from './stream-deltas.js';
 
+/** Options of {@link ScriptedModel}. */
 export interface ScriptedModelOptions {
   /** Name of the model in events and errors. Default `scripted`. */
   readonly id?: string | undefined;

@@ -23,6 +23,7 @@ export interface StoreSuiteFaults {
   cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
 }
 
+/** Options of `sessionStoreSuite`. */
 export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;

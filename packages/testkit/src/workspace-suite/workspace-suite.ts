@@ -1,6 +1,7 @@
 import type { Workspace } from '@x/core';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
+/** Options of `workspaceSuite`. */
 export interface WorkspaceSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
