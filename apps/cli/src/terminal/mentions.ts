@@ -13,7 +13,7 @@ export async function complete(line: string, workspace: Workspace): Promise<[str
     const folder = word.slice(1, word.lastIndexOf('/') + 1);
     for await (const { path, type } of workspace.list(folder || '.')) {
       const whole = `@${path}${type === 'file' ? ' ' : '/'}`;
-      // A name with control characters would change the line, or what the terminal shows.
+      // A name with control characters would change the line, or the display of the terminal.
       if (whole.startsWith(word) && oneLine(whole) === whole) found.push(whole);
     }
   } catch {

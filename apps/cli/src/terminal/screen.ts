@@ -33,7 +33,7 @@ export class Screen {
   readonly #footer: (columns: number, rows: number) => Footer;
   /** The unfinished last line of the output. */
   #line = '';
-  /** The rows of the unfinished line. What is added to the line changes the last row only. */
+  /** The rows of the unfinished line. Text that is added to the line changes only the last row. */
   #open: string[] = [];
   #drawn = NO_FOOTER;
   #format: LineFormat = AS_IT_IS;

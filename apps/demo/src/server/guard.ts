@@ -26,7 +26,7 @@ export function sameOrigin(host: string): MiddlewareHandler {
   };
 }
 
-/** The beginning of the HTML page that tells a person why the request was rejected. */
+/** The beginning of the HTML page that explains to a person why the request was rejected. */
 const HEAD =
   '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>x</title>';
 
