@@ -57,7 +57,8 @@ export function modelSuite(options: ModelSuiteOptions): void {
             (response) => ({ response }),
             (error: unknown) => ({ error }),
           );
-          if ('error' in outcome) expect(outcome.error, 'a model must reject with an Error').toBeInstanceOf(Error);
+          if ('error' in outcome)
+            expect(outcome.error, 'a model must reject with an Error').toBeInstanceOf(Error);
           else checkMessages([assistantMessage(outcome.response.content)], broken.name);
         }
       });
