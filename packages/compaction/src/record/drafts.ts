@@ -118,8 +118,10 @@ class Drafts {
   readonly #options: Draft[] = [];
   readonly #input: RecordInput;
   readonly #price: Price;
-  /** The index of the assistant's newest statement among the options. */
+  /** The index of the assistant's newest statement among the options; -1 if messages after it were not read. */
   #lastSaid = -1;
+  /** The number of the last message. */
+  #lastAt = 0;
   /** Lines of the excerpts from results and written content so far, which are not quoted twice. */
   readonly #quoted = new Set<string>();
 
@@ -187,6 +189,8 @@ class Drafts {
   }
 
   #addSaid({ at, excerpts }: Turn): void {
+    if (at > this.#lastAt + 1) this.#lastSaid = -1;
+    this.#lastAt = at;
     for (const part of excerpts.parts) {
       if (part.kind === 'asked') {
         const question = this.#options[this.#lastSaid];

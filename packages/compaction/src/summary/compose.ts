@@ -7,6 +7,7 @@ import { distilled } from '../conversation/sentences.js';
 import { mapStrings } from '../conversation/text.js';
 import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
+import { type NumberedMessage, selectMessages } from '../record/select-messages.js';
 import { writeRecord } from '../record/write-record.js';
 import { recordTokens } from '../run/budget.js';
 import {
@@ -111,12 +112,12 @@ export class Composer {
     const { meter, appendix } = this.context;
     const earlier = readSummaries(part.previous);
     const requests = new Set(part.requests.map(({ original }) => original.id));
-    const numbered: { readonly at: number; readonly message: Message }[] = [];
+    const numbered: NumberedMessage[] = [];
     const standing = new Map<string, number>();
     for (const message of part.covered) {
       const at = this.numbers.get(message);
       if (at === undefined) continue;
-      numbered.push({ at, message });
+      numbered.push({ at, message: this.context.original(message) });
       if (requests.has(message.id)) standing.set(message.id, at);
     }
     // The summary must not be larger than what it replaces. If it mainly replaces an earlier summary, it is halved, because trimming a
@@ -171,7 +172,7 @@ export class Composer {
     native?: SummaryParts['native'],
   ): Work<Candidate> {
     const { meter, appendix, logLocation, recall } = this.context;
-    const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
+    const { covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
     const told = meter.text(written?.text ?? '');
     // Next to a narrative, the record gets the rest of the target after the narrative and the newest messages, unless the user set its
@@ -186,33 +187,37 @@ export class Composer {
     const restOf = () =>
       this.budget.mostTokens - this.view.fixedTokens - meter.messages(composed([])) - LEGEND;
     const room = maxRecord === 0 ? 0 : Math.min(wanted - FRAME, most - FRAME, restOf());
-    // Redact secrets before cutting any text: half a secret would not be recognized.
-    const offered = (message: Message) => excerptsOf(message, this.context.redact);
-    if (room > 0) {
-      for (const message of this.view.messages) {
-        offered(this.context.original(message));
-        yield;
-      }
-    }
-    const record =
-      room > 0
-        ? yield* writeRecord({
-            earlier: mapStrings(withFolded(earlier, part, requests), this.redact),
-            covered: numbered
-              .filter(({ message }) => !earlier.standing.has(message.id))
-              .map(({ at, message }) => ({ at, excerpts: offered(this.context.original(message)) })),
-            staying: part.tail.map(offered),
-            narrative: written?.text,
-            standing: new Set(part.requests.map(({ original }) => offered(original))),
-            tools: this.context.tools ?? [],
-            room,
-            meter,
-          })
-        : [];
+    const record = room > 0 ? yield* writeRecord(yield* this.#recordInput(part, room, written?.text)) : [];
     const messages = composed(record);
     const isAsked = part.covered.every(isUserRequest);
     const tells = told > 0 || record.some(({ kind }) => isAsked || kind !== 'asked');
     return { part, messages, tokens: meter.messages(messages), tells };
+  }
+
+  /** Reads the messages that a record of `room` tokens is written from, and the earlier records. */
+  *#recordInput(part: Partition, room: number, narrative: string | undefined) {
+    const { earlier, requests, numbered } = this.#around(part);
+    const { read, counted } = yield* selectMessages(
+      numbered.filter(({ message }) => !earlier.standing.has(message.id)),
+      room,
+    );
+    // Redact secrets before cutting any text: half a secret would not be recognized.
+    const offered = (message: Message) => excerptsOf(message, this.context.redact);
+    const asked = part.requests.map(({ original }) => original);
+    for (const message of [...read.map((one) => one.message), ...part.tail, ...asked]) {
+      offered(message);
+      yield;
+    }
+    return {
+      earlier: [...mapStrings(withFolded(earlier, part, requests), this.redact), ...counted],
+      covered: read.map(({ at, message }) => ({ at, excerpts: offered(message) })),
+      staying: part.tail.map(offered),
+      standing: new Set(asked.map(offered)),
+      narrative,
+      tools: this.context.tools ?? [],
+      room,
+      meter: this.context.meter,
+    };
   }
 
   /** Tests if the candidate is worth a change of the conversation. */
@@ -250,10 +255,9 @@ export function condensed(
   const requests = new Map(part.requests.map(({ original, message }) => [original, message]));
   const fates = [
     ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'merged' })),
-    ...part.covered.flatMap((message): readonly Fate[] => {
+    ...part.covered.flatMap((message): Fate | readonly never[] => {
       const kept = requests.get(message);
-      if (kept === message) return [];
-      return [{ messageId: message.id, fate: kept ? 'truncated' : gone }];
+      return kept === message ? [] : { messageId: message.id, fate: kept ? 'truncated' : gone };
     }),
   ];
   const notes = [yielded, note].filter(Boolean).join('; ');
