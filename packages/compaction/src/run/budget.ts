@@ -176,12 +176,8 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
  * After that, a view below the trigger is enough. After an overflow, the number of messages is ignored.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
-  if (
-    budget.early ||
-    isHeavyInText(view, budget) ||
-    view.tokens > (condensed ? budget.dueTokens : budget.enoughTokens)
-  )
-    return false;
+  const most = condensed ? budget.dueTokens : budget.enoughTokens;
+  if (budget.early || view.tokens > most || isHeavyInText(view, budget)) return false;
   if (condensed || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

@@ -27,10 +27,10 @@ export function problemWith(
 ): string | undefined {
   const { messages: after, fates } = reduction;
   checkConversation(after);
-  const known = new Set(before.map(({ id }) => id));
+  const position = new Map(before.map(({ id }, index) => [id, index]));
   // Messages of a caller may lack fields that no stage needs. An agent stores what a stage adds.
   for (const { id, role, createdAt } of after) {
-    if (known.has(id)) continue;
+    if (position.has(id)) continue;
     if (!ROLES.has(role) || typeof createdAt !== 'string')
       return `message ${id} needs a role and createdAt: create it with userMessage or a similar function`;
   }
@@ -38,8 +38,6 @@ export function problemWith(
   if (shared !== undefined) return `two messages have the id ${JSON.stringify(shared)}`;
   if (saysAnything(before) && !saysAnything(after)) return 'the whole conversation was removed';
   const accounted = new Set(fates.map((fate) => fate.messageId));
-  const position = new Map<string, number>();
-  for (const [index, { id }] of before.entries()) position.set(id, index);
   const staying = new Map(after.map((message) => [message.id, message]));
   const isTouched = (message: Message | undefined) =>
     message !== undefined && staying.get(message.id) !== message;

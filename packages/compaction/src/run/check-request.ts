@@ -94,11 +94,11 @@ const BLOCKS: Blocks = {
 };
 
 function checkBlock(block: unknown, path: string, known: Blocks): void {
-  const { type, ...fields } = Object(block) as Fields;
+  const { type } = Object(block) as Fields;
   if (!isText(type)) refuse(`${path}.type`, 'must be a string');
   const checks = Object.hasOwn(known, type as string) ? known[type as string] : undefined;
   if (!checks) refuse(`${path}.type`, `"${type}" is not one of ${Object.keys(known).join(', ')}`);
-  for (const [key, check] of Object.entries(checks)) check(fields[key], `${path}.${key}`);
+  for (const [key, check] of Object.entries(checks)) check((block as Fields)[key], `${path}.${key}`);
 }
 
 function refuse(path: string, message: string): never {
