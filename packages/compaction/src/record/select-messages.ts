@@ -32,6 +32,7 @@ export function* selectMessages(covered: readonly NumberedMessage[], room: numbe
   const newest = covered.length - room / TOKENS_PER_MESSAGE;
   let older = room / TOKENS_PER_OLDER;
   const { groups } = pairingOf(covered.map(({ message }) => message));
+  yield;
   const saysMore = newsFinder();
   const read: NumberedMessage[] = [];
   const skipped: NumberedMessage[] = [];

@@ -117,7 +117,7 @@ export class Composer {
     for (const message of part.covered) {
       const at = this.numbers.get(message);
       if (at === undefined) continue;
-      numbered.push({ at, message: this.context.original(message) });
+      numbered.push({ at, message });
       if (requests.has(message.id)) standing.set(message.id, at);
     }
     // The summary must not be larger than what it replaces. If it mainly replaces an earlier summary, it is halved, because trimming a
@@ -197,20 +197,19 @@ export class Composer {
   /** Reads the messages that a record of `room` tokens is written from, and the earlier records. */
   *#recordInput(part: Partition, room: number, narrative: string | undefined) {
     const { earlier, requests, numbered } = this.#around(part);
-    const { read, counted } = yield* selectMessages(
-      numbered.filter(({ message }) => !earlier.standing.has(message.id)),
-      room,
-    );
+    const recorded = numbered.filter(({ message }) => !earlier.standing.has(message.id));
+    yield;
+    const { read, counted } = yield* selectMessages(recorded, room);
     // Redact secrets before cutting any text: half a secret would not be recognized.
     const offered = (message: Message) => excerptsOf(message, this.context.redact);
     const asked = part.requests.map(({ original }) => original);
-    for (const message of [...read.map((one) => one.message), ...part.tail, ...asked]) {
+    for (const message of [...read.map((it) => this.context.original(it.message)), ...part.tail, ...asked]) {
       offered(message);
       yield;
     }
     return {
       earlier: [...mapStrings(withFolded(earlier, part, requests), this.redact), ...counted],
-      covered: read.map(({ at, message }) => ({ at, excerpts: offered(message) })),
+      covered: read.map(({ at, message }) => ({ at, excerpts: offered(this.context.original(message)) })),
       staying: part.tail.map(offered),
       standing: new Set(asked.map(offered)),
       narrative,
