@@ -172,7 +172,7 @@ export class Composer {
     native?: SummaryParts['native'],
   ): Work<Candidate> {
     const { meter, appendix, logLocation, recall } = this.context;
-    const { covers, count, standing, most, others } = this.#around(part);
+    const { requests, covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
     const told = meter.text(written?.text ?? '');
     // Next to a narrative, the record gets the rest of the target after the narrative and the newest messages, unless the user set its
