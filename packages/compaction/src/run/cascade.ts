@@ -134,6 +134,7 @@ async function attempt(
       return { ...reduction, messages: view.messages };
     await othersTurn();
     problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
+    await othersTurn();
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: errorLine(error) };

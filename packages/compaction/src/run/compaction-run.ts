@@ -7,7 +7,7 @@ import type {
   Pin,
   PinProof,
 } from '@x/core';
-import { holdsFile } from '@x/core/internal';
+import { holdsFile, othersTurn } from '@x/core/internal';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { isPinBoard, withoutBoards } from '../conversation/marks.js';
 import { redactorFor } from '../conversation/redaction.js';
@@ -95,6 +95,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget));
 
+  // Each pass over a long conversation takes milliseconds, so other tasks run between them.
+  await othersTurn();
   const shared = sharedId(messages);
   if (shared !== undefined) {
     return report(
@@ -142,6 +144,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
       original: (message: Message) => originals.get(message.id) ?? message,
     };
     const result = await runCascade(steps, view, { ...budget, early: !due }, context);
+    await othersTurn();
     return judge(config, view, budget, result, report, { due, broken, leavesOut });
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));

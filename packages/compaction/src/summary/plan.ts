@@ -43,11 +43,13 @@ export interface NarrativePlan extends Choice {
 }
 
 /** Chooses the part that a narrative and a record will replace. Does not call a model. */
-export function planNarrative(composer: Composer, maxNarrative: number): NarrativePlan | undefined {
+export function* planNarrative(composer: Composer, maxNarrative: number): Work<NarrativePlan | undefined> {
   const { settings, before, budget, view } = composer;
   const { saving } = settings;
   const reserve = maxNarrative + composer.maxRecord * BESIDE_NARRATIVE;
   for (const choice of choices(composer, reserve, budget.dueTokens)) {
+    yield;
+    if (choice === undefined) continue;
     const isFree = saving === false || isByMessages(view, budget);
     const least = isFree
       ? -Infinity
@@ -74,7 +76,10 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
   const isDue = view.tokens > budget.dueTokens || isByMessages(view, budget);
   let best: Candidate | undefined;
   let silent: Candidate | undefined;
-  for (const { part, room, limit, note, isFloor } of choices(composer, maxRecord, budget.enoughTokens)) {
+  for (const choice of choices(composer, maxRecord, budget.enoughTokens)) {
+    yield;
+    if (choice === undefined) continue;
+    const { part, room, limit, note, isFloor } = choice;
     const told = narrative ?? readSummaries(part.previous).narrative;
     const candidate = { ...(yield* composer.compose(part, told, Math.min(room, maxRecord))), note };
     if (!composer.savesEnough(candidate)) continue;
@@ -88,12 +93,12 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
 }
 
 /**
- * Yields the parts whose replacement saves enough, the smallest part first.
+ * Yields the parts whose replacement saves enough, the smallest part first; `undefined` where the work may pause.
  *
  * @param reserve Tokens that the summary may need.
  * @param enough Maximum tokens of the request with the summary, unless `keep` needs more.
  */
-function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice> {
+function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice | undefined> {
   const { view, budget, settings, context, maxRequests } = composer;
   const { messages } = view;
   const isPinned = (message: Message) => message.role === 'system' || isUserRequest(message);
@@ -108,7 +113,9 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
       : candidateCuts(view, budget, settings, pinned, reserve + front, context.meter);
   const wanted = messages.length - (cuts.floor ?? messages.length);
   for (const [index, { start, isFloor }] of cuts.cuts.entries()) {
+    yield;
     const part = composer.partition(start);
+    yield;
     if (part.covered.length === 0) {
       // With `saving: false`, fewer messages than `keep` requires may stay only if the request is too large.
       if (!settings.saving && view.tokens <= enough) return;

@@ -2,6 +2,7 @@ import { type ContentBlock, type Message, textOf } from '@x/core';
 import type { Work } from '@x/core/internal';
 import { mapRuns } from '../conversation/lines.js';
 import { marksOf, withMarks } from '../conversation/marks.js';
+import { once } from '../conversation/once.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { distilled, isFramed, isPage } from '../conversation/sentences.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
@@ -65,7 +66,8 @@ export function keepUserWords(
   const inTurn = [...rest.filter(isOfProgram), ...rest.filter((one) => !isOfProgram(one)), first]
     .filter((one) => one !== undefined)
     .filter(({ original }) => original !== latest);
-  for (const one of [...inTurn, ...inTurn]) {
+  const long = inTurn.filter(({ size }) => size > SHORTEST_REQUEST);
+  for (const one of [...long, ...long]) {
     if (total <= room) break;
     const isSecond = one.message !== one.original;
     const share = Math.min(room * LARGEST_SHARE, one.size - (total - room));
@@ -89,9 +91,9 @@ export function keepUserWords(
 
 /**
  * Finds messages that programs wrote in the user's name: text entirely between tags or brackets, or a page of instructions directly before
- * a message of the user.
+ * a message of the user. Cached by the list.
  */
-export function ofPrograms(messages: readonly Message[]): readonly Message[] {
+export const ofPrograms = once((messages: readonly Message[]): readonly Message[] => {
   const numbers = numbersOf(messages);
   return messages.filter((message, index) => {
     if (!isUserRequest(message)) return false;
@@ -101,7 +103,7 @@ export function ofPrograms(messages: readonly Message[]): readonly Message[] {
     const isNext = next !== undefined && numbers.get(next) === (numbers.get(message) ?? 0) + 1;
     return isFramed(text) || (isNext && isPage(text) && isUserRequest(next));
   });
-}
+});
 
 interface Cut {
   readonly message: Message;

@@ -99,7 +99,7 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   if (rest) return { problem: rest };
   const most = maxNarrativeOf(composer, writer);
   if (most === 0) return { problem: 'the window is too small for a written summary' };
-  const plan = planNarrative(composer, most);
+  const plan = await inPieces(planNarrative(composer, most), context.signal);
   if (!plan) return {};
   const { part, maxNarrative } = plan;
   const maxRecord = Math.min(plan.room, composer.maxRecord);
@@ -147,7 +147,7 @@ export function prepareSummary(composer: Composer): boolean {
   const { summarizer: writer, work } = context;
   if (!writer || isResting('narrative', writer)) return false;
   const most = maxNarrativeOf(composer, writer);
-  const plan = most > 0 ? planNarrative(composer, most) : undefined;
+  const plan = most > 0 ? atOnce(planNarrative(composer, most)) : undefined;
   if (!plan) return false;
   const found = work.desk.find(context.conversation);
   const order = { end: endOfSeen(composer, writer, plan), maxNarrative: plan.maxNarrative, found };
