@@ -20,7 +20,7 @@ it('derives all savings from the same events, and says what each number counts',
     extensions: { compaction, budget: { counters: { tokens: 45_000 } } },
   } as unknown as AgentState;
   expect(costLines({ state, events })).toEqual([
-    'Without compaction: 63k tokens in total over 3 requests. With: 53k.',
+    'Without compaction: 63k tokens in 3 requests. With compaction: 53k tokens.',
     'compaction: 1 model call of 5k tokens, saved 15k tokens, 10k after its own calls',
     'all model calls: 45k tokens, input and output as providers count them; the lines above estimate the input',
   ]);

@@ -65,9 +65,10 @@ export function savingsOf(events: Iterable<Counted>): Savings {
  */
 export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Savings): string {
   if (sent === unreduced) return '';
-  const without = overFrom === undefined ? '' : `, over the window from request ${overFrom}`;
-  const reached = over > 0 ? `, over the window in ${over} of them` : without && ', never over';
-  return `Without compaction: ${shortNumber(unreduced)} tokens in total over ${requests} requests${without}. With: ${shortNumber(sent)}${reached}.`;
+  const without = overFrom === undefined ? '' : `; request ${overFrom} is the first to exceed the window`;
+  const reached =
+    over > 0 ? `; requests that exceed the window: ${over}` : without && '; no request exceeds the window';
+  return `Without compaction: ${shortNumber(unreduced)} tokens in ${requests} requests${without}. With compaction: ${shortNumber(sent)} tokens${reached}.`;
 }
 
 /**

@@ -91,15 +91,15 @@ describe('what compaction saved', () => {
   it('is said in a line', () => {
     const events = [request(15_000), compacted(15_000, 5_000), request(9_000), request(11_000)];
     expect(savingsInWords(savingsOf(events))).toBe(
-      'Without compaction: 55k tokens in total over 3 requests, over the window from request 2. With: 35k, never over.',
+      'Without compaction: 55k tokens in 3 requests; request 2 is the first to exceed the window. With compaction: 35k tokens; no request exceeds the window.',
     );
     expect(savingsInWords(savingsOf([request(1)]))).toBe('');
     const over: Savings = { requests: 3, sent: 40_000, unreduced: 50_000, over: 1, compactions: 1 };
     expect(savingsInWords(over)).toBe(
-      'Without compaction: 50k tokens in total over 3 requests. With: 40k, over the window in 1 of them.',
+      'Without compaction: 50k tokens in 3 requests. With compaction: 40k tokens; requests that exceed the window: 1.',
     );
     expect(savingsInWords({ ...over, over: 0 })).toBe(
-      'Without compaction: 50k tokens in total over 3 requests. With: 40k.',
+      'Without compaction: 50k tokens in 3 requests. With compaction: 40k tokens.',
     );
   });
 });
