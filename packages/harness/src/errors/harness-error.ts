@@ -26,7 +26,7 @@ const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
 /**
  * The agent, or a tool of the harness, rejected a request in its current state.
  *
- * @code agent_closed The agent was closed, or is shutting down. Do: Send the call to another process. Keep one agent for the life of a process.
+ * @code agent_closed The agent was closed, or is shutting down. Do: Send the call to another process, or build a new agent.
  * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise
  * the settings.
  * @code nothing_to_resume The last call of the session has ended. Do: Send a message.
