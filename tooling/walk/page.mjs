@@ -1,7 +1,7 @@
 // What a page of the documentation tells its reader to type.
 import { extractFences, linesOf } from '../checks/fences.ts';
 
-const install = /^npm (?:install|i)\s+(.+)$/;
+const install = /^npm (?:install|i)\s+([^#]*[^#\s])/;
 const command = /(?:^|\|\s*)npx (?:@x\/cli|x)\b/;
 
 /**
