@@ -45,7 +45,8 @@ export async function consolidateNotes(
       const age = scope.now - Date.parse(core.state.consolidatedAt ?? '');
       // A clock that was once ahead must not block merges.
       if (isFirst && age >= 0 && age < gapMs) return undefined;
-      // The request contains all of MEMORY.md, too. If MEMORY.md fills the window, a request for each line would cost far more.
+      // Each request also contains all of MEMORY.md. Even if MEMORY.md nearly fills the window, a round gets at least 1/12 of it, because
+      // smaller rounds would send MEMORY.md many more times.
       const maxTokens = Math.max(
         tokensFor(model, MAX_NOTES_TOKENS, 1 / 3, estimateCounter.count(core.text)),
         tokensFor(model, MAX_NOTES_TOKENS, 1 / 12),
@@ -100,14 +101,14 @@ function commitEdits(
     if (JSON.stringify(state.seen) !== JSON.stringify(seen.state.seen)) return undefined;
     const left = new Set((await freshNotes(settings.workspace, prefix, core, Infinity)).seen);
     if (!fresh.lines.every(({ from }) => left.has(from))) return undefined;
-    const isThere = new Set(state.facts.map((fact) => factKey(fact.text)));
+    const known = new Set(state.facts.map((fact) => factKey(fact.text)));
     const add: StoredFact[] = [];
     const retire: Retired[] = [];
     for (const edit of edits) {
       const by = edit.text === undefined ? undefined : factOf(edit);
       const key = edit.fact && factKey(edit.fact.text);
       if (key === undefined && by !== undefined) add.push(by);
-      if (key !== undefined && isThere.has(key))
+      if (key !== undefined && known.has(key))
         retire.push({ key, by, why: edit.notes.map(({ text }) => text).join('; ') });
     }
     return change({ add, retire, seen: fresh.seen });

@@ -28,7 +28,7 @@ ADD n1: text — a new fact, from note n1 (or from several: n1,n3)
 REPLACE f2 BY n1: text — fact f2 is outdated or says less; this text stands in its place
 RETIRE f2 BY n1 — note n1 says that fact f2 no longer holds
 
-- Keep what matters in later conversations, weeks from now. Leave out notes that do not, or that the file already says.
+- Keep what matters in later conversations, weeks from now. Leave out notes that will not matter then, and notes that the file already contains.
 - A note is newer than the file: where they contradict each other, replace or retire the fact.
 - Each text is one statement, understandable by itself, in the note's own words and language, with names, numbers, paths and identifiers exactly as they are. At most ${MAX_FACT} characters.
 - Only facts with a number can be edited. What else stands in the file was written by people.
@@ -77,11 +77,14 @@ export function parseEdits(
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
       [found === null, `${quoted} is not an edit`],
-      [(kind === 'ADD') !== (factNumber === undefined), `${quoted} has no fact number, or one too many`],
+      [
+        (kind === 'ADD') !== (factNumber === undefined),
+        `${quoted}: only REPLACE and RETIRE have a fact number`,
+      ],
       [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
       [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
       [known.length < reasons.length, `${quoted} names a note that does not exist`],
-      [(kind === 'RETIRE') !== (text === ''), `${quoted} has no text, or a text too many`],
+      [(kind === 'RETIRE') !== (text === ''), `${quoted}: only ADD and REPLACE have a text`],
       [text.length > MAX_FACT, `a text is longer than ${MAX_FACT} characters`],
       [text !== '' && !isAbout(text), `${quoted} does not match the text of its notes`],
       [fact !== undefined && !isAbout(fact.text), `the notes of ${quoted} do not mention the fact`],

@@ -21,7 +21,7 @@ export interface FreshNotes {
   readonly lines: readonly FreshLine[];
   /** Number of lines that were read, including those without new facts. */
   readonly read: number;
-  /** The {@link FreshLine.from} of all lines that are processed once these are merged. */
+  /** The {@link FreshLine.from} of all lines that count as processed after `lines` have been merged, also of those processed earlier. */
   readonly seen: readonly string[];
   /** Whether there are more lines than fit into one round. */
   readonly more: boolean;
