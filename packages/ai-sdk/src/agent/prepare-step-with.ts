@@ -75,10 +75,10 @@ interface FinishedStep {
 }
 
 /**
- * Limits for the ratio of the provider's token count to ours. A ratio outside of them has another cause than the messages, such as tools
- * that are missing in the options, or tokens in a cache.
+ * Limits for the ratio of the provider's token count to ours. Messages alone cause ratios from `MIN_RATIO` to `MAX_RATIO_OF_MESSAGES`. Tools
+ * that are missing in the options can raise the ratio to `MAX_RATIO`. Ratios outside of the limits have other causes, such as a cache.
  */
-const [LEAST, MOST_OF_MESSAGES, MOST] = [0.5, 2, 4];
+const [MIN_RATIO, MAX_RATIO_OF_MESSAGES, MAX_RATIO] = [0.5, 2, 4];
 
 /** Returns the provider's tokens per token of our counter: from the usage of the last step, or else as an earlier call learned it. */
 function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio>): number {
@@ -86,7 +86,7 @@ function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio
   const now = usageRatio(...request);
   // In a small request, most of the provider's tokens may be those of tools that are missing in the options.
   const isLarge = (steps.at(-1)?.usage?.inputTokens ?? 0) * 4 > contextWindow;
-  const learned = now !== undefined && isLarge ? within(now, MOST_OF_MESSAGES) : undefined;
+  const learned = now !== undefined && isLarge ? within(now, MAX_RATIO_OF_MESSAGES) : undefined;
   const last = reductions.ratio(messages, contextWindow, learned);
   return now ?? last ?? 1;
 }
@@ -119,12 +119,12 @@ function usageRatio(
   const cached = inputTokenDetails?.noCacheTokens === undefined ? cachedInputTokens : 0;
   const known = Math.max(reported, Math.min(sent, reported + cached));
   // The reported number is far too low, because it does not include tokens written to a cache.
-  if (known < sent * LEAST) return undefined;
+  if (known < sent * MIN_RATIO) return undefined;
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
-  const came = added * within(known / Math.max(1, sent), MOST_OF_MESSAGES);
-  return within((known + came) / Math.max(1, sent + added), MOST);
+  const came = added * within(known / Math.max(1, sent), MAX_RATIO_OF_MESSAGES);
+  return within((known + came) / Math.max(1, sent + added), MAX_RATIO);
 }
 
 function within(ratio: number, most: number): number {
-  return Math.min(most, Math.max(LEAST, ratio));
+  return Math.min(most, Math.max(MIN_RATIO, ratio));
 }
