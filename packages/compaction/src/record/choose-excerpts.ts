@@ -36,7 +36,7 @@ const WEIGHT = {
   mostUses: 3,
   /** An assistant message that introduces a term counts as this many uses. */
   firstUse: 0.25,
-  /** For a term that a message before the candidate's own has introduced. */
+  /** For a term that is in a message before the candidate's message. */
   old: 0.3,
   /** Replaces rarity and uses, for a term that occurs in more than `commonShare` of all messages. */
   common: 0.05,
@@ -54,7 +54,7 @@ const WEIGHT = {
 /** The factor by which the gain threshold falls before each pass over the candidates. */
 const STEP = 0.95;
 const MAX_PASSES = 150;
-/** Every so many passes, the few candidates that may be chosen in the next passes are listed anew. */
+/** Number of passes between two selections. A selection lists the few candidates that may be chosen in the next passes. */
 const PASSES_PER_SELECTION = 12;
 
 /** Exponent of a candidate's cost. Below 1 it slightly prefers long excerpts, which keep related text together. */

@@ -110,13 +110,14 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     return report('failed', `no message of the conversation has the id ${JSON.stringify(upTo)} (upTo)`);
   }
   const broken = needsRepair(messages);
-  const leavesOut = meter.messages(withPins(messages, pins)) < meter.messages(messages);
+  // A compaction removes pins that no longer fit.
+  const hasPinsToRemove = meter.messages(withPins(messages, pins)) < meter.messages(messages);
   const conversation = view.tokens - fixedTokens;
   if (
     budget.forced &&
     config.saving &&
     !broken &&
-    !leavesOut &&
+    !hasPinsToRemove &&
     conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)
   ) {
     return report(
@@ -145,7 +146,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     };
     const result = await runCascade(steps, view, { ...budget, early: !due }, context);
     await othersTurn();
-    return judge(config, view, budget, result, report, { due, broken, leavesOut });
+    return judge(config, view, budget, result, report, { due, broken, hasPinsToRemove });
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
     return report('failed', errorLine(error));
@@ -208,7 +209,7 @@ function judge(
   budget: ReductionTarget,
   result: CascadeResult,
   report: Report,
-  { due, broken, leavesOut }: { due: boolean; broken: boolean; leavesOut: boolean },
+  { due, broken, hasPinsToRemove }: { due: boolean; broken: boolean; hasPinsToRemove: boolean },
 ): CompactionOutcome {
   const { view, failures, steps } = result;
   const worked = steps.filter(
@@ -222,7 +223,7 @@ function judge(
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
-    if (leavesOut) return report('applied', 'removed pins that no longer fit', result);
+    if (hasPinsToRemove) return report('applied', 'removed pins that no longer fit', result);
     const notes = steps.flatMap((step) => (step.note ? `${step.stage}: ${step.note}` : []));
     return report('ineffective', `no stage could shrink the conversation (${notes.join('; ')})`, result);
   }

@@ -74,7 +74,7 @@ export class ContextMeter {
     return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0), contextWindow };
   }
 
-  /** Returns the messages that will probably be counted next, so that a caller can count a long list ahead in pieces. */
+  /** Returns the messages that will probably be counted next. A caller can count them in advance, in several pieces. */
   unseen(context: readonly Message[]): readonly Message[] {
     const { length } = this.#seen;
     return length > 0 && context[length - 1] === this.#seen[length - 1] ? context.slice(length) : context;
