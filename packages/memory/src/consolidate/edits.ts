@@ -77,10 +77,7 @@ export function parseEdits(
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
       [found === null, `${quoted} is not an edit`],
-      [
-        (kind === 'ADD') !== (factNumber === undefined),
-        `${quoted}: only REPLACE and RETIRE have a fact number`,
-      ],
+      [(kind === 'ADD') !== (factNumber === undefined), `${quoted}: only REPLACE and RETIRE name a fact`],
       [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
       [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
       [known.length < reasons.length, `${quoted} names a note that does not exist`],
