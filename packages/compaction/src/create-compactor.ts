@@ -6,7 +6,7 @@ import {
   InvalidInputError,
   type Message,
 } from '@x/core';
-import { countWork, digest, exactText, inPieces, parseWith } from '@x/core/internal';
+import { countWork, digest, exactText, inPieces, notify, parseWith } from '@x/core/internal';
 import {
   type CompactionConfig,
   compactionConfigSchema,
@@ -99,11 +99,11 @@ export function compactorWith(options: CompactionConfig, desks: NarrativeDesks):
     dryRun: boolean,
   ): Promise<CompactionOutcome> => {
     checkRequest(messages, compactOptions);
-    const { signal, textOnly, contextWindow } = compactOptions;
+    const { signal, textOnly, contextWindow, onUsage } = compactOptions;
     await inPieces(countWork(config.counter ?? estimateCounter, messages), signal).catch(() => {});
     const desk = desks.of(messages);
     const outcome = await runCompaction({
-      work: { desk, onUsage: () => {}, warn: () => {}, signal },
+      work: { desk, onUsage: (usage) => notify('onUsage', onUsage, usage), warn: () => {}, signal },
       config,
       stages,
       meter: new Meter(config.counter ?? estimateCounter, compactOptions.tokenRatio),

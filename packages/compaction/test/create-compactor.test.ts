@@ -1,5 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import { assistantMessage, type Message, type Model, textOf, toolResultMessage, userMessage } from '@x/core';
+import {
+  assistantMessage,
+  type Message,
+  type Model,
+  textOf,
+  toolResultMessage,
+  type Usage,
+  userMessage,
+} from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor, type Stage, truncateArgs } from '../src/index.js';
@@ -384,4 +392,31 @@ it('gives no conversation the late narrative of another that shares messages wit
   await setImmediate();
   expect(JSON.stringify(await reduced('Bob', bob, 20))).not.toContain('Alice');
   expect(JSON.stringify(await reduced('Alice', alice, 20))).toContain('Told about Alice.');
+});
+
+it.each(['late', 'aborted'])('reports the usage of a model call whose answer is %s', async (how) => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const usage = { inputTokens: 900, outputTokens: 90 };
+  const aborting = new AbortController();
+  const model: Model = {
+    id: `acme:${how}`,
+    async generate() {
+      if (how === 'aborted') aborting.abort();
+      await gate;
+      return { content: [{ type: 'text', text: GOOD_SUMMARY }], finishReason: 'stop', usage };
+    },
+  };
+  const waitMs = how === 'late' ? 0 : 60_000;
+  const compactor = createCompactor({ model, contextWindow: 8_000, summary: { waitMs } });
+  const spent: Usage[] = [];
+  const onUsage = (each: Usage) => void spent.push(each);
+  const outcome = await compactor.compact(history(), { onUsage, signal: aborting.signal });
+  const status = how === 'late' ? 'applied' : 'aborted';
+  expect([outcome.status, outcome.usage, spent]).toEqual([status, undefined, []]);
+  release();
+  await setImmediate();
+  expect(spent).toEqual([usage]);
 });

@@ -61,6 +61,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     const outcome = await compactor.compact(sources.map(toMessage), {
       reason: due.reason,
       textOnly: true,
+      onUsage: options.onUsage,
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });

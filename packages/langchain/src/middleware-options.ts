@@ -2,7 +2,7 @@ import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import type { CompactionSettings } from '@x/compaction';
 import { compactionConfigSchema } from '@x/compaction/internal';
-import type { CompactionOutcome, Compactor } from '@x/core';
+import type { CompactionOutcome, Compactor, Usage } from '@x/core';
 import { callable, having, parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
 
@@ -67,6 +67,8 @@ const middlewareOptionsSchema = z
     compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
     /** Receives the outcome of every compaction that was not skipped. */
     onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
+    /** Receives the usage of each model call of the compactor when the call ends, also of calls that end after the compaction. */
+    onUsage: z.optional(callable<(usage: Usage) => void>()),
   })
   .superRefine((options, context) => {
     if (options.compactor === undefined) return;

@@ -8,7 +8,7 @@ import {
 } from '@langchain/core/messages';
 import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { createCompactor, truncateArgs } from '@x/compaction';
-import type { CompactionOutcome, Model } from '@x/core';
+import type { CompactionOutcome, Model, Usage } from '@x/core';
 import { compactionMiddleware } from '@x/langchain';
 import { createAgent, createMiddleware, fakeModel, summarizationMiddleware, tool } from 'langchain';
 import { expect, it } from 'vitest';
@@ -101,6 +101,8 @@ it.each(['own', 'given'])(
       return GOOD_SUMMARY;
     };
     const summary = { waitMs: 0 };
+    const spent: Usage[] = [];
+    const onUsage = (usage: Usage) => void spent.push(usage);
     const trigger = { messages: 30 };
     const summarizer: Model = {
       id: 'acme:small',
@@ -108,8 +110,17 @@ it.each(['own', 'given'])(
     };
     const middleware = compactionMiddleware(
       whose === 'own'
-        ? { model: { invoke: write } as never, trigger, keep: { messages: 4 }, compaction: { summary } }
-        : { compactor: createCompactor({ model: summarizer, trigger, keep: { messages: 4 }, summary }) },
+        ? {
+            model: { invoke: write } as never,
+            trigger,
+            keep: { messages: 4 },
+            compaction: { summary },
+            onUsage,
+          }
+        : {
+            compactor: createCompactor({ model: summarizer, trigger, keep: { messages: 4 }, summary }),
+            onUsage,
+          },
     );
     let messages = turns(20);
     for (let compaction = 1; compaction <= 2; compaction++) {
@@ -122,8 +133,10 @@ it.each(['own', 'given'])(
       if (compaction === 1) {
         expect(asked).toBe(1);
         expect(JSON.stringify(messages)).not.toContain('Fix the login.');
+        expect(spent).toEqual([]);
         release();
         await setImmediate();
+        expect(spent).toHaveLength(1);
       }
       for (let turn = 0; turn < 16; turn++) {
         const said = `${compaction}.${turn} ${'More of it. '.repeat(20)}`;

@@ -14,6 +14,7 @@ import {
   ItemLog,
   type SessionKey,
   type SessionStore,
+  type Usage,
 } from '@x/core';
 import { callable, having, notify, parseWith, RecentMap } from '@x/core/internal';
 import * as z from 'zod';
@@ -45,6 +46,8 @@ const optionsSchema = z.strictObject({
   compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
   /** Receives the outcome of every compaction that was not skipped. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
+  /** Receives the usage of each model call of the compactor when the call ends, also of calls that end after the compaction. */
+  onUsage: z.optional(callable<(usage: Usage) => void>()),
 });
 
 export type AgentsSessionOptions = Readonly<z.input<typeof optionsSchema>>;
@@ -163,9 +166,10 @@ export class AgentsSession
     { force = false }: OpenAIResponsesCompactionArgs = {},
     run?: Run,
   ): Promise<OpenAIResponsesCompactionResult | null> {
-    const { compactor, onCompaction } = this.#options;
+    const { compactor, onCompaction, onUsage } = this.#options;
     if (compactor === undefined) return null;
-    const outcome = await compactHistory(this.#log(run), compactor, force ? 'manual' : 'proactive_budget');
+    const reason = force ? 'manual' : 'proactive_budget';
+    const outcome = await compactHistory(this.#log(run), compactor, { reason, onUsage });
     if (outcome !== undefined && outcome.status !== 'skipped') notify('onCompaction', onCompaction, outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;

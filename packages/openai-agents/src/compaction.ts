@@ -1,7 +1,7 @@
 import type { AgentInputItem } from '@openai/agents';
 import {
   type CompactionOutcome,
-  type CompactionReason,
+  type CompactOptions,
   type Compactor,
   type ContentBlock,
   estimateCounter,
@@ -213,7 +213,7 @@ function withKept(
 export async function compactHistory(
   log: ItemLog,
   compactor: Compactor,
-  reason: CompactionReason,
+  options: CompactOptions,
 ): Promise<CompactionOutcome | undefined> {
   let outcome: CompactionOutcome | undefined;
   let done: { readonly ids: readonly string[]; readonly result: readonly Message[] } | undefined;
@@ -221,7 +221,7 @@ export async function compactHistory(
     const entries = toView(messages, log);
     outcome = await compactor.compact(
       entries.map(({ message }) => message),
-      { reason, textOnly: true },
+      { ...options, textOnly: true },
     );
     if (outcome.status !== 'applied') return undefined;
     const lost = lostParts(entries, outcome.messages);

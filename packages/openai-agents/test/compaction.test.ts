@@ -1,6 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import { Agent, type AgentInputItem, run, tool } from '@openai/agents';
 import { createCompactor, maskOutputs, truncateArgs } from '@x/compaction';
-import { type CompactionOutcome, type Compactor, InMemorySession, type Model, SessionKey } from '@x/core';
+import {
+  type CompactionOutcome,
+  type Compactor,
+  InMemorySession,
+  type Model,
+  SessionKey,
+  type Usage,
+} from '@x/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -342,4 +350,30 @@ it('never parts a call from its result, whatever the items', async () => {
     }),
     { numRuns: 60 },
   );
+});
+
+it('reports the usage of a narrative that comes after the compaction', async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const usage = { inputTokens: 900, outputTokens: 90 };
+  const model: Model = {
+    id: 'acme:late',
+    async generate() {
+      await gate;
+      return { content: [{ type: 'text', text: 'Too late.' }], finishReason: 'stop', usage };
+    },
+  };
+  const compactor = createCompactor({ model, contextWindow: 6_000, summary: { waitMs: 0 } });
+  const spent: Usage[] = [];
+  const onUsage = (each: Usage) => void spent.push(each);
+  const session = new AgentsSession({ store: new InMemorySession(), key, compactor, onUsage });
+  for (let turn = 0; turn < 40; turn++)
+    await session.addItems([user(`Question ${turn}`), said(`Answer ${turn}: ${'a word '.repeat(160)}`)]);
+  expect(await session.runCompaction()).toBeNull();
+  expect(spent).toEqual([]);
+  release();
+  await setImmediate();
+  expect(spent[0]).toEqual(usage);
 });

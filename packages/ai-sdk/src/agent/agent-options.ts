@@ -1,4 +1,4 @@
-import type { CompactionOutcome } from '@x/core';
+import type { CompactionOutcome, Usage } from '@x/core';
 import { callable } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod';
@@ -24,6 +24,8 @@ export const agentCompactionSchema = z.strictObject({
   contextWindow: z.int().positive().optional(),
   /** Receives the outcome of every attempted compaction. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
+  /** Receives the usage of each model call of the compactor when the call ends, also of calls that end after the compaction. */
+  onUsage: z.optional(callable<(usage: Usage) => void>()),
   /**
    * Stores compacted conversations for other processes. Without it, each process summarizes a conversation again. Set `userId` and
    * `tenantId`, so that other users cannot read the stored conversations, and so that erasing a user deletes them. Default: not stored.

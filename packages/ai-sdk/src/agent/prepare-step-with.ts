@@ -24,7 +24,7 @@ import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
  * @throws {CapabilityError} if the store in `remember` has no collections.
  */
 export function prepareStepWith(compactor: Compactor, options: AgentCompactionOptions = {}) {
-  const { onCompaction, system, remember, contextWindow, tools } = parseWith(
+  const { onCompaction, onUsage, system, remember, contextWindow, tools } = parseWith(
     agentCompactionSchema,
     options,
     'prepareStepWith options',
@@ -47,6 +47,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
         ? {}
         : { contextWindow, tokenRatio: ratioIn(contextWindow, reductions, messages, steps, frame) }),
       reason: 'proactive_budget',
+      onUsage,
     });
     if (reduced.outcome.status !== 'skipped') notify('onCompaction', onCompaction, reduced.outcome);
     // Replace lone surrogates, because providers would reject this request and every later one.

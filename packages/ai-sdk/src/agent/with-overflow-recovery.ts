@@ -47,7 +47,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   options: Omit<AgentCompactionOptions, 'system' | 'tools'> = {},
 ): Model {
   refuseNoModel(model, 'withOverflowRecovery');
-  const { onCompaction, contextWindow, remember } = parseWith(
+  const { onCompaction, onUsage, contextWindow, remember } = parseWith(
     agentCompactionSchema.omit({ system: true, tools: true }),
     options,
     'withOverflowRecovery options',
@@ -64,6 +64,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
         const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
           reason: 'request_too_large',
           tools: definitionsOf(call.tools),
+          onUsage,
           ...(contextWindow === undefined ? {} : { contextWindow }),
           ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
         });

@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createCompactor, maskOutputs } from '@x/compaction';
-import { type CompactionOutcome, type Compactor, InMemorySession, type Model, userMessage } from '@x/core';
+import {
+  type CompactionOutcome,
+  type Compactor,
+  InMemorySession,
+  type Model,
+  type Usage,
+  userMessage,
+} from '@x/core';
 import { sortedJson } from '@x/core/internal';
 import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
@@ -698,3 +705,46 @@ it('says how messages of useChat become those of a model', async () => {
   const prepareStep = prepareStepWith(createCompactor({ contextWindow: 16_000 }));
   await expect(prepareStep({ messages })).rejects.toThrow('convertToModelMessages');
 });
+
+it.each(['prepareStepWith', 'withOverflowRecovery'])(
+  'reports the usage of a late narrative: %s',
+  async (by) => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const usage = { inputTokens: 900, outputTokens: 90 };
+    const summarizer: Model = {
+      id: 'acme:late',
+      async generate() {
+        await gate;
+        return { content: [{ type: 'text', text: 'Too late.' }], finishReason: 'length', usage };
+      },
+    };
+    const compactor = createCompactor({ model: summarizer, contextWindow: 4_000, summary: { waitMs: 0 } });
+    const spent: Usage[] = [];
+    const onUsage = (each: Usage) => void spent.push(each);
+    const messages = longChat();
+    if (by === 'prepareStepWith') await prepareStepWith(compactor, { onUsage })({ messages });
+    else {
+      let isFirst = true;
+      const doGenerate = async () => {
+        if (!isFirst) return answer('Fits.');
+        isFirst = false;
+        throw Object.assign(new Error('prompt is too long: 5000 tokens > 4000 maximum'), { statusCode: 400 });
+      };
+      const model = withOverflowRecovery(new MockLanguageModelV3({ doGenerate }), compactor, { onUsage });
+      await generateText({ model, messages, maxRetries: 0 });
+    }
+    expect(spent).toEqual([]);
+    release();
+    await setImmediate();
+    expect(spent[0]).toEqual(usage);
+  },
+);
+
+const longChat = (turns = 40): ModelMessage[] =>
+  Array.from({ length: turns }, (_, turn) => [
+    { role: 'user' as const, content: `Question ${turn}` },
+    { role: 'assistant' as const, content: `Answer ${turn}: ${'a word '.repeat(200)}` },
+  ]).flat();

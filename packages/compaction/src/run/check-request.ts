@@ -1,5 +1,5 @@
-import { type CompactOptions, InvalidInputError, type Message } from '@x/core';
-import { having, parseWith } from '@x/core/internal';
+import { type CompactOptions, InvalidInputError, type Message, type Usage } from '@x/core';
+import { callable, having, parseWith } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod/mini';
 
@@ -16,6 +16,7 @@ const optionsSchema = z.strictObject({
   upTo: z.optional(z.string()),
   logLocation: z.optional(z.string()),
   textOnly: z.optional(z.boolean()),
+  onUsage: z.optional(callable<(usage: Usage) => void>()),
   recall: z.optional(z.string('must be a text that tells the model about the tool, such as RECALL_HINT')),
 });
 

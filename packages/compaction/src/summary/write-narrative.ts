@@ -302,12 +302,14 @@ async function ask(
       maxOutputTokens,
     };
     const limit = [`Model ${model.id}`, 'summary.timeoutMs', composer.timeoutMs] as const;
-    const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
-    const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
-    refuseNoAnswer(model, response);
-    const estimate = { inputTokens: read, outputTokens: meter.text(textOf(response.content)) };
-    task.onUsage(soundUsage(response.usage) ?? estimate);
-    return response;
+    const generate = async (deadline: Deadline) => {
+      const response = await model.generate({ ...asked, signal: deadline.signal });
+      refuseNoAnswer(model, response);
+      const estimate = { inputTokens: read, outputTokens: meter.text(textOf(response.content)) };
+      task.onUsage(soundUsage(response.usage) ?? estimate);
+      return response;
+    };
+    return withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
   };
 
   const limits = {

@@ -116,6 +116,11 @@ export interface CompactOptions {
   readonly recall?: string | undefined;
   /** `true` if the caller cannot send items that only one provider reads. A provider's own compaction is then not used. */
   readonly textOnly?: boolean | undefined;
+  /**
+   * Receives the usage of each model call when the call ends. This includes calls that end after the compaction and calls whose answer is
+   * not used. `CompactionOutcome.usage` can count the same calls, so add up only one of the two.
+   */
+  readonly onUsage?: ((usage: Usage) => void) | undefined;
 }
 
 /** Compacts a conversation. It never changes the list that you pass. */
