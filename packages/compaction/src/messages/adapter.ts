@@ -253,10 +253,13 @@ function hashOf(source: ProviderMessage): string {
   return digest(exactText(unmarked(source))).slice(0, 24);
 }
 
-/** Leaves out marks for the prompt cache, because applications move them to the newest message at each call. */
+/**
+ * Leaves out marks for the prompt cache, because applications move them to the newest message at each call. A string becomes one text part,
+ * because only a part can have a mark.
+ */
 function unmarked(part: unknown): unknown {
   if (!isObject(part)) return part;
-  const { content } = part;
+  const content = typeof part.content === 'string' ? [{ type: 'text', text: part.content }] : part.content;
   return {
     ...part,
     cache_control: undefined,

@@ -364,6 +364,31 @@ it.each([
   expect(adapter.write(read)).toEqual(list);
 });
 
+it.each([
+  ['openai', openaiMessages],
+  ['anthropic', anthropicMessages],
+])(
+  'knows parsed %s messages whose strings became parts with a mark for the prompt cache',
+  async (_, messagesOf) => {
+    const adapter = messagesOf();
+    const compactor = createCompactor({ contextWindow: 3_000, model: null });
+    const list = Array.from({ length: 20 }, (_, at): ProviderMessage[] => [
+      { role: 'user', content: `Question ${at}` },
+      { role: 'assistant', content: `Answer ${at}: ${'because '.repeat(40)}` },
+    ]).flat();
+    const { messages } = await compactor.compact(adapter.read(list), { reason: 'manual' });
+    const inParts = adapter
+      .write(messages)
+      .map(({ role, content }) => ({ role, content: [{ type: 'text', text: String(content), ...cached }] }));
+    const ids = messages.map(({ id }) => id);
+    expect(adapter.read(inParts).map(({ id }) => id)).toEqual(ids);
+    const last = inParts.findLastIndex(({ role }) => role === 'user');
+    const edited = inParts.with(last, { role: 'user', content: [{ type: 'text', text: 'Edited' }] } as never);
+    const kinds = adapter.read(structuredClone(edited)).map(({ kind }) => kind);
+    expect(kinds).toEqual(messages.map(({ kind }) => kind));
+  },
+);
+
 it('reads the compaction of Claude, so that a summary tells its content', async () => {
   const adapter = anthropicMessages();
   const compacted = { type: 'compaction', content: 'The port is 4711.' };
