@@ -175,7 +175,7 @@ it('says that the last call of the session that it opens has not ended', async (
   first.input.write('Go\r');
   await vi.waitFor(() => expect(asked).toBe(1), TIMEOUT);
   const second = open(new ScriptedModel([]), session);
-  await second.seen('The last call was interrupted, unless another process runs it. /resume continues it.');
+  await second.seen(/unless another process runs it\. \/resume continues\s+it\./);
   await second.leave();
   first.input.write('\u0003');
   await vi.waitFor(() => expect(first.screen()).not.toContain('working'), TIMEOUT);

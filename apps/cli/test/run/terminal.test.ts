@@ -348,7 +348,7 @@ describe('x run on a terminal', () => {
       await seen(new RegExp(`${answered}\\.[\\s\\S]* out`));
     }
     press('/compact\r');
-    await seen(/Compacted: [\s\S]* tokens, [\s\S]*\/undo\stakes\sit\sback\./);
+    await seen(/Compacted: [\s\S]* tokens, [\s\S]*\/undo\sundoes\sit\./);
     press('And a last one\r');
     await seen(/And a last one\n.*\n.* out/);
     // What did it save, and what did it cost?

@@ -234,7 +234,7 @@ describe('the commands', () => {
     await composer.fill('/compact');
     await v.enter();
     await dividers().first().waitFor();
-    await expect.poll(() => dividers().first().textContent()).toContain('Nothing could be removed: ');
+    await expect.poll(() => dividers().first().textContent()).toContain('Nothing was removed: ');
     await expect.poll(() => shareInView(dividers().first())).toBe(1);
     await dividers().first().click();
     await expect.poll(() => textIn(v.page.locator('.facts'))).toContain('no model was called');

@@ -131,7 +131,7 @@ describe('rules that deny files beside a shell', () => {
 
   it('warn once where commands have no sandbox', () => {
     expect(build('fenced', {}, ['read(**/.env*)'])).toEqual([
-      expect.stringMatching(/read\(\*\*\/\.env\*\) does not keep programs.*sandbox: 'required'/s),
+      expect.stringMatching(/read\(\*\*\/\.env\*\) does not prevent programs.*sandbox: 'required'/s),
     ]);
     expect(build('fenced', {}, ['read(**/.env*)'])).toEqual([]);
     expect(build('boxed', { executor: sandbox }, ['read(**/.env*)'])).toEqual([]);

@@ -52,7 +52,7 @@ describe('an agent built without a type checker', () => {
     const context = RuntimeContext.of({ sessionId: 's' });
     await expect(agent.call('Hi', 's' as never)).rejects.toThrow('must be a RuntimeContext');
     for (const input of ['', ' \n', userMessage(''), [userMessage('Hi'), userMessage('')]]) {
-      await expect(agent.call(input, context)).rejects.toThrow('is empty');
+      await expect(agent.call(input, context)).rejects.toThrow('must not be empty');
     }
     await expect(agent.call(undefined as never, context)).rejects.toThrow('must be text');
     const call = { type: 'tool_use', id: 'c', name: 'look', input: {} } as const;

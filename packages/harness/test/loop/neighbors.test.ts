@@ -139,7 +139,7 @@ describe('a hook', () => {
     ['remind', { remind: () => bad('x') }, 'return a list of messages'],
     ['remind', { remind: () => bad([null]) }, 'return a list of messages'],
     ['offerTools', { offerTools: () => bad([null]) }, 'return a list of tools'],
-    ['offerTools', { offerTools: () => bad(Promise.resolve([])) }, 'at once'],
+    ['offerTools', { offerTools: () => bad(Promise.resolve([])) }, 'not a promise'],
   ];
 
   it.each(CHECKED)('%s that returns what it may not is named (%#)', async (hook, hooks, text) => {

@@ -32,7 +32,9 @@ describe('permissions', () => {
     expect(refused({ ask: [{ tool: 'x', input: {} }] })).toThrow('ask[0].input');
     expect(refused({ mode: 'yolo' })).toThrow('mode');
     expect(refused({ alow: [] })).toThrow('alow');
-    expect(refused({ deny: ['read( secrets/** )'] })).toThrow('deny[0]: read( secrets/** ) has a blank');
+    expect(refused({ deny: ['read( secrets/** )'] })).toThrow(
+      'deny[0]: read( secrets/** ) has a pattern that begins or ends with a blank',
+    );
     expect(refused({ deny: [{ tool: 'write', match: 'secrets/** ' }] })).toThrow('remove the blank');
     expect(refused({ ask: ['write(secrets/{a,b}.txt)'] })).toThrow('write a rule for each name');
     expect(refused({ deny: ['execute({rm,dd} *)'] })).toThrow('write a rule for each name');
