@@ -11,7 +11,7 @@ import {
   TimeLimitError,
   textOf,
 } from '@x/core';
-import { collectionOf, errorText, RecentMap, withinLimit } from '@x/core/internal';
+import { collectionOf, errorText, RecentMap, unlessAborted, withinLimit } from '@x/core/internal';
 import { madeFrom, messageBytes } from '@x/core/messages';
 import { chatKey } from '../ui/chat-key.js';
 import type { RememberOptions } from './agent-options.js';
@@ -169,6 +169,30 @@ interface Known {
   readonly reductions: Map<string, Reduction>;
   /** The provider's tokens per token of our counter, by conversation. */
   readonly ratios: Map<string, number>;
+  /** The running compactions, by the fingerprint of the messages before the reduction. */
+  readonly running: Map<string, Running>;
+}
+
+/** The outcome of a compaction, with the reduction if it was applied. */
+interface Compacted {
+  readonly outcome: CompactionOutcome;
+  readonly next?: Reduction | undefined;
+}
+
+/** A running compaction. */
+interface Running {
+  readonly options: CompactOptions;
+  readonly aborting: AbortController;
+  readonly ended: Promise<Compacted>;
+  /** Number of calls that wait for the compaction. */
+  waiting: number;
+  /** Whether an outcome with the usage was returned. */
+  isCounted: boolean;
+}
+
+function started(options: CompactOptions, compact: (signal: AbortSignal) => Promise<Compacted>): Running {
+  const aborting = new AbortController();
+  return { options, aborting, ended: compact(aborting.signal), waiting: 0, isCounted: false };
 }
 
 /** The caches, by compactor, because applications may call `prepareStepWith(compactor)` again for each request. */
@@ -190,6 +214,7 @@ export class Reductions {
   readonly #stored: StoredReductions | undefined;
   readonly #known: Map<string, Reduction>;
   readonly #ratios: Map<string, number>;
+  readonly #running: Map<string, Running>;
 
   /**
    * @param where The store in which other processes find the reductions. Default: none.
@@ -205,10 +230,12 @@ export class Reductions {
     const known = knownBy.get(compactor) ?? {
       reductions: new RecentMap(CAPACITY),
       ratios: new RecentMap(CAPACITY),
+      running: new Map(),
     };
     knownBy.set(compactor, known);
     this.#known = known.reductions;
     this.#ratios = known.ratios;
+    this.#running = known.running;
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
@@ -248,19 +275,53 @@ export class Reductions {
       'same' in entry ? toMessage(sourceOf(entry, current), entry.same) : entry.message,
     );
     const view = [...known, ...fresh];
-    const outcome = await this.#compactor.compact(view, { ...options, textOnly: true });
+    const id = ids.at(-1) ?? '';
+    const { outcome, next } = await this.#together(id, options, async (signal): Promise<Compacted> => {
+      const outcome = await this.#compactor.compact(view, { ...options, signal, textOnly: true });
+      if (outcome.status !== 'applied') return { outcome };
+      try {
+        const next = reductionTo(outcome.messages, current, { id, beginning }, before);
+        this.#remember(next);
+        await this.#stored?.keep(next).catch(forgotten);
+        return { outcome, next };
+      } catch (error) {
+        if (!InvalidInputError.isInstance(error)) throw error;
+        // The SDK has no format for a block of the result, so the conversation stays as it was.
+        const failed = { status: 'failed', message: error.message, messages: view, manifest: [] } as const;
+        return { outcome: { ...outcome, ...failed } };
+      }
+    });
+    if (next !== undefined) return { messages: joined(next, current, []), outcome };
     const same = reduction === undefined ? messages : joined(reduction, current, messages.slice(start));
-    if (outcome.status !== 'applied') return { messages: same, outcome };
+    return { messages: same, outcome };
+  }
+
+  /**
+   * Compacts once for all calls that pass the same conversation at the same time, as two tabs do. The compaction is aborted once all of these
+   * calls are aborted. Only one of the outcomes has the usage, so that each model call is counted once.
+   */
+  async #together(
+    id: string,
+    { signal, onUsage: _, ...options }: CompactOptions,
+    compact: (signal: AbortSignal) => Promise<Compacted>,
+  ): Promise<Compacted> {
+    const running = this.#running.get(id);
+    const isSame = running !== undefined && isDeepStrictEqual(running.options, options);
+    const run = isSame ? running : started(options, compact);
+    /** Removes the compaction, unless that happened before. */
+    const end = () => this.#running.get(id) === run && this.#running.delete(id);
+    if (!isSame) {
+      this.#running.set(id, run);
+      run.ended.then(end, end);
+    }
+    run.waiting++;
     try {
-      const next = reductionTo(outcome.messages, current, { id: ids.at(-1) ?? '', beginning }, before);
-      this.#remember(next);
-      await this.#stored?.keep(next).catch(forgotten);
-      return { messages: joined(next, current, []), outcome };
-    } catch (error) {
-      if (!InvalidInputError.isInstance(error)) throw error;
-      // The SDK has no format for a block of the result, so the conversation stays as it was.
-      const failed = { status: 'failed', message: error.message, messages: view, manifest: [] } as const;
-      return { messages: same, outcome: { ...outcome, ...failed } };
+      const { outcome, next } = await unlessAborted(run.ended, signal);
+      const spent = run.isCounted ? { usage: undefined, modelCalls: undefined } : {};
+      run.isCounted = true;
+      return { outcome: { ...outcome, ...spent }, next };
+    } finally {
+      if (--run.waiting === 0 && end()) run.aborting.abort(signal?.reason);
     }
   }
 

@@ -743,6 +743,79 @@ it.each(['prepareStepWith', 'withOverflowRecovery'])(
   },
 );
 
+it('summarizes a conversation once for requests at the same time', async () => {
+  let asked = 0;
+  const usage = { inputTokens: 900, outputTokens: 90 };
+  const summarizer: Model = {
+    id: 'acme:together',
+    async generate() {
+      asked++;
+      await setImmediate();
+      return { content: [{ type: 'text', text: SUMMARY }], finishReason: 'stop', usage };
+    },
+  };
+  const outcomes: CompactionOutcome[] = [];
+  const onCompaction = (outcome: CompactionOutcome) => void outcomes.push(outcome);
+  const remember = { store: new InMemorySession() };
+  const prepareStep = prepareStepWith(createCompactor({ model: summarizer, contextWindow: 16_000 }), {
+    onCompaction,
+    remember,
+  });
+  const copies = Array.from({ length: 5 }, () => structuredClone(longChat()));
+  const prepared = await Promise.all(copies.map((messages) => prepareStep({ messages })));
+  expect(new Set(prepared.map(sortedJson)).size).toBe(1);
+  for (const [at, { messages }] of prepared.entries()) expect(messages.at(-1)).toBe(copies[at]?.at(-1));
+  expect(outcomes.map(({ status }) => status)).toEqual(Array(5).fill('applied'));
+  expect(outcomes.flatMap(({ modelCalls = [] }) => modelCalls)).toEqual([asked]);
+});
+
+it.each(['one of the calls that wait', 'each call that waits'])(
+  'aborts a compaction only if everybody has left: aborted by %s',
+  async (who) => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const signals: AbortSignal[] = [];
+    const real = createCompactor({ contextWindow: 4_000 });
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const compactor: Compactor = {
+      ...real,
+      async compact(messages, options) {
+        if (options?.signal) signals.push(options.signal);
+        await gate;
+        return real.compact(messages, options);
+      },
+    };
+    const overflow = Object.assign(new Error('prompt is too long: 5000 tokens > 4000 maximum'), {
+      statusCode: 400,
+    });
+    const doGenerate = async ({ prompt }: { prompt: readonly unknown[] }) => {
+      if (prompt.length >= longChat().length) throw overflow;
+      return answer('Fits.');
+    };
+    const model = withOverflowRecovery(
+      new MockLanguageModelV3({ doGenerate: doGenerate as never }),
+      compactor,
+    );
+    const ask = ({ signal }: AbortController) =>
+      generateText({ model, messages: longChat(), maxRetries: 0, abortSignal: signal }).then(
+        ({ text }) => text,
+        (error: Error) => error.message,
+      );
+    const answers = [ask(first), ask(second)];
+    while (signals.length === 0) await setImmediate();
+    await setImmediate();
+    first.abort(new Error('left'));
+    expect(await answers[0]).toBe('left');
+    if (who === 'each call that waits') second.abort(new Error('left too'));
+    await setImmediate();
+    release();
+    expect(await answers[1]).toBe(who === 'each call that waits' ? 'left too' : 'Fits.');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([who === 'each call that waits']);
+  },
+);
+
 const longChat = (turns = 40): ModelMessage[] =>
   Array.from({ length: turns }, (_, turn) => [
     { role: 'user' as const, content: `Question ${turn}` },
