@@ -234,7 +234,7 @@ describe('the survey through a window of 16 000 tokens', () => {
       await open();
       const saved = page.locator('.worth');
       const words =
-        /^Without compaction: [\d.]+[kM] tokens in \d+ requests; request \d+ is the first to exceed the window\. With compaction: [\d.]+[kM] tokens; no request exceeds the window\.$/;
+        /^Without compaction: [\d.]+[kM] tokens in \d+ requests; the window is full at request \d+\. With compaction: [\d.]+[kM] tokens, never full\.$/;
       await expect.poll(() => textIn(saved)).toMatch(words);
       await saved.click();
       await expect.poll(() => textIn(region('Cost and savings'))).toContain('counts as it was sent');

@@ -65,9 +65,8 @@ export function savingsOf(events: Iterable<Counted>): Savings {
  */
 export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Savings): string {
   if (sent === unreduced) return '';
-  const without = overFrom === undefined ? '' : `; request ${overFrom} is the first to exceed the window`;
-  const reached =
-    over > 0 ? `; requests that exceed the window: ${over}` : without && '; no request exceeds the window';
+  const without = overFrom === undefined ? '' : `; the window is full at request ${overFrom}`;
+  const reached = over > 0 ? `; requests above the window: ${over}` : without && ', never full';
   return `Without compaction: ${shortNumber(unreduced)} tokens in ${requests} requests${without}. With compaction: ${shortNumber(sent)} tokens${reached}.`;
 }
 

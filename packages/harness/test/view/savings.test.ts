@@ -91,12 +91,12 @@ describe('what compaction saved', () => {
   it('is said in a line', () => {
     const events = [request(15_000), compacted(15_000, 5_000), request(9_000), request(11_000)];
     expect(savingsInWords(savingsOf(events))).toBe(
-      'Without compaction: 55k tokens in 3 requests; request 2 is the first to exceed the window. With compaction: 35k tokens; no request exceeds the window.',
+      'Without compaction: 55k tokens in 3 requests; the window is full at request 2. With compaction: 35k tokens, never full.',
     );
     expect(savingsInWords(savingsOf([request(1)]))).toBe('');
     const over: Savings = { requests: 3, sent: 40_000, unreduced: 50_000, over: 1, compactions: 1 };
     expect(savingsInWords(over)).toBe(
-      'Without compaction: 50k tokens in 3 requests. With compaction: 40k tokens; requests that exceed the window: 1.',
+      'Without compaction: 50k tokens in 3 requests. With compaction: 40k tokens; requests above the window: 1.',
     );
     expect(savingsInWords({ ...over, over: 0 })).toBe(
       'Without compaction: 50k tokens in 3 requests. With compaction: 40k tokens.',
