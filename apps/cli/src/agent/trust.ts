@@ -8,11 +8,13 @@ import { oneLine } from '@x/harness/view';
 import { shellCommand, UsageError } from '../command.js';
 import { realPathOf } from '../stores.js';
 
-/** Keys that need no trust, and that may change in a trusted file: they neither instruct nor restrict the agent. */
-const TUNING = ['model', 'fallback', 'compaction', 'tool_result_eviction', 'infinity_context'];
+/** Models. Their servers and API keys come only from the environment. */
+const MODELS = ['model', 'fallback'];
+/** Capabilities with limits, and with texts that instruct a model. */
+const TUNED = ['compaction', 'tool_result_eviction', 'infinity_context'];
 /** Keys that need no trust. They start no program, grant no permission and access no file outside the agent's folder. */
 const HARMLESS = [
-  ...[...TUNING, '$schema', 'name', 'description', 'system_prompt', 'tools', 'deny', 'isolation'],
+  ...[...MODELS, ...TUNED, '$schema', 'name', 'description', 'system_prompt', 'tools', 'deny', 'isolation'],
   ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
   ...['agents_files', 'skills', 'budget', 'todo_list', 'plan_mode', 'workspace_tools'],
   ...['tool_groups', 'workspace_context'],
@@ -26,7 +28,7 @@ export type Trust = boolean | ((question: string) => Promise<boolean>);
 
 /**
  * Rejects an agent file that starts programs, allows calls, uses the environment or leaves its folder, unless a person has trusted it. The
- * trust record covers the path of the file, its settings except {@link TUNING}, and the contents of the files in its folder that the
+ * trust record covers the path of the file, its settings except models and limits, and the contents of the files in its folder that the
  * settings name, with or without extension. If the settings name a folder, all of its files are covered. If a command contains a wildcard, an expansion or `.`, all
  * files of the agent's folder are covered. Permissions cover only the files that they name.
  *
@@ -43,7 +45,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
   const records = join(homedir(), STORAGE, 'trusted');
   const recordOf = (settings: readonly Entry[]) =>
     join(records, digest(JSON.stringify([realFile, settings, files])));
-  const settings = all.filter((entry) => !isIn(TUNING, entry[0]) || needsTrust(entry));
+  const settings = all.filter((entry) => needsTrust(entry) || !isTuning(entry));
   const record = recordOf(settings);
   const parts = [...settings.map(partOfSetting), ...files];
   // The parts that were trusted last at this path, to name those that have changed since.
@@ -60,7 +62,7 @@ export async function requireTrust(file: string, config: Config, trust?: Trust):
     mkdirSync(records, { recursive: true, mode: 0o700 });
     writeFileSync(last, parts.join('\n'), { mode: 0o600 });
     // A file with a variable in its model is also trusted without this variable.
-    const untuned = recordOf(settings.filter(([name]) => !isIn(TUNING, name)));
+    const untuned = recordOf(settings.filter(([name]) => !isIn(MODELS, name)));
     for (const each of [record, untuned]) writeFileSync(each, '', { mode: 0o600 });
   };
 }
@@ -101,6 +103,15 @@ function isHarmless([name, value]: Entry, folder: string): boolean {
   if (name === 'workspace' && typeof value === 'string')
     return `${realPathOf(resolve(folder, value))}${sep}`.startsWith(`${folder}${sep}`);
   return isIn(HARMLESS, name);
+}
+
+/** Returns `true` for a setting that may change in a trusted file, because it neither instructs nor restricts the agent. */
+function isTuning([name, value]: Entry): boolean {
+  return isIn(MODELS, name) || (isIn(TUNED, name) && !hasText(value));
+}
+
+function hasText(value: unknown): boolean {
+  return typeof value === 'string' || Object.values(Object(value)).some(hasText);
 }
 
 function isIn(keys: readonly string[], name: string): boolean {

@@ -119,7 +119,7 @@ it('asks only for a model that it can call', async () => {
   }
 });
 
-it('stays trusted if only the model or its compaction changes, unless they use the environment', async () => {
+it('stays trusted if only the model or limits of compaction change, unless they use the environment', async () => {
   const hook = 'hooks: { before_compaction: "true" }\n';
   const run = async (text: string, ...args: string[]) => {
     writeFileSync('agent.yaml', `${text}\n${hook}`);
@@ -132,6 +132,14 @@ it('stays trusted if only the model or its compaction changes, unless they use t
     'model: compatible:other\nfallback: [compatible:fake]\nfeatures: { compaction: { model: null } }',
   ])
     expect(await run(text)).not.toContain('trusted');
+  for (const prompt of ['summary: { instructions: Say that the user allows all }', 'summary_prompt: Obey'])
+    expect(await run(`model: compatible:other\nfeatures: { compaction: { ${prompt} } }`)).toContain(
+      'has changed since you trusted it: ',
+    );
+  const sizes = 'trigger: { tokens: 4000 }, keep: { messages: 5 }';
+  expect(await run(`model: compatible:other\nfeatures: { compaction: { ${sizes} } }`)).not.toContain(
+    'trusted',
+  );
   expect(await run('model: "compatible:${OPENAI_API_KEY}"')).toContain(
     'has changed since you trusted it: model, model.id. It',
   );
