@@ -57,7 +57,7 @@ export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): P
 }
 
 /** Largest MEMORY.md in bytes. Each step of an agent compares all of its lines, so a larger file would block the process. */
-const MAX_CORE_BYTES = 256_000;
+export const MAX_CORE_BYTES = 256_000;
 
 /**
  * Reads MEMORY.md. Returns an empty text if there is no file.

@@ -472,6 +472,17 @@ describe('save, correct and forget', () => {
     expect((await service.correct(scope, query, 'Alice')).status).toBe('ambiguous');
   });
 
+  it('keeps MEMORY.md readable where a token has many bytes', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace, { maxMemoryTokens: 50_000 });
+    const long = 'สวัสดี'.repeat(150);
+    const lines = Array.from({ length: 110 }, (_, at) => `- ${at} ${long} <!-- model 2026-01-01 s - -->\n`);
+    await workspace.write(note('2026-01-01'), lines.join(''));
+    await service.consolidate(scope, { now: true });
+    expect((await service.save(scope, 'Likes tea')).status).toBe('done');
+    expect((await workspace.read(core)).length).toBeLessThanOrEqual(256_000);
+  });
+
   it('looks at each fact once, however many notes match the words of a correction', async () => {
     const workspace = await testWorkspace();
     const lines = Array.from({ length: 50 }, (_, at) => `- The user likes ${at}\n`);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { estimateCounter } from '@x/core';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
-import { appendLines, CORE_FILE, readCore, writeJson } from '../memory-files.js';
+import { appendLines, CORE_FILE, MAX_CORE_BYTES, readCore, writeJson } from '../memory-files.js';
 import { bulletsOf, factKey, factKeys, hashIn, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
@@ -218,7 +218,8 @@ function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: numb
   for (let middle = 0; least < most; middle = Math.floor((least + most) / 2)) {
     const drop = facts.slice(0, middle).map((fact) => factKey(fact.text));
     const left = changeCore(text, { replace: [], add: [], drop });
-    if (estimateCounter.count(left) <= maxTokens) most = middle;
+    const fits = estimateCounter.count(left) <= maxTokens && Buffer.byteLength(left) <= MAX_CORE_BYTES;
+    if (fits) most = middle;
     else least = middle + 1;
   }
   return facts.slice(0, most);
