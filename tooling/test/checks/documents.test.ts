@@ -54,7 +54,7 @@ test('code that does not compile or run is named by its file and line', async ()
       ...[9, 15, 27].map((line) => ({
         file: 'docs/guides/start.md',
         line,
-        message: expect.stringContaining('does not print'),
+        message: expect.stringContaining('the output below this code is wrong'),
       })),
       { file: 'docs/guides/start.md', line: 6, message: expect.stringContaining('no such luck') },
     ]),
