@@ -94,7 +94,7 @@ class StoredReductions {
 
   /** @throws {TimeLimitError} if the store does not answer in time. */
   async #within<Value>(work: () => Promise<Value>): Promise<Value> {
-    const ms = this.#where.timeoutMs * (this.#isSilent ? SHARE_IN_SILENCE : 1);
+    const ms = Math.ceil(this.#where.timeoutMs * (this.#isSilent ? SHARE_IN_SILENCE : 1));
     try {
       const value = await withinLimit(['The store of reductions', 'remember.timeoutMs', ms], work);
       this.#isSilent = false;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ItemLog, type JsonObject, type SessionStore } from '@x/core';
-import { collectionOf, itemFrom, itemJson, parseWith } from '@x/core/internal';
+import { collectionOf, type ItemHistory, itemFrom, itemJson, KeyedMutex, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';
@@ -28,6 +28,8 @@ const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z
 export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   readonly #options: ChatOptions;
   readonly #chats: SessionStore;
+  /** Changes of one chat run one after the other, because parallel ones would conflict. */
+  readonly #changes = new KeyedMutex();
 
   /**
    * @throws {InvalidInputError} with the name of each missing, unknown or invalid option.
@@ -82,14 +84,15 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   /** Replaces the items of a chat with those that `planned` returns. Writes only from the first different item on. */
   async #change(chatId: string, planned: (stored: Items) => Items): Promise<void> {
     const log = this.#log(chatId);
-    await log.change(({ messages }) => {
+    const plan = ({ messages }: ItemHistory) => {
       const stored = messages.map((message) => log.item(message));
       const items = planned(stored);
       const differs = items.findIndex((item, at) => !isDeepStrictEqual(stored[at], item));
       const keep = differs === -1 ? items.length : differs;
       if (keep === stored.length && keep === items.length) return undefined;
       return { keep, append: items.slice(keep).map((item) => log.message(item, roleOf(item))) };
-    });
+    };
+    await this.#changes.run(chatId, () => log.change(plan));
   }
 
   #log(chatId: string): ItemLog {

@@ -81,6 +81,13 @@ it('loses nothing that two append at once', async () => {
   expect(new Set((await new UIMessageStore({ store }).load('c')).map(({ id }) => id)).size).toBe(10);
 });
 
+it('appends any number of messages at once', async () => {
+  const chats = new UIMessageStore<UIMessage>({ store: new JsonSession({ directory }) });
+  const ids = Array.from({ length: 60 }, (_, at) => `m${at}`);
+  await Promise.all(ids.map((id) => chats.append('c', [says(id, 'user', 'Hi')])));
+  expect((await chats.load('c')).map(({ id }) => id)).toEqual(ids);
+});
+
 it('replaces a message that is appended again, as by a request that was sent twice', async () => {
   const chats = new UIMessageStore<UIMessage>({ store: new InMemorySession() });
   await chats.append('c', chat(2));
