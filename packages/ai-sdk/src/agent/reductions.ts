@@ -21,10 +21,12 @@ const NAME = 'ai-sdk-reductions';
 const COLLECTION = 'reductions';
 /** Maximum number of stored reductions for conversations that are equal up to the first answer. */
 const KEPT = 20;
-/** Share of the limit that a request waits for a store that did not answer the last one. */
+/** If the store did not answer in time, the next read or write waits only this share of the time limit. */
 const SHARE_IN_SILENCE = 1 / 30;
 
-/** An unchanged message of the conversation, by its fingerprint. Every request contains the message, so it is not stored again. */
+/**
+ * An unchanged message, by the fingerprint of the conversation up to it. Every request contains the message, so it is not stored again.
+ */
 interface Same {
   readonly same: string;
 }
@@ -32,7 +34,7 @@ interface Same {
 /** A message of a reduced conversation: unchanged, or created or changed by the compactor. */
 type Entry = Same | { readonly message: Message };
 
-/** A reduction in a store: the fingerprint of the conversation before the reduction, and the messages after it. */
+/** A reduction in a store: the fingerprint of the messages that it replaces, and the messages that replace them. */
 interface StoredReduction {
   readonly id: string;
   readonly entries: readonly Entry[];
@@ -42,7 +44,7 @@ interface StoredReduction {
 class StoredReductions {
   readonly #where: RememberOptions;
   readonly #reductions: SessionStore;
-  /** Whether the last request got no answer in time. The next one then waits only briefly, so that not each step waits for the limit. */
+  /** Whether the store did not answer the last read or write in time. */
   #isSilent = false;
 
   /** @throws {CapabilityError} if the store has no collections. */
@@ -110,7 +112,10 @@ class StoredReductions {
   }
 }
 
-/** Returns the fingerprint of the conversation up to and including the first answer, because many chats have the same first request. */
+/**
+ * Returns the fingerprint of the conversation up to and including the first answer; without an answer, of the whole conversation. The first
+ * request alone is not enough, because many chats have the same one.
+ */
 function beginningOf(conversation: readonly SdkMessage[], ids: readonly string[]): string | undefined {
   return ids.at(conversation.findIndex(({ role }) => role === 'assistant'));
 }
@@ -120,22 +125,22 @@ function restored(entry: Entry, sources: ReadonlyMap<string, SdkMessage>): Messa
   const { id } = entry.message;
   const source = sources.get(id);
   const original = source && toMessage(source, id);
-  // Replace unchanged blocks by those of the conversation, so that the parts that they were made from are found.
+  // For unchanged blocks, use the objects of the conversation: `fromMessage` finds the SDK's part of a block by its object.
   const content = entry.message.content.map(
     (block) => original?.content.find((own) => isDeepStrictEqual(own, block)) ?? block,
   );
   return { ...entry.message, content };
 }
 
-/** Maximum number of reductions, and of token ratios, that a process caches per compactor. */
+/** Maximum number of ids of reductions (two for each), and of token ratios, that a process caches per compactor. */
 const CAPACITY = 2_000;
 
-/** Maximum bytes of created and changed messages in these reductions. They need up to about 350 MB of memory. */
+/** Maximum size of the created and changed messages in these reductions, in bytes of a request. In memory, they need up to about 350 MB. */
 const CAPACITY_BYTES = 40_000_000;
 
 /**
- * Known summaries, by their text. The prompt of `withOverflowRecovery` may begin with messages from `prepareStepWith`, which the SDK has
- * converted. With this map, a summary among them is not treated as a request of the user.
+ * Known summaries, by their text. The prompt of `withOverflowRecovery` may begin with messages that `prepareStepWith` returned. The SDK has
+ * copied them, so a summary among them looks like a message of the user.
  */
 const summaries = new RecentMap<string, Message>(CAPACITY);
 
@@ -154,23 +159,22 @@ interface Made {
 
 /** A conversation whose beginning was reduced. */
 interface Reduction {
-  /** The fingerprint of the messages before the reduction. */
+  /** The fingerprint of the messages that the reduction replaces. */
   readonly id: string;
   /** The fingerprint of these messages up to the first answer. */
   readonly beginning: string;
   readonly entries: readonly (Same | Made)[];
-  /** The fingerprint of the messages after the reduction. */
+  /** The fingerprint of the messages that replace them. */
   readonly sent: string;
 }
 
 /** The cache for the conversations of one compactor. The least recently used entries come first. */
 interface Known {
-  /** By the fingerprint of the messages before and after the reduction. */
+  /** Each reduction is in the map twice: by its `id` and by its `sent`. */
   readonly reductions: Map<string, Reduction>;
-  /** The provider's tokens per token of our counter, by conversation. */
+  /** How many tokens the provider counts for each token that our counter counts, by context window and conversation. */
   readonly ratios: Map<string, number>;
-  /** The running compactions, by the fingerprint of the messages before the reduction. */
-  readonly running: Map<string, Running>;
+  readonly running: Set<Running>;
 }
 
 /** The outcome of a compaction, with the reduction if it was applied. */
@@ -181,6 +185,8 @@ interface Compacted {
 
 /** A running compaction. */
 interface Running {
+  /** The fingerprint of the messages that are compacted. */
+  readonly id: string;
   readonly options: CompactOptions;
   readonly aborting: AbortController;
   readonly ended: Promise<Compacted>;
@@ -190,9 +196,13 @@ interface Running {
   isCounted: boolean;
 }
 
-function started(options: CompactOptions, compact: (signal: AbortSignal) => Promise<Compacted>): Running {
+function started(
+  id: string,
+  options: CompactOptions,
+  compact: (signal: AbortSignal) => Promise<Compacted>,
+): Running {
   const aborting = new AbortController();
-  return { options, aborting, ended: compact(aborting.signal), waiting: 0, isCounted: false };
+  return { id, options, aborting, ended: compact(aborting.signal), waiting: 0, isCounted: false };
 }
 
 /** The caches, by compactor, because applications may call `prepareStepWith(compactor)` again for each request. */
@@ -206,7 +216,7 @@ interface ReducedConversation<Source extends SdkMessage> {
 }
 
 /**
- * Reduces conversations that the SDK passes again in full with each request. If the beginning of a conversation was reduced before, sends
+ * Reduces conversations that the SDK passes again in full with each call. If the beginning of a conversation was reduced before, sends
  * it reduced in the same way. So the provider's prompt cache stays valid, and no message is summarized twice.
  */
 export class Reductions {
@@ -214,7 +224,7 @@ export class Reductions {
   readonly #stored: StoredReductions | undefined;
   readonly #known: Map<string, Reduction>;
   readonly #ratios: Map<string, number>;
-  readonly #running: Map<string, Running>;
+  readonly #running: Set<Running>;
 
   /**
    * @param where The store in which other processes find the reductions. Default: none.
@@ -230,7 +240,7 @@ export class Reductions {
     const known = knownBy.get(compactor) ?? {
       reductions: new RecentMap(CAPACITY),
       ratios: new RecentMap(CAPACITY),
-      running: new Map(),
+      running: new Set(),
     };
     knownBy.set(compactor, known);
     this.#known = known.reductions;
@@ -247,8 +257,8 @@ export class Reductions {
   }
 
   /**
-   * Returns the last learned token ratio of a conversation. It depends on the conversation and the context window, because other
-   * conversations may have another model, other tools or another language.
+   * Returns the last learned token ratio of a conversation. Each conversation has its own ratio, because its model, tools and language may
+   * differ. Another context window usually means another model.
    *
    * @param learned The new ratio, if there is one.
    */
@@ -297,29 +307,30 @@ export class Reductions {
   }
 
   /**
-   * Compacts once for all calls that pass the same conversation at the same time, as two tabs do. The compaction is aborted once all of these
-   * calls are aborted. Only one of the outcomes has the usage, so that each model call is counted once.
+   * Compacts once for all calls that pass the same conversation with the same options at the same time, as two tabs do. The compaction is
+   * aborted once all of these calls are aborted. Only one of the outcomes has the usage, so that each model call is counted once.
    */
   async #together(
     id: string,
     { signal, onUsage: _, ...options }: CompactOptions,
     compact: (signal: AbortSignal) => Promise<Compacted>,
   ): Promise<Compacted> {
-    const running = this.#running.get(id);
-    const isSame = running !== undefined && isDeepStrictEqual(running.options, options);
-    const run = isSame ? running : started(options, compact);
-    /** Removes the compaction, unless that happened before. */
-    const end = () => this.#running.get(id) === run && this.#running.delete(id);
-    if (!isSame) {
-      this.#running.set(id, run);
+    const running = [...this.#running].find(
+      (one) => one.id === id && isDeepStrictEqual(one.options, options),
+    );
+    const run = running ?? started(id, options, compact);
+    /** Removes the compaction from the running ones. Returns whether it was still there. */
+    const end = () => this.#running.delete(run);
+    if (running === undefined) {
+      this.#running.add(run);
       run.ended.then(end, end);
     }
     run.waiting++;
     try {
       const { outcome, next } = await unlessAborted(run.ended, signal);
-      const spent = run.isCounted ? { usage: undefined, modelCalls: undefined } : {};
+      const withoutUsage = run.isCounted ? { usage: undefined, modelCalls: undefined } : {};
       run.isCounted = true;
-      return { outcome: { ...outcome, ...spent }, next };
+      return { outcome: { ...outcome, ...withoutUsage }, next };
     } finally {
       if (--run.waiting === 0 && end()) run.aborting.abort(signal?.reason);
     }
@@ -349,7 +360,8 @@ export class Reductions {
     const current = new Map(given.map((id, at) => [id, messages[at] as Source]));
     if (reduction === undefined || given[last] === reduction.id)
       return { ids: given, beginning: beginningOf(messages, given), reduction, start, current };
-    // The messages begin with a reduced conversation. Give the rest the ids that it has after the full one, which the next call passes.
+    // The messages begin with messages that were reduced in an earlier step. Give those after them the ids that they have in the full
+    // conversation, because the next call passes it again.
     const behind = fingerprints(messages.slice(start), reduction.id);
     const ids = [...given.slice(0, last), reduction.id, ...behind];
     for (const [at, id] of [...reduction.entries.map(idOf), ...behind].entries())
@@ -357,18 +369,18 @@ export class Reductions {
     return { ids, beginning: reduction.beginning, reduction, start, current };
   }
 
-  /** Caches a reduction by the messages before and after it. Later versions of the SDK continue from the reduced messages. */
+  /** Caches a reduction by its `id` and its `sent`, because newer versions of the SDK pass the reduced messages in the next step. */
   #remember(reduction: Reduction): void {
     this.#touch(reduction);
     let bytes = 0;
     for (const [id, each] of [...this.#known].reverse()) {
-      // Each reduction has two ids.
+      // Each reduction is in the map twice.
       bytes += messageBytes(madeIn(each)) / 2;
       if (each !== reduction && bytes > CAPACITY_BYTES) this.#known.delete(id);
     }
   }
 
-  /** Makes a reduction the most recently used one. */
+  /** Puts a reduction into the cache as the most recently used one, and its summaries into `summaries`. */
   #touch(reduction: Reduction): void {
     for (const id of [reduction.id, reduction.sent]) this.#known.set(id, reduction);
     for (const message of madeIn(reduction))
@@ -382,7 +394,7 @@ function forgotten(error: unknown): undefined {
 }
 
 /**
- * Creates a reduction from the messages that the compactor returned.
+ * Creates a reduction from messages that the compactor returned or that were stored.
  *
  * @param sources The messages of the conversation, by id.
  * @param before The entries of the reduction that this one continues.
@@ -423,8 +435,8 @@ function sourceOf<Source extends SdkMessage>({ same }: Same, sources: ReadonlyMa
 }
 
 /**
- * Returns the reduced messages, followed by the rest. Unchanged messages are the objects of the current request, because its cache marks
- * may be on other messages than before. The cast is safe, because changed messages only have parts of kinds that `Source` has.
+ * Returns the reduced messages, followed by the rest. For unchanged messages, uses the objects of the current request, because the
+ * application may have moved its prompt cache marks. The cast is safe, because the other messages only have parts of kinds that `Source` has.
  */
 function joined<Source extends SdkMessage>(
   { entries }: Pick<Reduction, 'entries'>,

@@ -16,7 +16,8 @@ import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { toMessage } from '../../src/agent/sdk-message.js';
+import { Reductions } from '../../src/agent/reductions.js';
+import { type SdkMessage, toMessage } from '../../src/agent/sdk-message.js';
 import { prepareStepWith, withOverflowRecovery } from '../../src/index.js';
 import { answer, streamOf } from '../support/mock-model.js';
 
@@ -815,6 +816,30 @@ it.each(['one of the calls that wait', 'each call that waits'])(
     expect(signals.map(({ aborted }) => aborted)).toEqual([who === 'each call that waits']);
   },
 );
+
+it('aborts the compaction of a call that left while one with other options runs', async () => {
+  const signals: AbortSignal[] = [];
+  const real = createCompactor({ contextWindow: 4_000 });
+  const compactor: Compactor = {
+    ...real,
+    async compact(messages, options) {
+      if (options?.signal) signals.push(options.signal);
+      if (signals.length < 2 || options?.signal === signals[0]) await new Promise(() => {});
+      return real.compact(messages, options);
+    },
+  };
+  const reductions = new Reductions(compactor);
+  const first = new AbortController();
+  const left = reductions
+    .reduce(longChat() as SdkMessage[], { instructions: 'first', signal: first.signal })
+    .catch((error: Error) => error.message);
+  await setImmediate();
+  const other = await reductions.reduce(longChat() as SdkMessage[], { instructions: 'second' });
+  expect(other.outcome.status).toBe('applied');
+  first.abort(new Error('left'));
+  expect(await left).toBe('left');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+});
 
 const longChat = (turns = 40): ModelMessage[] =>
   Array.from({ length: turns }, (_, turn) => [
