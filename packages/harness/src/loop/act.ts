@@ -51,8 +51,9 @@ import type { RunningCall } from './running-call.js';
 
 /**
  * Runs the open tool calls of the last step and appends their results in the order of the calls. Adjacent read-only tools run concurrently,
- * as do adjacent tools with `parallel`; all others run alone and in order. A call that waits for approval holds up later calls, which may
- * depend on it. If the call is interrupted, unfinished tool calls get an error result, and finished ones keep their result.
+ * as do adjacent tools with `parallel`; all others run alone and in order. A tool call that waits for approval holds up later ones, which may
+ * depend on it. If the agent's call stops early, tool calls that have begun but not finished get an error result, and finished ones keep their
+ * result.
  *
  * @returns `true` if every call has a result, `false` if one waits for approval.
  */
@@ -76,9 +77,9 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
       if (effects.length > 0) await call.protect(effects);
-      // A read-only tool may save the session, for example when it starts a subagent. So mark the calls as started first.
+      // A tool without effects may cause a save, for example by starting a subagent. So record first which calls are about to run.
       else call.mark(batch.map(({ use }) => use.id));
-      // If the call was interrupted during the save, stop here: no tool call of this batch has started.
+      // `protect` saves the session. If the agent's call was interrupted meanwhile, stop: no tool call of this batch has started.
       call.scope.signal.throwIfAborted();
       begun = batch.map(({ use }) => use.id);
       waits = batch.length === 0 || (await runBatch(call, batch, { uses, results, tools }));
@@ -105,7 +106,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         : SessionLeaseError.isInstance(signal.reason)
           ? 'lost'
           : 'failed';
-    // After an interruption, the step's pending calls are dropped too. A shutdown or an error keeps the calls that wait for approval.
+    // If the user interrupts, calls that wait for approval also get an error result. After a shutdown or an error, they keep waiting.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
       [...unsettled].flatMap((use): readonly Message[] => {
@@ -129,7 +130,7 @@ interface Step {
 }
 
 /**
- * Runs calls concurrently and keeps their results. If one fails, the others are aborted.
+ * Runs calls concurrently and keeps their results. If one rejects, not only returns an error result, the others are aborted.
  *
  * @returns whether one of them waits for approval.
  */
@@ -144,6 +145,7 @@ async function runBatch(
     state,
     uses.filter((use) => !results.has(use)),
   );
+  // Without a time limit: it aborts the calls if one rejects, or if the parent aborts.
   const siblings = new Deadline(call.scope.signal);
   // A single call has no siblings to abort.
   const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
@@ -152,7 +154,6 @@ async function runBatch(
   const outcomes = await Promise.allSettled(
     batch.map(async (verdict) => {
       const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
-        // A failed call aborts its siblings.
         siblings.abort(error);
         throw error;
       });
@@ -175,7 +176,7 @@ async function runBatch(
   return waits;
 }
 
-/** Removes the approvals of a call that ran, so that a later identical call cannot reuse them. */
+/** Removes the approvals that an attempt to run a call has used, so that a later identical call cannot reuse them. */
 function spend(state: AgentState, approvals: readonly PendingApproval[]): void {
   const { pending = [] } = state.permissionContext;
   if (approvals.length > 0)
@@ -206,6 +207,7 @@ async function runOne(
   const workspace = confine ? confineWorkspace(call.scope.workspace, confine) : call.scope.workspace;
   const scope: ToolScope = { ...call.scope, signal, tool, workspace };
   call.emit({ type: 'tool.call', call: edited ?? use });
+  // Waits while the reader of the events is too far behind.
   await call.room();
   const progress = progressOf(call, use);
   const { runtime, state, storage, log } = scope;
@@ -264,8 +266,8 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
   try {
     // Copied, because the tool may still mutate its blocks.
     const output = answer.output.map((block) => ({ ...block }));
-    // If the result quotes unconfirmed memory, mark it as untrusted (origin `server`), because a later compaction may cut the marker out of
-    // the text.
+    // A text in the result marks unconfirmed memory. A later compaction may cut this text out, so also set the origin to `server`, which
+    // means untrusted.
     const isUnconfirmed = textOf(output).includes(UNCONFIRMED);
     const origin = isUnconfirmed ? ({ origin: 'server' } as const) : {};
     const message = noted({ ...answer, ...origin, output, toolUseId: use.id, toolName: use.name });
@@ -276,7 +278,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
   }
 }
 
-/** Reports a tool's progress until it is stopped. If the reader is too far behind, only the latest update is sent. */
+/** Reports a tool's progress until `stop`. While the reader of the events is too far behind, only the latest update is kept. */
 function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
   let latest: readonly ToolOutputBlock[] | undefined;
   let isOver = false;
@@ -311,9 +313,9 @@ function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBloc
 function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowed | Denied)[] {
   const [first] = rest;
   if (first === undefined || first.type === 'wait') return [];
-  const kind = companyOf(first);
+  const kind = concurrencyOf(first);
   if (kind === undefined) return [first];
-  const end = rest.findIndex((verdict) => companyOf(verdict) !== kind);
+  const end = rest.findIndex((verdict) => concurrencyOf(verdict) !== kind);
   return rest.slice(0, Math.min(size, end === -1 ? rest.length : end)) as readonly Allowed[];
 }
 
@@ -322,8 +324,8 @@ function originOf(tool: Tool | undefined): Pick<ToolResultBlock, 'origin'> {
   return known === undefined ? {} : { origin: known };
 }
 
-/** Returns the group of calls that may run concurrently with this one: read-only calls, or calls of tools with `parallel`. */
-function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
+/** Returns the kind of calls with which this one may run concurrently; `undefined` if it must run alone. */
+function concurrencyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
   const tool = verdict.type === 'run' ? verdict.tool : undefined;
   if (tool?.readOnly) return 'readOnly';
   return tool?.parallel ? 'parallel' : undefined;
@@ -352,13 +354,14 @@ function leavesOpen(error: unknown): boolean {
   );
 }
 
+/** Returns whether a call may change anything, also the session's own state. */
 function changesSomething(verdict: CallVerdict): boolean {
   return verdict.type === 'run' && !verdict.tool?.readOnly;
 }
 
 /**
  * Runs one tool, and turns every outcome into a result that the model can act on: invalid input, timeouts and thrown errors become error
- * results. Rejects only if the whole call is interrupted.
+ * results. Rejects only if its signal aborts, or if the call needs approval.
  */
 async function runTool(
   tool: Tool,
@@ -371,10 +374,11 @@ async function runTool(
   const { signal } = deadline;
   deadline.start(call.name, limit, timeoutMs);
   try {
-    // A tool that ignores its signal must not block the call. One that limits its own time stops itself, and may return what it has.
+    // After an abort, a tool gets no more time, because it may ignore its signal. One that limits its own time (`timeoutMs: 0`) gets
+    // `interruptMs` (0: no limit) to stop and return what it has.
     const graceMs = tool.timeoutMs === 0 ? interruptMs || Number.POSITIVE_INFINITY : 0;
     const output = await deadline.race(tool.run(call.input, { ...context, signal }), graceMs);
-    // What a tool returns after an abort is incomplete.
+    // What a tool returns after an abort is incomplete, so it is marked as an error.
     return { ...toolResultBlock(call, output, parent.aborted), ...originOf(tool) };
   } catch (error) {
     parent.throwIfAborted();
