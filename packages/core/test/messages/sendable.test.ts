@@ -50,7 +50,7 @@ describe('files', () => {
       picture('image/svg+xml', base64('<svg/>'), { filename: 'a.svg' }),
       'a.svg (image/svg+xml, 6 bytes)',
     ],
-    ['that is empty', picture('image/png', ''), 'it is empty'],
+    ['that is empty', picture('image/png', ''), 'the file is empty'],
     ['that is not base64', picture('image/png', '%%%'), 'not valid base64'],
     ['that is too large', picture('image/png', PNG.slice(0, 20) + 'A'.repeat(4_000)), 'too large'],
     [

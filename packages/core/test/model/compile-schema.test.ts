@@ -113,7 +113,7 @@ describe('JSON Schema', () => {
     ['the key of patternProperties', { patternProperties: { '^(b+)+$': true } }, ''],
   ])('is not blocked by %s that backtracks', async (_, schema, text) => {
     const value = text === '' ? { [`${'b'.repeat(60)}!`]: 1 } : text;
-    expect((await refusal(schema, value)).join()).toMatch('takes more than 100 ms');
+    expect((await refusal(schema, value)).join()).toMatch('cannot be checked within 100 ms');
     expect(await refusal({ type: 'string', pattern: '^a+$' }, 'aa')).toEqual([]);
   });
 
