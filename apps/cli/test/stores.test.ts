@@ -170,7 +170,11 @@ it.each<[string, Parameters<typeof openStore>[0], string]>([
     { workspace: '.', redis: 'redis://h', 'key-prefix': '{a}' },
     '--key-prefix must not',
   ],
-  ['a table with a space', { workspace: '.', mysql: 'mysql://h/d', table: 'a b' }, '--table must be at most 48 letters'],
+  [
+    'a table with a space',
+    { workspace: '.', mysql: 'mysql://h/d', table: 'a b' },
+    '--table must be at most 48 letters',
+  ],
   ['no address', { workspace: '.', redis: '' }, 'The address of --redis must be'],
 ])('refuses %s', async (_name, values, message) => {
   await expect(openStore(values, { readOnly: true })).rejects.toThrow(message);
