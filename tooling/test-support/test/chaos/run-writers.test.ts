@@ -38,7 +38,7 @@ it('fails when a process does, and ends the others', async () => {
 
 it('fails when all is written before everything has happened', async () => {
   const start = child('process.disconnect();');
-  await expect(runWriters({ ...plan, start })).rejects.toThrow('1 disruptions were left');
+  await expect(runWriters({ ...plan, start })).rejects.toThrow('before 1 of the kills and disruptions');
 });
 
 function child(code: string): (given: TurnPlan) => ChildProcess {
