@@ -10,7 +10,7 @@ import type { Problem } from './checks/problem.js';
  */
 const LIMITS: Readonly<Record<string, number>> = {
   'packages/core': 500,
-  'packages/compaction': 440,
+  'packages/compaction': 450,
   'packages/memory': 255,
   'packages/harness': 560,
   'packages/session-redis': 62,
