@@ -13,7 +13,6 @@ export {
   type CompactionCounters,
   compactionCounters,
   costOf,
-  sumOfCounters,
 } from './agent/compaction-cost.js';
 export { OpenToolCalls, withoutOpenCalls } from './agent/open-tool-calls.js';
 export type { RuntimeIdentity } from './agent/runtime-context.js';
@@ -36,10 +35,11 @@ export { type DiffLine, diffLines } from './lib/diff-lines.js';
 export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
-export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-pieces.js';
+export { atOnce, inPieces, isTimeToRest, othersTurn, turnTaker, type Work } from './lib/in-pieces.js';
 export { isObject, isPlain, jsonFault, jsonText, mapChildren, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
+export { memoize } from './lib/memoize.js';
 export { notify } from './lib/notify.js';
 export { RecentMap } from './lib/recent-map.js';
 export {
@@ -53,12 +53,20 @@ export {
   type SqliteValues,
   sqliteCode,
 } from './lib/sqlite.js';
-export { errorText, escapeTags, headOf, LINE_BREAK, nearNames, tailOf, withoutThoughts } from './lib/text.js';
-export { turnTaker } from './lib/turn-taker.js';
+export {
+  errorText,
+  escapeTags,
+  headOf,
+  LINE_BREAK,
+  nearNames,
+  printable,
+  tailOf,
+  withoutThoughts,
+} from './lib/text.js';
 export { warn } from './lib/warn.js';
 export { same, wellFormed } from './lib/well-formed.js';
 export { type CommandEnd, endIn, withEnd } from './messages/command-end.js';
-export { describeFile } from './messages/media.js';
+export { byteLength, describeFile } from './messages/media.js';
 export { isNumbered, nativeIndex } from './messages/message.js';
 export { Numbering, numbersIn, type SummaryNumbers, withNumbers } from './messages/numbering.js';
 export { DistinctCalls, distinctId, fileLine, holdsFile, readableMessage } from './messages/sendable.js';

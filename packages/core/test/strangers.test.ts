@@ -55,6 +55,16 @@ it.each([
     ['task'],
   ],
   [
+    'a message with a file',
+    [
+      userMessage([
+        { type: 'text', text: 'Read this.' },
+        { type: 'text', text: 'a.md: …', origin: 'file' },
+      ]),
+    ],
+    ['attached files'],
+  ],
+  [
     'a note of the agent itself',
     [go, userMessage([{ type: 'text', text: 'Plan', origin: 'agent' }], { kind: 'synthetic' })],
     [],
@@ -76,7 +86,8 @@ it.each([
 
 it('leaves out the origins that are known', () => {
   expect(strangersIn([go, ...round('read_file', 'x', 'file')])).toEqual(['read_file']);
-  expect(strangersIn([go, ...round('read_file', 'x', 'file')], ['agent', 'file'])).toEqual([]);
+  const attached = userMessage([{ type: 'text', text: 'a.md: …', origin: 'file' }]);
+  expect(strangersIn([attached, ...round('read_file', 'x', 'file')], ['agent', 'file'])).toEqual([]);
 });
 
 it('tells the words of the user from those in the user’s role', () => {

@@ -48,19 +48,8 @@ export function compactionCounters(extensions: JsonValue | undefined): Compactio
   return stored === undefined ? NONE : (countersSchema.safeParse(stored).data ?? NONE);
 }
 
-/** Converts counters to a cost report. */
-export function costOf({ cost, unpriced, removedTokens: _, ...counts }: CompactionCounters): CompactionCost {
+/** Converts counters to a cost report. Missing counters are zero. */
+export function costOf(counters: Partial<CompactionCounters>): CompactionCost {
+  const { cost, unpriced, removedTokens: _, ...counts } = { ...NONE, ...counters };
   return unpriced === 0 && counts.modelCalls > 0 ? { ...counts, cost } : counts;
-}
-
-/** Adds up counters. */
-export function sumOfCounters(
-  counters: CompactionCounters,
-  more: Partial<CompactionCounters>,
-): CompactionCounters {
-  const sums = Object.entries(counters).map(([name, number]) => [
-    name,
-    number + (more[name as keyof CompactionCounters] ?? 0),
-  ]);
-  return Object.fromEntries(sums) as CompactionCounters;
 }

@@ -10,7 +10,6 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'model_max_prompt_tokens_exceeded', // GitHub Copilot
   'exceed_context_size_error', // llama.cpp
   'request_too_large', // Anthropic
-  'string_above_max_length', // OpenAI
   'contextoverflowerror', // LangChain, and other errors with this name
 ]);
 
@@ -20,6 +19,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /input length and `?max_tokens`? exceed context limit/i, // Anthropic
   /request (?:size )?exceeds (?:the maximum size|(?:the )?model context window)/i, // Anthropic, proxies
   /exceeds the context window/i, // OpenAI Responses, Azure
+  /'(?:messages|input)\b[^']*': string too long/i, // OpenAI
   /maximum context length/i, // OpenAI, Azure, Mistral, DeepSeek, OpenRouter, vLLM, Together, Bedrock (Llama)
   /reduce the length of the messages/i, // Groq, Cerebras
   /maximum prompt length is \d+/i, // xAI

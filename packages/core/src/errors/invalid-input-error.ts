@@ -1,4 +1,4 @@
-import { headOf, tailOf } from '../lib/text.js';
+import { headOf, printable, tailOf } from '../lib/text.js';
 import { XError } from './x-error.js';
 
 /** One problem with a value: its path and a message. */
@@ -40,10 +40,6 @@ export class InvalidInputError extends XError {
 /** Maximum lengths in UTF-16 units. A path may contain a key, and a message a value, of any length. */
 const MOST_PATH = 200;
 const MOST_MESSAGE = 2_000;
-/** Matches control and invisible characters, except line breaks, tabs, and the joiners of scripts and emoji. */
-const UNSEEN =
-  /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
 /** Shortens the paths and messages of issues, and escapes invisible characters, which could forge or hide text in a log. */
 export function readableIssues(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({
@@ -55,5 +51,5 @@ export function readableIssues(issues: readonly Issue[]): readonly Issue[] {
 function readable(text: string, most: number): string {
   const isLong = text.length > most;
   const short = isLong ? `${headOf(text, most / 2)} … ${tailOf(text, most / 2)}` : text;
-  return short.replaceAll(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+  return printable(short);
 }

@@ -13,7 +13,7 @@ const NUMBER = String.raw`(\d{1,3}(?:[,_']\d{3})+|\d+)(k\b)?`;
 const NUMBERS = new RegExp(NUMBER, 'gi');
 /** Matches a limit with the text before it, clearest text first. */
 const LIMITS = [
-  new RegExp(String.raw`(?:>|<=)\s*${NUMBER}`, 'gi'),
+  new RegExp(String.raw`(?:>|<=|\[\d+,)\s*${NUMBER}`, 'gi'),
   new RegExp(
     String.raw`(?:max(?:imum)?|limit|context (?:length|window|size)|n_ctx|supports|exceeds?|less than|must be)[^\d]{0,60}?${NUMBER}`,
     'gi',
@@ -53,7 +53,7 @@ function figuresIn(text: string): OverflowFigures {
   for (const [at, input] of others.entries()) {
     const answer = others[at + 1] ?? 0;
     const sum = input + answer;
-    const isSum = others.includes(sum) || text.includes('+');
+    const isSum = others.includes(sum) || others.includes(window - answer) || /\+| - \d/.test(text);
     if (answer > 0 && answer < window && input >= answer && isSum && sum > window) {
       return { inputTokens: input, contextWindow: window - answer };
     }

@@ -1,5 +1,5 @@
 import { XError } from '../errors/x-error.js';
-import { turnTaker } from './turn-taker.js';
+import { turnTaker } from './in-pieces.js';
 
 /** The longest delay in milliseconds that `setTimeout` accepts; longer delays fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;

@@ -4,6 +4,9 @@ export type Work<Value> = Generator<void, Value, void>;
 /** Milliseconds of work after which the event loop gets a turn. */
 const PIECE_MS = 8;
 
+/** Milliseconds for which a loop over items of a caller may block the event loop. */
+const TURN_MS = 50;
+
 let steps = 0;
 
 /** Returns true for every 16th of many small steps, because pausing after each one would take longer than the steps. */
@@ -42,4 +45,20 @@ export function othersTurn(): Promise<void> {
     if (typeof setImmediate === 'function') setImmediate(resolve);
     else setTimeout(resolve);
   });
+}
+
+/**
+ * Creates a function that keeps a loop over items of a caller from blocking the event loop. A generator that never waits would block timers,
+ * signals and all other work.
+ *
+ * @returns A function to call at each item. If it returns a promise, await it, so that other work can run.
+ */
+export function turnTaker(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < TURN_MS) return undefined;
+    return othersTurn().then(() => {
+      since = performance.now();
+    });
+  };
 }

@@ -33,6 +33,19 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]/gu;
 const TAG =
   /[<＜﹤](?=[\s/／⁄∕\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*([\w\p{L}\p{N}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*))/gu;
 
+/** Matches control and invisible characters, except line breaks, tabs, and the joiners of scripts and emoji. */
+const UNPRINTABLE =
+  /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/**
+ * Escapes invisible characters and those that change the direction of text. They could make a command look like another
+ * one, and control characters could overwrite the terminal. Keeps line breaks, tabs, and the joiners of scripts and
+ * emoji.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}
+
 function splitsPair(text: string, index: number): boolean {
   return isHigh(text.charCodeAt(index - 1)) && isLow(text.charCodeAt(index));
 }

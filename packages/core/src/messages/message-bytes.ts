@@ -1,9 +1,12 @@
 import { jsonText } from '../lib/json.js';
+import { memoize } from '../lib/memoize.js';
 import type { ContentBlock } from './content-block.js';
 import { encodedBytes } from './media.js';
 import type { Message } from './message.js';
 
-const known = new WeakMap<Message, number>();
+const bytesOf = memoize((message: Message) =>
+  message.content.reduce((sum, block) => sum + blockBytes(block), 0),
+);
 
 /**
  * Estimates the bytes of messages in a request: one per UTF-16 unit of texts, arguments and encoded files. The count is cached per message
@@ -11,14 +14,7 @@ const known = new WeakMap<Message, number>();
  */
 export function messageBytes(messages: Iterable<Message>): number {
   let total = 0;
-  for (const message of messages) {
-    let bytes = known.get(message);
-    if (bytes === undefined) {
-      bytes = message.content.reduce((sum, block) => sum + blockBytes(block), 0);
-      known.set(message, bytes);
-    }
-    total += bytes;
-  }
+  for (const message of messages) total += bytesOf(message);
   return total;
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
+import { memoize } from '../lib/memoize.js';
 import { wellFormed } from '../lib/well-formed.js';
 import type { ToolDefinition } from '../model/model.js';
 
@@ -9,21 +10,19 @@ const SINGLE = /^(?:items|additionalProperties|not|if|then|else|contains)$/;
 /** A name of an input that every provider accepts. */
 const NAME = /^[\w.-]{1,64}$/;
 
-const known = new WeakMap<JsonObject, ReturnType<typeof sendableInput>>();
-
 /**
  * Converts a tool's definition so that every provider accepts it: well-formed texts, and an object schema without alternatives at its top.
  * The properties of all alternatives become properties of the object. Tuples become lists. Inputs whose names providers reject are listed
  * in the description instead. The tool still validates its input with the full schema.
  */
 export function sendableTool({ inputSchema: given, ...tool }: ToolDefinition): ToolDefinition {
-  const input = known.get(given) ?? sendableInput(wellFormed(given));
-  known.set(given, input);
+  const input = sendableInput(given);
   const { description, ...rest } = wellFormed(tool);
   return { ...rest, description: description + input.more, inputSchema: input.schema };
 }
 
-function sendableInput({ anyOf, oneOf, allOf, not, enum: values, $schema, ...rest }: JsonObject) {
+const sendableInput = memoize((given: JsonObject) => {
+  const { anyOf, oneOf, allOf, not, enum: values, $schema, ...rest } = wellFormed(given);
   const own = soundSchema(rest);
   const parts = [anyOf, oneOf, allOf].flat().map((part = {}) => soundPart(part));
   const properties: JsonObject = Object.assign({}, ...[...parts, own].map((part) => part.properties));
@@ -37,7 +36,7 @@ function sendableInput({ anyOf, oneOf, allOf, not, enum: values, $schema, ...res
     schema: soundSchema({ ...open, properties: Object.fromEntries(sound) }),
     more: `\nIt also accepts these inputs, with exactly these names: ${told}`,
   };
-}
+});
 
 /** Removes parts of a valid JSON Schema that some provider rejects. */
 function soundSchema(schema: JsonObject): JsonObject {

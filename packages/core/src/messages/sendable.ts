@@ -90,9 +90,9 @@ function readableFile(
   const told = normalMediaType(inline?.mediaType ?? file.mediaType);
   const mediaType = (inline && mediaTypeOf(inline.data)) ?? told;
   const accepts = (bytes?: number) => model.accepts?.(mediaType, role, bytes) ?? true;
-  const known = inform(file, mediaType, inline?.data);
+  const informed = inform(file, mediaType, inline?.data);
   const replace = (reason: string) => {
-    const line = fileLine(known, reason, model, role);
+    const line = fileLine(informed, reason, model, role);
     onReplaced(line);
     return asText(file, line);
   };
@@ -106,7 +106,7 @@ function readableFile(
     return replace('the model does not read files of this kind.');
   if (inline !== undefined && !accepts(byteLength(inline.data)))
     return replace('the file is too large for the model.');
-  return known;
+  return informed;
 }
 
 /** Returns the file with its actual type and bytes, or the same file if they are correct. */

@@ -22,7 +22,8 @@ export function isOfUser({ role, kind, content }: Message): boolean {
 /**
  * Names the sources of untrusted text in this turn: text that neither the user nor the agent wrote. A turn begins with the user message
  * that follows a final answer. Messages that steer a running turn belong to it. Tools are named by their results. Other names are `memory
- * and reminders`, `a tool of the provider`, `task` (given by another agent), and the kinds of summaries and notes about removed messages.
+ * and reminders`, `a tool of the provider`, `task` (given by another agent), `attached files`, and the kinds of summaries and notes about
+ * removed messages.
  * The names are shown to people.
  *
  * @param known Origins that are trusted.
@@ -39,7 +40,10 @@ export function strangersIn(
     if (kind !== undefined && quotesStrangers(message)) names.add('earlier messages');
     if (metadata?.[REMINDED] !== undefined) names.add('memory and reminders');
     if (role === 'user' && kind === undefined) {
-      if (!isOfUser(message)) names.add('task');
+      for (const { origin } of content) {
+        if (origin === 'file' && !known.includes(origin)) names.add('attached files');
+        if (origin !== undefined && origin !== 'file') names.add('task');
+      }
       if (isAnswered(context, index)) break;
     }
     for (const block of content) {

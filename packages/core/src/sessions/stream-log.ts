@@ -152,10 +152,10 @@ export class StreamLog {
     let next = cursor;
     let { updatedAt } = first;
     // If the writer died long ago, do not wait for it.
-    let seenAt = Math.min(Date.now(), Date.parse(updatedAt));
+    let seenAt = steadyClock.now() - Math.max(0, Date.now() - Date.parse(updatedAt));
     let now: Recorded | undefined = first;
     while (now?.id === first.id) {
-      if (now.updatedAt !== updatedAt) seenAt = Date.now();
+      if (now.updatedAt !== updatedAt) seenAt = steadyClock.now();
       updatedAt = now.updatedAt;
       for (const chunk of now.chunksFrom(next)) {
         next += 1;
@@ -164,7 +164,7 @@ export class StreamLog {
       if (now.end?.error !== undefined)
         throw this.#broken('stream_failed', 'its source failed', errorFrom(now.end.error));
       if (now.end) return;
-      if (Date.now() - seenAt > this.#stallMs) {
+      if (steadyClock.now() - seenAt > this.#stallMs) {
         throw this.#broken('stream_stalled', `its writer sent no heartbeat for ${this.#stallMs} ms`);
       }
       await systemClock.sleep(this.#pollMs);

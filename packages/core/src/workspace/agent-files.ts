@@ -3,6 +3,7 @@ import { encodeSegment } from '../lib/encode-segment.js';
 import { COLLECTIONS, sessionPrefix } from '../sessions/files/session-files.js';
 import { SessionKey } from '../sessions/session-key.js';
 import { confineWorkspace } from './confine-workspace.js';
+import { routedWorkspace } from './routed-workspace.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
@@ -43,42 +44,25 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
 }
 
 function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => boolean): Workspace {
-  /** Runs an operation in the workspace that has the path. */
-  const route = async <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> => {
-    const at = pathSegments(path).join('/');
-    const isKept = isOwn(at) && (await storage.stat(at)) !== undefined;
-    return operation(isKept ? storage : tree);
-  };
-  const change = <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> =>
-    route(path, (of) => {
-      if (of === tree) return operation(of);
-      throw new WorkspaceError(
-        'read_only',
-        path,
-        `${JSON.stringify(path)} belongs to the agent itself. You can only read it.`,
-      );
-    });
-  const { lock, replace } = tree;
-  return {
-    reach: tree.reach,
-    read: (path, range) => route(path, (of) => of.read(path, range)),
-    stat: (path) => route(path, (of) => of.stat(path)),
-    async *list(path = '', options) {
-      yield* await route(path, async (of) => of.list(path, options));
+  const view = routedWorkspace(tree, {
+    async route(path, isChange) {
+      const at = pathSegments(path).join('/');
+      const isKept = isOwn(at) && (await storage.stat(at)) !== undefined;
+      if (isKept && isChange) {
+        throw new WorkspaceError(
+          'read_only',
+          path,
+          `${JSON.stringify(path)} belongs to the agent itself. You can only read it.`,
+        );
+      }
+      return { workspace: isKept ? storage : tree, path, outer: (inner) => inner };
     },
-    write: (path, data, options) => change(path, (of) => of.write(path, data, options)),
-    append: (path, data) => change(path, (of) => of.append(path, data)),
-    delete: (path) => change(path, (of) => of.delete(path)),
-    identify: (path) =>
-      route(path, async (of) => (await of.identify?.(path)) ?? { path, id: path, links: 1 }),
+  });
+  return {
+    ...view,
     confined: (confine) =>
       filesOf(confineWorkspace(tree, confine), confineWorkspace(storage, confine), isOwn),
     ...('root' in tree ? { root: tree.root } : {}),
-    ...(lock && { lock: lock.bind(tree) }),
-    ...(replace && {
-      replace: (path, kept, data) =>
-        change(path, () => change(kept, () => replace.call(tree, path, kept, data))),
-    }),
   };
 }
 

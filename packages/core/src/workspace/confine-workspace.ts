@@ -1,5 +1,5 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
-import type { FileUse, Workspace, WorkspaceConfine } from './workspace.js';
+import { type FileUse, pathSegments, type Workspace, type WorkspaceConfine } from './workspace.js';
 
 /** The use of each path parameter, by method: index of the parameter and use. */
 const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, FileUse])[]>>> = {
@@ -44,6 +44,14 @@ function kindOf(path: string): string {
   return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
+/** Returns the rule for the files of a directory, whose paths begin at that directory. */
+export function confineBelow(directory: string, confine: WorkspaceConfine): WorkspaceConfine {
+  const prefix = pathSegments(directory)
+    .map((segment) => `${segment}/`)
+    .join('');
+  return (path, use, file) => confine(prefix + path, use, file && { ...file, path: prefix + file.path });
+}
+
 /** Returns a view of a workspace whose methods fail with a `WorkspaceError` `refused` for files that `confine` denies. */
 export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine | undefined): Workspace {
   if (confine === undefined) return workspace;
@@ -53,6 +61,8 @@ export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== 'function') return value;
+      if (property === 'subtree')
+        return (path: string) => confineWorkspace(value.call(target, path), confineBelow(path, confine));
       const uses = USES[property];
       if (uses === undefined) return value.bind(target);
       return async (...parameters: unknown[]) => {

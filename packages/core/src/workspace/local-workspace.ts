@@ -6,7 +6,7 @@ import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
 import { errorText } from '../lib/text.js';
-import { allOf } from './confine-workspace.js';
+import { allOf, confineBelow } from './confine-workspace.js';
 import { assertUnlinked, type Found, isInside, openInside, segmentsBelow } from './confined-path.js';
 import {
   appendToFile,
@@ -104,10 +104,7 @@ export class LocalWorkspace implements Workspace {
     const root = join(this.root, ...segments);
     const tree = new LocalWorkspace(root, { ...this.#options, hidden: [...this.#options.hidden, STORAGE] });
     tree.#placeWithin = () => this.#makeTree(path, segments);
-    const [confine, prefix] = [this.#confine, segments.map((segment) => `${segment}/`).join('')];
-    if (confine !== undefined)
-      tree.#confine = (inner, use, file) =>
-        confine(prefix + inner, use, file && { ...file, path: prefix + file.path });
+    tree.#confine = this.#confine && confineBelow(path, this.#confine);
     return tree;
   }
 

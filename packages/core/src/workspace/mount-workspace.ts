@@ -1,13 +1,8 @@
-import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import { WorkspaceError } from '../errors/workspace-error.js';
 import { confineWorkspace } from './confine-workspace.js';
+import { routedWorkspace } from './routed-workspace.js';
 import { shareStorage } from './storage.js';
-import {
-  type FileIdentity,
-  pathSegments,
-  type Reach,
-  type Workspace,
-  type WorkspaceEntry,
-} from './workspace.js';
+import { pathSegments, type Reach, type Workspace, type WorkspaceEntry } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
@@ -25,79 +20,44 @@ const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
  * @throws {WorkspaceError} `invalid_path` when a mount is not a single directory name.
  */
 export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, Workspace>>): Workspace {
-  // Long because it maps each operation of a workspace to the mount that a path belongs to.
   const mounted = new Map(Object.entries(mounts).map(([name, workspace]) => [singleName(name), workspace]));
   const reaches = [base, ...mounted.values()].map(({ reach }) => REACHES.indexOf(reach));
-
-  /** Runs an operation in the workspace that `path` belongs to. */
-  async function within<T>(
-    path: string,
-    operation: (workspace: Workspace, path: string) => Promise<T>,
-  ): Promise<T> {
-    const [name = '', ...rest] = pathSegments(path);
-    const workspace = mounted.get(name);
-    if (workspace === undefined) return operation(base, path);
-    try {
-      return await operation(workspace, rest.join('/'));
-    } catch (error) {
-      if (!WorkspaceError.isInstance(error)) throw error;
-      const message = `In ${JSON.stringify(name)}: ${error.message}`;
-      throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
-    }
-  }
-
+  const eachMount = (change: (workspace: Workspace, name: string) => Workspace) =>
+    Object.fromEntries([...mounted].map(([name, workspace]) => [name, change(workspace, name)]));
+  const routed = routedWorkspace(base, {
+    route(path) {
+      const [name = '', ...rest] = pathSegments(path);
+      const workspace = mounted.get(name);
+      if (workspace === undefined) return { workspace: base, path, outer: (inner) => inner };
+      return { workspace, path: rest.join('/'), outer: (inner) => inMount(name, inner) };
+    },
+    reword(message, { workspace, outer }) {
+      return workspace === base ? undefined : `In ${JSON.stringify(outer(''))}: ${message}`;
+    },
+  });
   const whole: Workspace = {
+    ...routed,
     reach: REACHES[Math.min(...reaches)] ?? base.reach,
-    read: (path, range) => within(path, (workspace, inner) => workspace.read(inner, range)),
-    write: (path, data, options) => within(path, (workspace, inner) => workspace.write(inner, data, options)),
-    append: (path, data) => within(path, (workspace, inner) => workspace.append(inner, data)),
-    delete: (path) => within(path, (workspace, inner) => workspace.delete(inner)),
-    stat: (path) =>
-      within(path, async (workspace, inner) => {
-        const entry = await workspace.stat(inner);
-        if (workspace === base) return entry;
-        if (entry !== undefined) return { ...entry, path: pathSegments(path).join('/') };
-        return inner === '' ? directory(pathSegments(path).join('/')) : undefined;
-      }),
-    identify: (path) =>
-      within(path, async (workspace, inner) => {
-        const [name = ''] = workspace === base ? [] : pathSegments(path);
-        const found = await workspace.identify?.(inner);
-        return inMount(name, found ?? { path: inner, id: `${name}:${inner}`, links: 1 });
-      }),
-    confined: (confine) => {
-      const confinedBy = (workspace: Workspace, name = '') =>
+    async stat(path) {
+      const [name = '', ...rest] = pathSegments(path);
+      const entry = await routed.stat(path);
+      return entry ?? (mounted.has(name) && rest.length === 0 ? directory(name) : undefined);
+    },
+    confined(confine) {
+      const confinedBy = (workspace: Workspace, name: string) =>
         confineWorkspace(workspace, (path, use, file) =>
-          confine(name === '' ? path : `${name}/${path}`, use, file && inMount(name, file)),
+          confine(inMount(name, path), use, file && { ...file, path: inMount(name, file.path) }),
         );
-      return mountWorkspace(
-        confinedBy(base),
-        Object.fromEntries([...mounted].map(([name, workspace]) => [name, confinedBy(workspace, name)])),
-      );
+      return mountWorkspace(confineWorkspace(base, confine), eachMount(confinedBy));
     },
     async *list(path = '', options) {
-      const [name, ...rest] = pathSegments(path);
-      const workspace = mounted.get(name ?? '');
-      if (name !== undefined && workspace === undefined) yield* base.list(path, options);
-      else if (name !== undefined && workspace !== undefined) {
-        yield* prefixed(name, workspace.list(rest.join('/'), options));
-      } else yield* listRoot(options);
+      yield* pathSegments(path).length === 0 ? listRoot(options) : routed.list(path, options);
     },
-    ...(base.replace && {
-      replace: (path, kept, data) =>
-        within(path, (workspace, inner) =>
-          within(kept, async (other, to) => {
-            if (workspace === other && workspace.replace) return workspace.replace(inner, to, data);
-            throw new WorkspaceError('invalid_path', kept, 'The file and `kept` must be in the same mount.');
-          }),
-        ),
-    }),
     subtree: (path) =>
       mountWorkspace(
         subtreeOf(base, path),
-        Object.fromEntries([...mounted].map(([name, workspace]) => [name, subtreeOf(workspace, '')])),
+        eachMount((workspace) => subtreeOf(workspace, '')),
       ),
-    ...(base.lock && { lock: base.lock.bind(base) }),
   };
   // The storage stays in `base`.
   shareStorage(whole, base);
@@ -119,15 +79,9 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
   }
 }
 
-function inMount(name: string, file: FileIdentity): FileIdentity {
-  return name === '' ? file : { ...file, path: `${name}/${file.path}` };
-}
-
-async function* prefixed(
-  name: string,
-  entries: AsyncIterable<WorkspaceEntry>,
-): AsyncIterable<WorkspaceEntry> {
-  for await (const entry of entries) yield { ...entry, path: `${name}/${entry.path}` };
+/** Returns the path of a file in a mount. */
+function inMount(name: string, path: string): string {
+  return path === '' ? name : `${name}/${path}`;
 }
 
 function directory(path: string): WorkspaceEntry {

@@ -16,7 +16,7 @@ const trees = new WeakMap<Workspace, Workspace>();
 export function storageOf(workspace: Workspace): Workspace {
   const known = trees.get(workspace);
   if (known !== undefined) return known;
-  const tree = below(workspace, STORAGE, {});
+  const tree = below(workspace, STORAGE);
   trees.set(workspace, tree);
   trees.set(tree, tree);
   return tree;

@@ -29,6 +29,16 @@ describe('overflowFigures', () => {
       3_584,
       5_000,
     ],
+    [
+      "'max_tokens' is too large: 8000. This model's maximum context length is 32000 tokens and your request has 24100 input tokens (8000 > 32000 - 24100).",
+      24_000,
+      24_100,
+    ],
+    [
+      "You passed 24001 input tokens and requested 8000 output tokens. However, the model's context length is only 32000 tokens, resulting in a maximum input length of 24000 tokens.",
+      24_000,
+      24_001,
+    ],
     ['input length 9000 exceeds the maximum length 8192', 8_192, 9_000],
     ['supports only 128k context, got 140233', 128_000, 140_233],
     ['输入超过最大长度 8192，实际 9000', 8_192, 9_000],
@@ -37,8 +47,11 @@ describe('overflowFigures', () => {
     expect(overflowFigures(said(text))).toEqual({ contextWindow, inputTokens });
   });
 
-  it('reads the window alone where the size is not told', () => {
-    expect(overflowFigures(said('maximum context length is 8192 tokens'))).toEqual({ contextWindow: 8_192 });
+  it.each([
+    ['maximum context length is 8192 tokens', 8_192],
+    ['Range of input length should be [1, 30720]', 30_720],
+  ])('reads the window alone where the size is not told: %s', (text, contextWindow) => {
+    expect(overflowFigures(said(text))).toEqual({ contextWindow });
   });
 
   it.each([

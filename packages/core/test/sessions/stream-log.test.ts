@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { InMemorySession, ModelError, SessionKey, SessionStoreError, StreamLog } from '../../src/index.js';
 import { JsonSession } from '../../src/node.js';
 import { wrapStore } from '../../src/store.js';
@@ -277,5 +277,25 @@ describe('a log of a stream', () => {
     const later = await new StreamLog(aged, key).resume();
     await expect(drain(later)).rejects.toMatchObject({ code: 'stream_stalled' });
     expect(loads).toBe(1);
+  });
+
+  it('is read on by a reader whose clock is set an hour ahead', async () => {
+    const { now } = Date;
+    onTestFinished(() => {
+      Date.now = now;
+    });
+    const log = new StreamLog(new InMemorySession(), key, { pollMs: 1 });
+    let goOn = () => {};
+    const hold = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await log.record(of(numbered(1), hold));
+    const reader = await log.resume();
+    await reader?.next();
+    Date.now = () => now() + 3_600_000;
+    const rest = drain(reader);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    goOn();
+    expect(await rest).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../lib/json.js';
+import { memoize } from '../../lib/memoize.js';
 import type { ToolOutputBlock } from '../content-block.js';
 import { madeFrom, type Part, plainJson, readOutput, readPart } from '../parts.js';
 import { type Dialect, type ProviderMessage, partsOf } from './dialect.js';
@@ -39,16 +40,8 @@ function signatureIn(metadata: JsonObject = {}): string | undefined {
   return signatures.find((signature) => typeof signature === 'string');
 }
 
-const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
-
 /** Reads a tool output in the form that the AI SDK sends to a model. Returns the same objects for the same output. */
-export function aiSdkOutput(output: Part): readonly ToolOutputBlock[] {
-  const blocks = outputs.get(output) ?? blocksOf(output);
-  outputs.set(output, blocks);
-  return blocks;
-}
-
-function blocksOf(output: Part): readonly ToolOutputBlock[] {
+export const aiSdkOutput = memoize((output: Part): readonly ToolOutputBlock[] => {
   switch (output.type) {
     case 'text':
     case 'error-text':
@@ -62,7 +55,7 @@ function blocksOf(output: Part): readonly ToolOutputBlock[] {
     default:
       return [{ type: 'text', text: JSON.stringify(output.value) ?? '' }];
   }
-}
+});
 
 /**
  * Returns `{ providerMetadata }` for a block: the data that a provider attached to a part of an answer, or that is sent with a part of a

@@ -135,7 +135,8 @@ export class FileProcesses implements SessionProcesses {
       const file = `${path}/beat.json`;
       const beat = await this.#read(file);
       const age = Date.now() - Date.parse((await this.#workspace.stat(file))?.modifiedAt ?? '');
-      if ((beat && hasEnded(beat)) || age > GARBAGE_MS) await this.#workspace.delete(path);
+      // The age depends on wall clocks, so it does not count for a process that this host sees.
+      if ((beat && hasEnded(beat)) ?? age > GARBAGE_MS) await this.#workspace.delete(path);
     }
   }
 }

@@ -191,7 +191,7 @@ class WorkspaceRecords implements SessionStore {
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
-    const folder = below(this.workspace, `${COLLECTIONS}/${collectionName(name)}`, {});
+    const folder = below(this.workspace, `${COLLECTIONS}/${collectionName(name)}`);
     return asCollection(new WorkspaceRecords(folder, this.#lockTimeoutMs, this.#processes), name);
   }
 

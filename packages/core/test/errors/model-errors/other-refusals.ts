@@ -22,6 +22,15 @@ export const otherRefusals: readonly AnswerCase[] = [
   ...['Hourly', 'Daily', 'Weekly', 'Monthly', 'Per-minute', "This month's"].map(
     (span): AnswerCase => [`a gateway, ${span}`, 400, openai(`${span} token limit exceeded`), 'rate_limit'],
   ),
+  [
+    'OpenAI, the name of a tool',
+    400,
+    openai(
+      "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
+      { code: 'string_above_max_length' },
+    ),
+    'payload',
+  ],
   ['a gateway, a day', 400, openai('The request exceeds the token limit for today'), 'rate_limit'],
   ['a gateway, tokens of a minute', 400, openai('Tokens per minute exceeded'), 'rate_limit'],
   ['a key with a daily limit', 403, openai('Daily token limit exceeded for this API key'), 'auth'],

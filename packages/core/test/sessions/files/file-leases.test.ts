@@ -39,6 +39,19 @@ describe('leases of sessions in files', () => {
     await turn.release();
   });
 
+  test('stay those of a living process beside one whose clock is days ahead', async () => {
+    const { first, second } = await setUp();
+    const turn = await takeTurn(first, key);
+    const { process = '' } = (await first.leases.find(key)) ?? {};
+    const { now } = Date;
+    Date.now = () => now() + 7 * 86_400_000;
+    await second.leases.processes.beat({ id: 'ahead', ttlMs: 50 }, []).finally(() => {
+      Date.now = now;
+    });
+    expect(await second.leases.processes.look(process)).toBeDefined();
+    await turn.release();
+  });
+
   test('leave nothing behind when released, and outlive commits', async () => {
     const { directory, first, second } = await setUp();
     await (await takeLease(first, key))?.release();

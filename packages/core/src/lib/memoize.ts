@@ -1,5 +1,5 @@
-/** Memoizes a function per object, without keeping the object alive. */
-export function once<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+/** Returns a function that computes a value once per object, and does not keep the object alive. */
+export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {
     let held = known.get(key);
