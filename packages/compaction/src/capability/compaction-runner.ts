@@ -9,8 +9,7 @@ import {
   type Model,
   type ReasonScope,
 } from '@x/core';
-import { countWork, inPieces, othersTurn, systemClock, type UserScope } from '@x/core/internal';
-import { once } from '../conversation/once.js';
+import { countWork, inPieces, memoize, othersTurn, systemClock, type UserScope } from '@x/core/internal';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
@@ -62,13 +61,18 @@ export class CompactionRunner {
   readonly #observe: ((message: Message) => void) | undefined;
   readonly #memories = new SessionMemories();
   /** Returns the tracker of a loaded state, which keeps measurements between steps. */
-  readonly tracker = once((_: AgentState) => new SessionTracker(this.#config.counter ?? estimateCounter));
+  readonly tracker = memoize((_: AgentState) => new SessionTracker(this.#config.counter ?? estimateCounter));
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
     this.stages = stagesOf(config);
     this.windows = new WindowKnowledge(config.contextWindow);
+  }
+
+  /** Returns what this process remembers of the call's session. */
+  memory(scope: CallScope): SessionMemory {
+    return this.#memories.of(scope);
   }
 
   /** Counts the tokens of the next request, uncalibrated. */
@@ -111,7 +115,7 @@ export class CompactionRunner {
    */
   async reduceIfDue(scope: ReasonScope): Promise<number> {
     const tracker = this.tracker(scope.state);
-    const memory = this.#memories.of(scope);
+    const memory = this.memory(scope);
     memory.step(scope.callId);
     this.#deliver(scope, memory);
     const { version } = tracker;
@@ -191,7 +195,7 @@ export class CompactionRunner {
     const { state } = scope;
     const tracker = this.tracker(state);
     await this.#countAhead(scope);
-    const memory = this.#memories.of(scope);
+    const memory = this.memory(scope);
     const before = options.ready?.before ?? [...state.context];
     const tokens = Math.round(this.measure(scope) * calibrationOf(state, scope.model));
     const refuse = (status: 'skipped' | 'failed', why: string) =>
@@ -239,7 +243,7 @@ export class CompactionRunner {
       const undone = await undoCompaction(scope);
       if (undone) {
         this.#rewritten(scope);
-        this.#memories.of(scope).desk.drop();
+        this.memory(scope).desk.drop();
         const tokens = counted();
         changeNotes(scope.state, { heldUntil: Math.ceil(tokens * (1 + RETRY_GROWTH)), writing: undefined });
         scope.emit({ type: 'context.restored', tokensBefore, tokensAfter: Math.round(tokens) });
@@ -273,7 +277,7 @@ export class CompactionRunner {
       messageCount: before.length,
       keepLast: this.#config.keep.messages,
     });
-    this.#memories.of(scope).instructions = answer.instructions || undefined;
+    this.memory(scope).instructions = answer.instructions || undefined;
     if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped the compaction');
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
@@ -318,7 +322,7 @@ export class CompactionRunner {
     const tracker = this.tracker(scope.state);
     tracker.version++;
     tracker.meter.conversation(scope.state.context);
-    this.#memories.of(scope).rewritten();
+    this.memory(scope).rewritten();
   }
 
   /** Starts the model calls of the next compaction ahead of time, unless this or another process has started them. */
@@ -349,7 +353,7 @@ export class CompactionRunner {
   ): Promise<CompactionOutcome> {
     const { state, model, system, tools, reminders, log, limits, emit } = scope;
     await lookUpNumbers(messages, log);
-    const { desk, noted } = this.#memories.of(scope);
+    const { desk, noted } = this.memory(scope);
     const modelId = (this.#summarizer(model) ?? model).id;
     return runCompaction({
       work: {

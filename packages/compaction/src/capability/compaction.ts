@@ -66,7 +66,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     const { version } = tracker;
     const response = await next();
     if (tracker.version === version) {
-      runner.windows.learnUsage(scope, tracker, response.usage?.inputTokens ?? 0, counted);
+      runner.windows.learnUsage(scope, runner.memory(scope), response.usage?.inputTokens ?? 0, counted);
     }
     return response;
   }
@@ -89,6 +89,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     ...(tools.length > 0 ? { tools } : {}),
     // No call is running yet, so warnings cannot be events.
     install({ model }) {
+      runner.windows.own ??= model.id;
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
@@ -99,7 +100,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     },
     remind: (scope) => (recall ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
-      const tracker = runner.tracker(scope.state);
+      const memory = runner.memory(scope);
       const { asked } = notesIn(scope.state);
       if (typeof asked === 'string') {
         changeNotes(scope.state, { asked: undefined });
@@ -109,9 +110,9 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       try {
         return await measured(scope, next, counted);
       } catch (error) {
-        if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
+        if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, memory, counted, error))
           throw error;
-        const { bytes } = tracker;
+        const { bytes } = runner.tracker(scope.state);
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // If the reduction did not help, throw the provider's own error, which says the most.
         if (!reduced) throw error;

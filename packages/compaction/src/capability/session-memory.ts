@@ -37,6 +37,10 @@ export class SessionMemory {
   instructions: string | undefined | null = null;
   /** The note that this process wrote when it last started a narrative. */
   noted: number | undefined;
+  /** `true` if the provider rejected a request for an unknown reason, and no request has succeeded since. */
+  isDoubted = false;
+  /** Number of reports in a row with implausibly many tokens. */
+  highReports = 0;
   #callId: string | undefined;
   #calls = 0;
   #stepsOfCall = 0;
@@ -143,12 +147,8 @@ export class SessionTracker {
   readonly meter: ContextMeter;
   /** `true` while a compaction is running. */
   busy = false;
-  /** `true` if the provider rejected a request for an unknown reason, and no request has succeeded since. */
-  isDoubted = false;
   /** The size of the last request, as a share of the size at which a compaction is due. */
   fill = 1;
-  /** Number of reports in a row with implausibly many tokens. */
-  highReports = 0;
   /** Grows with every reduction. Measurements of another version are invalid. */
   version = 0;
   /** Tokens of system prompt, tools and reminders in the last request. */

@@ -2,7 +2,7 @@ import { type CallScope, isContextOverflow, type ReasonScope } from '@x/core';
 import { mayBeOverflow, overflowFigures } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import { type ContextWindow, contextWindowOf } from '../run/budget.js';
-import type { SessionTracker } from './session-memory.js';
+import type { SessionMemory } from './session-memory.js';
 import {
   calibrate,
   calibrationOf,
@@ -16,6 +16,8 @@ import {
 const DOUBTFUL_SHARE = 0.7;
 /** Tokens that a provider may add to a request. A smaller difference does not show that our count is wrong. */
 const OWN_PROMPT = 10_000;
+/** In a request below this share of the window, and below `OWN_PROMPT`, such tokens may be most of the reported ones. */
+const TELLING_SHARE = 0.25;
 /** Bytes per counted token. Texts have fewer, encoded files have more. */
 const BYTES_OF_TEXT = 16;
 /** A warning is emitted if the ratio of reported to counted tokens is above `HIGH_RATIO` for `STEADY` reports in a row. */
@@ -27,6 +29,8 @@ export type Emit = ReasonScope['emit'];
 /** Keeps a model's window and the ratio of the provider's token count to ours. Learns both from overflow errors and usage reports. */
 export class WindowKnowledge {
   readonly #configured: number | undefined;
+  /** The id of the model of the agent that was built first, whose window the configuration overrides. */
+  own: string | undefined;
   readonly #warned = new Set<string>();
 
   constructor(configured: number | undefined) {
@@ -39,12 +43,17 @@ export class WindowKnowledge {
     this.#warned.add(key);
   }
 
-  /** Returns the smallest known window: configured, reported by the model, or learned from an overflow error. */
+  /** Returns the window that the configuration or the model declares. A fallback's window may be smaller than the configured one. */
+  #declared({ model }: CallScope): number | undefined {
+    const configured = this.#configured;
+    if (configured === undefined || model.id === this.own) return configured ?? model.contextWindow;
+    return Math.min(configured, model.contextWindow ?? configured);
+  }
+
+  /** Returns the smallest known window: declared, or learned from an overflow error. */
   of(scope: CallScope): ContextWindow {
     const { state, model, emit } = scope;
-    const known = [this.#configured ?? model.contextWindow, toldWindow(state, model)].filter(
-      (tokens) => tokens !== undefined,
-    );
+    const known = [this.#declared(scope), toldWindow(state, model)].filter((tokens) => tokens !== undefined);
     const window = contextWindowOf(known.length > 0 ? Math.min(...known) : undefined);
     if (!window.isKnown) {
       const message =
@@ -66,7 +75,7 @@ export class WindowKnowledge {
     const { state, model } = scope;
     const tokens = counted * calibrationOf(state, model);
     const { inputTokens = 0, contextWindow } = overflowFigures(error);
-    const named = this.#configured ?? model.contextWindow;
+    const named = this.#declared(scope);
     // An overflow error without a number shows at least that the window is smaller than the request.
     const told = contextWindow ?? (named === undefined ? tokens : undefined);
     if (told !== undefined && told < (named ?? Number.POSITIVE_INFINITY)) learnWindow(state, model, told);
@@ -94,19 +103,19 @@ export class WindowKnowledge {
   }
 
   /** Counts a compaction, after some of which a learned window is tried again if the model declares a larger one. */
-  compacted({ state, model }: CallScope): void {
-    if ((this.#configured ?? model.contextWindow) !== undefined) doubtWindow(state, model);
+  compacted(scope: CallScope): void {
+    if (this.#declared(scope) !== undefined) doubtWindow(scope.state, scope.model);
   }
 
   /**
    * Tests if an unknown error may mean that the request was too large. Returns `true` at most once until a request succeeds again.
    */
-  mayBeTooLarge(scope: CallScope, tracker: SessionTracker, counted: number, error: unknown): boolean {
+  mayBeTooLarge(scope: CallScope, memory: SessionMemory, counted: number, error: unknown): boolean {
     const { state, model, emit } = scope;
     const { tokens: window, isKnown } = this.of(scope);
     const used = (counted * calibrationOf(state, model)) / window;
-    if (tracker.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
-    tracker.isDoubted = true;
+    if (memory.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
+    memory.isDoubted = true;
     const message =
       `${model.id} rejected a request that fills ${Math.round(used * 100)} % of its window. The request may be too large, so ` +
       `the conversation is reduced, and the request is sent once more. The error: ${errorLine(error)}`;
@@ -115,12 +124,13 @@ export class WindowKnowledge {
   }
 
   /** Calibrates our count with the usage that a provider reports. Warns if a report is implausible. */
-  learnUsage(scope: CallScope, tracker: SessionTracker, reported: number, counted: number): void {
+  learnUsage(scope: CallScope, memory: SessionMemory, reported: number, counted: number): void {
     const { state, model, emit } = scope;
-    tracker.isDoubted = false;
+    memory.isDoubted = false;
     if (!(reported > 0 && counted > 0)) return;
     const ratio = reported / counted;
-    calibrate(state, model, reported, counted);
+    const isTelling = counted >= Math.min(OWN_PROMPT, this.of(scope).tokens * TELLING_SHARE);
+    if (isTelling) calibrate(state, model, reported, counted);
     if (!isPlausible(ratio)) {
       if (Math.abs(reported - counted) < OWN_PROMPT) return;
       const cause =
@@ -129,8 +139,8 @@ export class WindowKnowledge {
       this.warnOnce(emit, `usage ${model.id}`, message);
       return;
     }
-    tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
-    if (tracker.highReports < STEADY) return;
+    memory.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? memory.highReports + 1 : 0;
+    if (memory.highReports < STEADY) return;
     const message =
       `${model.id} repeatedly reports ${ratio.toFixed(1)} times the tokens that are counted here, so reductions begin early. ` +
       'If cached tokens are counted twice, fix the adapter. Otherwise set `counter` to a token counter for this model.';

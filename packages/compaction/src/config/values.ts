@@ -3,10 +3,19 @@ import * as z from 'zod/mini';
 /** A count or a size; 0 turns the feature off. */
 export const countSchema = z.int().check(z.minimum(0));
 
+/** Returns how to write a percentage as a share. A number above 100 is probably not a percentage. */
+export function asShare(input: unknown): string {
+  const percent = Number(input) > 100 ? 85 : Number(input);
+  return `write ${percent / 100} for ${percent} %`;
+}
+
 /** A share of a whole, from 0 to 1. */
 export const shareSchema = z
   .number()
-  .check(z.minimum(0), z.maximum(1, 'must be a share between 0 and 1: write 0.85 for 85 %'));
+  .check(
+    z.minimum(0),
+    z.maximum(1, { error: ({ input }) => `must be a share between 0 and 1: ${asShare(input)}` }),
+  );
 
 /** A text that is not empty after trimming. */
 export const wordsSchema = z.string().check(z.trim(), z.minLength(1));

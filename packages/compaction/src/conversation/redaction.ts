@@ -1,7 +1,6 @@
 import type { ContentBlock, JsonValue, Message } from '@x/core';
-import { type Redact, redactJson, redactSecrets, same, secretRedactor } from '@x/core/internal';
+import { memoize, type Redact, redactJson, redactSecrets, same, secretRedactor } from '@x/core/internal';
 import * as z from 'zod/mini';
-import { once } from './once.js';
 
 const pattern = z.union([
   z.instanceof(RegExp),
@@ -86,7 +85,7 @@ function redacted(input: JsonValue, redact: Redact): JsonValue {
 
 type Patterns = Parameters<typeof secretRedactor>[0];
 
-const redactorOf = once(({ patterns }: { readonly patterns: Patterns }) => secretRedactor(patterns));
+const redactorOf = memoize(({ patterns }: { readonly patterns: Patterns }) => secretRedactor(patterns));
 
 /** Returns the redactor of a setting. Always returns the same function, because caches compare it by identity. */
 export function redactorFor(setting: z.output<typeof redactSchema>): Redact | undefined {

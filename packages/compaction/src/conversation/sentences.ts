@@ -1,4 +1,4 @@
-import { headOf } from '@x/core/internal';
+import { headOf, tailOf } from '@x/core/internal';
 import { shapeOf } from './lines.js';
 
 /** A part of a text that is kept whole or not at all. */
@@ -15,6 +15,8 @@ const GAP = '[…]';
 const LONGEST = 300;
 /** A text of less than this share of the length stays as it is. */
 const BRIEF = 0.3;
+/** Maximum UTF-16 units of each end of a text. A longer text loses its middle before its sentences are compared. */
+const LONGEST_END = 100_000;
 /** Minimum number of lines that differ only in numbers to count as pasted. */
 const ALIKE = 3;
 /** Minimum share of punctuation in a line that counts as code or data. */
@@ -39,6 +41,12 @@ const EXACT = /\p{N}|[`"“„«]\S/u;
  */
 export function distilled(text: string, length: number, isTerse = false): string {
   if (text.length <= (isTerse ? length * BRIEF : length)) return text;
+  const most = Math.max(LONGEST_END, length);
+  if (text.length > 3 * most) {
+    const [head, tail] = [headOf(text, most), tailOf(text, most)];
+    const ends = [head.slice(0, head.lastIndexOf('\n') + 1 || most), GAP, tail.slice(tail.indexOf('\n') + 1)];
+    return distilled(ends.join('\n'), length, isTerse);
+  }
   const units = unitsOf(text);
   const nearness = (index: number) => Math.min(index, units.length - 1 - index);
   const order = [...units.keys()].sort(

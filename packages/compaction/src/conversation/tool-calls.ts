@@ -1,7 +1,6 @@
 import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
-import { type CommandEnd, endIn, isObject } from '@x/core/internal';
+import { type CommandEnd, endIn, isObject, memoize } from '@x/core/internal';
 import { cutLine } from '../record/cut-line.js';
-import { once } from './once.js';
 
 const PATH_KEYS = [
   'path',
@@ -39,7 +38,7 @@ export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
 }
 
 /** Returns all files that a tool call names. */
-export const pathsOf = once((call: Pick<ToolUseBlock, 'input'>): readonly string[] => {
+export const pathsOf = memoize((call: Pick<ToolUseBlock, 'input'>): readonly string[] => {
   const { input } = call;
   if (!isObject(input)) return [];
   for (const key of [...PATH_KEYS, ...(commandOf(call) === undefined ? FOLDER_KEYS : [])]) {
@@ -76,7 +75,7 @@ export function rangeOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
 }
 
 /** Returns the command line that a tool call runs. */
-export const commandOf = once((call: Pick<ToolUseBlock, 'input'>): string | undefined => {
+export const commandOf = memoize((call: Pick<ToolUseBlock, 'input'>): string | undefined => {
   const input = call.input;
   if (!isObject(input)) return undefined;
   for (const key of COMMAND_KEYS) {
@@ -120,7 +119,7 @@ export function outcomeOf(result: ToolResultBlock, use: Pick<ToolUseBlock, 'inpu
  * Returns how the command behind a result ended: by the note of the tool or of the stub that replaced its text. Only a result of unknown
  * origin without a note, as of another framework, is searched for it.
  */
-export const endOf = once((result: ToolResultBlock): CommandEnd => {
+export const endOf = memoize((result: ToolResultBlock): CommandEnd => {
   const noted = result.output.map((block) => endIn(block.providerMetadata)).find(Boolean);
   if (noted !== undefined || result.origin !== undefined) return noted ?? { failed: result.isError };
   const text = textOf([result]);

@@ -1,13 +1,14 @@
 import {
   type Capability,
   estimateCounter,
+  isContextOverflow,
   type Message,
   type ReasonScope,
   type ToolScope,
   textOf,
   toolResultsOf,
 } from '@x/core';
-import { countUpTo, countWork, inPieces, parseWith } from '@x/core/internal';
+import { countUpTo, countWork, inPieces, overflowFigures, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
 import { errorLine } from '../conversation/text.js';
@@ -69,9 +70,9 @@ const UNREADABLE =
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before tokens are counted. The conversation keeps its
  * size, head and tail, and the path for `read_file`, and so does the log. Before a model call, the capability also evicts very long user
- * messages, and the largest new results and user messages if they do not fit the window together. The log keeps these in full. Files,
- * other blocks and the results of `paged` tools are not evicted. If the write fails, the text stays in the conversation. Add this
- * capability before `compaction()`.
+ * messages, and the largest new results and user messages if they do not fit the window together, or if the provider rejects the request
+ * as too long. The log keeps these in full. Files, other blocks and the results of `paged` tools are not evicted. If the write fails, the
+ * text stays in the conversation. Add this capability before `compaction()`.
  *
  * @example
  * const agent = HarnessAgent.builder()
@@ -103,7 +104,16 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
     },
     async aroundReason(scope, next) {
       if (await evictNew(scope, settings, stays, settled)) warnUnreadable(scope);
-      return next();
+      try {
+        return await next();
+      } catch (error) {
+        // The window of the model is smaller than assumed, and a compaction keeps the newest messages.
+        const isTooLong = isContextOverflow(error) && !scope.signal.aborted;
+        if (!isTooLong || !(await evictNew(scope, settings, stays, settled, shareThatFits(error))))
+          throw error;
+        warnUnreadable(scope);
+        return next();
+      }
     },
     async aroundTool(call, scope, next) {
       if (scope.tool?.paged) paged.add(call.name);
@@ -139,6 +149,12 @@ function isTooLong(text: string, maxResultChars: number | undefined, scope: Tool
   return text.length * 2 > most && countUpTo(estimateCounter, text, most) > most;
 }
 
+/** Returns the share of a rejected request that fits the provider's window; half if the error does not have both sizes. */
+function shareThatFits(error: unknown): number {
+  const { inputTokens, contextWindow } = overflowFigures(error);
+  return inputTokens && contextWindow ? Math.min(1, contextWindow / inputTokens) : 1 / 2;
+}
+
 function windowOf({ model }: Pick<ToolScope, 'model'>): number {
   return model.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
 }
@@ -153,6 +169,7 @@ function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string,
  * them. Each text is first written to the log and the workspace in full. If that fails, the text stays in the conversation.
  *
  * @param settled Messages whose length was already checked. The function adds to it.
+ * @param share The share of the request that fits the window. Default: the model's window decides.
  * @returns `true` if a text was evicted.
  */
 async function evictNew(
@@ -160,11 +177,12 @@ async function evictNew(
   settings: ResolvedEvictionConfig,
   stays: (tool: string) => boolean,
   settled: WeakSet<Message>,
+  share?: number,
 ): Promise<boolean> {
   const { maxUserChars, maxResultChars } = settings;
   const context = [...scope.state.context];
   const fresh = context.findLastIndex(({ role }) => role === 'assistant') + 1;
-  const cap = await capOfNew(scope, context, fresh);
+  const cap = await capOfNew(scope, context, fresh, share);
   let evicted = false;
   for (const [index, message] of context.entries()) {
     const isNew = cap !== undefined && index >= fresh;
@@ -187,10 +205,12 @@ async function capOfNew(
   scope: ReasonScope,
   context: readonly Message[],
   fresh: number,
+  share: number | undefined,
 ): Promise<number | undefined> {
   const added = context.slice(fresh);
   await inPieces(countWork(estimateCounter, context), scope.signal);
-  const window = windowOf(scope);
+  const window =
+    share === undefined ? windowOf(scope) : share * (meter.frame(scope) + meter.messages(context));
   // Most steps add little, so the whole conversation is counted only if the new texts are large.
   if (meter.messages(added) < window * RESULT_SHARE) return undefined;
   const frame = meter.frame(scope);

@@ -159,7 +159,7 @@ export class SourceRecall implements Recall {
     }
     if (ref !== undefined) return this.#page(Number(/\d+/.exec(ref)?.[0]), offset, signal);
     await this.refresh(signal);
-    const found = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
+    const found = await this.#find(query as string, FOUND_TOKENS, this.#meter);
     const left = this.#unsearched();
     const nothing = left === '' ? 'No earlier message contains' : 'No searched message contains';
     const told =
@@ -226,7 +226,7 @@ export class SourceRecall implements Recall {
     query: string,
     maxTokens: number,
     meter: Meter,
-    skip: (messageId: string) => boolean,
+    isSkipped?: (messageId: string) => boolean,
   ): Promise<readonly Passage[]> {
     let left = maxTokens;
     const headed = new Set<number>();
@@ -240,7 +240,7 @@ export class SourceRecall implements Recall {
     };
     const words =
       query.length > 2 * QUERY_EDGE ? `${headOf(query, QUERY_EDGE)} ${tailOf(query, QUERY_EDGE)}` : query;
-    return this.#index.search(words, fits, { skip, turn: othersTurn });
+    return this.#index.search(words, fits, isSkipped);
   }
 
   async #page(

@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { isOfUser, quotesStrangers, SearchQuery, TextScan, Tokenizer } from '@x/core/internal';
+import { isOfUser, othersTurn, quotesStrangers, SearchQuery, TextScan, Tokenizer } from '@x/core/internal';
 import { passagesOf, sourceOf } from './passages.js';
 
 /** A passage of a message. */
@@ -79,23 +79,22 @@ export class RecallIndex {
    * Returns the best passages for a query, in the order of the conversation. Offers each passage to `fits`, the best first, and returns
    * those that it accepts. Messages that contain a name of the query as a whole, such as `node-17`, rank first.
    *
-   * @param skip Numbers of messages whose passages are scored, but not returned.
-   * @param turn Awaited regularly, so that the search does not block the event loop.
+   * @param isSkipped Tests by the id of a message if its passages are scored, but not returned.
    */
   async search(
     query: string,
     fits: (passage: Passage) => boolean,
-    { skip, turn }: { skip?: (messageId: string) => boolean; turn?: () => Promise<void> } = {},
+    isSkipped: (messageId: string) => boolean = () => false,
   ): Promise<readonly Passage[]> {
     // Neighbors of a match count too, because a result follows its call.
     const scan = new TextScan<Passage>(new SearchQuery(query, { tokenizer, isQuestion: true }));
     for (const [number, passage] of this.#passages.entries()) {
       scan.add({ file: '', number, text: passage.text, terms: passage.terms, item: passage });
-      if (number % PASSAGES_A_TURN === PASSAGES_A_TURN - 1) await turn?.();
+      if (number % PASSAGES_A_TURN === PASSAGES_A_TURN - 1) await othersTurn();
     }
     const ranked = scan.best();
     const least = LEAST * ranked.reduce((most, { relevance }) => Math.max(most, relevance), 0);
-    const wanted = ranked.filter(({ relevance, item }) => relevance > least && !skip?.(item.messageId));
+    const wanted = ranked.filter(({ relevance, item }) => relevance > least && !isSkipped(item.messageId));
     const chosen: typeof wanted = [];
     const taken = new Set<string>();
     let misfits = 0;

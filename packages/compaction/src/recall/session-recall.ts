@@ -19,8 +19,8 @@ interface Session {
   readonly recall: SourceRecall;
   /** The log, as the current call opened it. */
   log: SessionLog;
-  /** The last reminder, with the id of its request. */
-  reminder: { readonly key: string; readonly message: Message | undefined } | undefined;
+  /** The last reminder. */
+  reminder: { readonly requestId: string; readonly message: Message | undefined } | undefined;
 }
 
 /** The part of a hook's or a tool's scope that recall needs. */
@@ -64,12 +64,11 @@ export class SessionRecall {
     const request = requestIn(context);
     if (request === undefined || !context.some(({ kind }) => kind === 'summary')) return undefined;
     const session = this.#session(scope);
-    const key = request.id;
-    if (session.reminder?.key === key) return session.reminder.message;
+    if (session.reminder?.requestId === request.id) return session.reminder.message;
     const tokens = Math.floor(Math.min(MOST_TOKENS, free(0) * SHARE_OF_FREE));
     if (tokens < FEWEST_TOKENS || free(tokens) === 0) return undefined;
     const message = await session.recall.remind(context, tokens, meter);
-    session.reminder = { key, message };
+    session.reminder = { requestId: request.id, message };
     return message;
   }
 

@@ -1,5 +1,4 @@
-import { isTimeToRest, type Work } from '@x/core/internal';
-import { once } from '../conversation/once.js';
+import { isTimeToRest, memoize, type Work } from '@x/core/internal';
 import type { Entry } from './entry.js';
 import type { Terms } from './terms.js';
 
@@ -219,7 +218,7 @@ export class Choice<Item extends Candidate> {
  * Returns the message number and the shape of an entry: the beginning of its text, in which `w` replaces each word, number and path. Lines of
  * one word are left out, except the last line. All rows of a table have the same shape, and so do all parts of a listing.
  */
-const shapeOf = once((entry: Entry): string => {
+const shapeOf = memoize((entry: Entry): string => {
   const text = 'text' in entry ? entry.text : '';
   const masked = text.slice(0, 80).replaceAll(/[\p{L}\p{N}_][\p{L}\p{N}_./\\-]*/gu, 'w');
   return `${entry.at} ${masked.replaceAll(/(?:^|\n)w(?=\n)/g, '')}`;

@@ -1,7 +1,6 @@
 import { estimateCounter } from '@x/core';
-import { isTimeToRest, type Work } from '@x/core/internal';
+import { isTimeToRest, memoize, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
-import { once } from '../conversation/once.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { type Boilerplate, boilerplateOf } from './boilerplate.js';
@@ -201,7 +200,7 @@ class Drafts {
       } else if (part.kind === 'said') {
         this.#lastSaid = this.#options.length;
         this.#addExcerpt(part, at);
-      }
+      } else if (part.kind === 'found' && part.callId === undefined) this.#addExcerpt(part, at);
     }
   }
 
@@ -303,7 +302,7 @@ function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> 
 }
 
 /** Returns the line of a call without its number. */
-const lineOf = once((call: Call) => argumentsText(call) + endText(call));
+const lineOf = memoize((call: Call) => argumentsText(call) + endText(call));
 
 /** Returns the oldest requests if all requests together cost more than `room`. */
 function oldRequests(drafts: readonly Draft[], room: number): ReadonlySet<Draft> {

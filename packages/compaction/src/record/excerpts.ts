@@ -118,9 +118,13 @@ function extract(message: Message): Excerpts {
     });
   } else if (isUserRequest(message)) {
     const files = message.content.flatMap((block) => (block.type === 'file' ? `(${nameOf(block)})` : []));
-    const text = [...files, textOf(message).trim()].filter(Boolean).join(' ') || '(a file)';
+    // The content of an attached file is not the user's words.
+    const own = message.content.filter(({ origin }) => origin !== 'file');
+    const text = [...files, textOf(own).trim()].filter(Boolean).join(' ') || '(a file)';
     add('asked', [{ text: distilled(text, REQUEST, true), leans: false }], () => 1);
     if (text.length > REQUEST) terms.push(termsOf(said));
+    const attached = within(textOf(message.content.filter(({ origin }) => origin === 'file')));
+    add('found', joinLines(piecesOf(attached)), worthInResult(attached));
   } else terms.push(termsOf(said));
   const names = [...namesIn(said, false)];
   for (const block of message.content) {

@@ -1,7 +1,6 @@
 import { type JsonObject, type JsonValue, type ToolResultBlock, textOf } from '@x/core';
-import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
+import { headOf, isObject, jsonText, memoize, parsedJson, tailOf } from '@x/core/internal';
 import { oddLines } from '../conversation/lines.js';
-import { once } from '../conversation/once.js';
 
 /** Maximum UTF-16 units of a nested value on its owner's line. Texts up to this length are not parsed as nested data. */
 const INLINE = 90;
@@ -41,7 +40,7 @@ export function withoutLines(text: string, others: ReadonlySet<string>): string 
 }
 
 /** Returns a tool result as {@link readable} text. Cached per result. */
-export const resultText = once((block: ToolResultBlock): string =>
+export const resultText = memoize((block: ToolResultBlock): string =>
   within(readable(within(textOf([block]), MOST_DATA))),
 );
 
@@ -141,19 +140,11 @@ function dataAt(
     else if (unit === '}' || unit === ']') {
       if (open.pop() !== unit) return undefined;
       if (open.length > 0) continue;
-      const value = parsed(text.slice(start, at + 1));
+      const value = parsedJson(text.slice(start, at + 1)) as JsonValue | undefined;
       return value === undefined ? undefined : { value, end: at + 1 };
     }
   }
   return undefined;
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 function addFacts(value: JsonValue, owners: readonly string[], lines: string[], depth: number): void {

@@ -158,6 +158,15 @@ export function recordTokens(share: number | undefined, dueTokens: number): numb
   return Math.max(dueTokens * RECORD_SHARE, Math.min(USEFUL_RECORD, dueTokens * MOST_RECORD_SHARE));
 }
 
+/**
+ * Returns the maximum tokens of the user's requests in front of a summary, except the latest request. At a low trigger point they get more,
+ * because a list of requirements has the same length in any window; at a very low one not, because the newest messages need the room.
+ */
+export function requestTokens(share: number, { contextWindow, dueTokens }: ReductionTarget): number {
+  const window = Math.min(contextWindow, dueTokens * 1.2);
+  return share * Math.max(window, Math.min(12_000, dueTokens * 2 - 3_500));
+}
+
 /** Returns the target in tokens. The default includes the sizes in `keep`, but is never above `ENOUGH_SHARE`. */
 function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const most = Math.floor(dueTokens * ENOUGH_SHARE);

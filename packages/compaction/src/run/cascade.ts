@@ -1,5 +1,5 @@
 import { addUsage, type CompactionStep, type ManifestEntry, type Message, type Usage } from '@x/core';
-import { othersTurn, unlessAborted } from '@x/core/internal';
+import { othersTurn, same, unlessAborted } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
@@ -130,7 +130,7 @@ async function attempt(
     reduction = await (isWhole ? reduce(view) : reduceFront(view, behind, context.meter, reduce));
     if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates))
       throw new Error('it did not return an object with messages and fates');
-    if (reduction.failure || isSame(reduction.messages, view.messages))
+    if (reduction.failure || same(view.messages, reduction.messages) === view.messages)
       return { ...reduction, messages: view.messages };
     await othersTurn();
     problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
@@ -147,10 +147,6 @@ async function attempt(
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;
-}
-
-function isSame(one: readonly Message[], other: readonly Message[]): boolean {
-  return one.length === other.length && one.every((message, index) => message === other[index]);
 }
 
 function stepOf(

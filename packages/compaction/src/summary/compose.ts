@@ -1,6 +1,5 @@
 import { type Message, textOf } from '@x/core';
-import { atOnce, type Redact, type Work } from '@x/core/internal';
-import { once } from '../conversation/once.js';
+import { atOnce, memoize, type Redact, type Work } from '@x/core/internal';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
@@ -9,7 +8,7 @@ import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
 import { type NumberedMessage, selectMessages } from '../record/select-messages.js';
 import { writeRecord } from '../record/write-record.js';
-import { recordTokens } from '../run/budget.js';
+import { recordTokens, requestTokens } from '../run/budget.js';
 import {
   type Fate,
   isByMessages,
@@ -89,9 +88,7 @@ export class Composer {
     this.maxRecord = recordTokens(settings.record, budget.dueTokens);
     this.numbers = numbersOf(view.messages, context.original);
     this.room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
-    this.maxRequests = Math.floor(
-      Math.min(settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2), this.room / 2),
-    );
+    this.maxRequests = Math.floor(Math.min(requestTokens(settings.keep.users, budget), this.room / 2));
   }
 
   /**
@@ -108,7 +105,7 @@ export class Composer {
   }
 
   /** Computes what the summary of a part needs apart from narrative and record. Cached by part. */
-  readonly #around = once((part: Partition) => {
+  readonly #around = memoize((part: Partition) => {
     const { meter, appendix } = this.context;
     const earlier = readSummaries(part.previous);
     const requests = new Set(part.requests.map(({ original }) => original.id));

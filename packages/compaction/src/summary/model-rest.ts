@@ -1,5 +1,5 @@
 import type { Model } from '@x/core';
-import { once } from '../conversation/once.js';
+import { memoize } from '@x/core/internal';
 
 /** Number of failures in a row after which a model is skipped. A provider's compaction has been retried by then. */
 const FAILURES = { narrative: 2, native: 1 };
@@ -17,7 +17,7 @@ interface Standing {
 }
 
 const fresh = (_: Model): Standing => ({ failures: 0, rests: 0 });
-const standingOf = { narrative: once(fresh), native: once(fresh) };
+const standingOf = { narrative: memoize(fresh), native: memoize(fresh) };
 
 /**
  * Records how a request to a model ended.

@@ -71,8 +71,7 @@ export function* planNarrative(composer: Composer, maxNarrative: number): Work<N
  * @param narrative Default: the narrative of the earlier summaries.
  */
 export function* planRecord(composer: Composer, narrative?: Narrative): Work<Candidate | undefined> {
-  const { budget, view, maxRecord, maxRequests, context } = composer;
-  yield* shortenAhead(view.messages.filter(isUserRequest), maxRequests, context.meter);
+  const { budget, view, maxRecord } = composer;
   const isDue = view.tokens > budget.dueTokens || isByMessages(view, budget);
   let best: Candidate | undefined;
   let silent: Candidate | undefined;
@@ -101,6 +100,7 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
 function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice | undefined> {
   const { view, budget, settings, context, maxRequests } = composer;
   const { messages } = view;
+  for (const _ of shortenAhead(messages.filter(isUserRequest), maxRequests, context.meter)) yield;
   const isPinned = (message: Message) => message.role === 'system' || isUserRequest(message);
   const pinned = new Set(messages.filter(isPinned));
   const latest = messages[latestUserRequest(messages)];

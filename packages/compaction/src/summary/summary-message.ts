@@ -6,9 +6,8 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { LINE_BREAK, numbersIn, withNumbers } from '@x/core/internal';
+import { LINE_BREAK, memoize, numbersIn, withNumbers } from '@x/core/internal';
 import { marksOf, stringsIn, wayBack } from '../conversation/marks.js';
-import { once } from '../conversation/once.js';
 import { type Entry, entriesSchema, legendOf, parseEntries, renderEntries } from '../record/entry.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
@@ -185,7 +184,7 @@ function joined(narratives: readonly (Narrative | undefined)[]): Narrative | und
   return text === '' ? undefined : { ...narratives.at(-1), text };
 }
 
-const readSummary = once((summary: Message): EarlierSummaries => {
+const readSummary = memoize((summary: Message): EarlierSummaries => {
   const marks = marksOf(summary);
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);

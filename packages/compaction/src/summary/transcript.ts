@@ -6,7 +6,7 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
-import { diffLines, digest, isObject, LINE_BREAK, type Work } from '@x/core/internal';
+import { diffLines, digestWork, isObject, isTimeToRest, LINE_BREAK, type Work } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
@@ -79,8 +79,13 @@ export function* renderTranscript(
 }
 
 /** Makes a mark that depends on all of the content, so that no content can contain it. */
-export function nonceFor(messages: readonly Message[]): string {
-  return digest(messages.map(({ content, id }) => `${JSON.stringify(content)}${id}`).join('')).slice(0, 16);
+export function* nonceFor(messages: readonly Message[]): Work<string> {
+  const texts: string[] = [];
+  for (const { content, id } of messages) {
+    if (isTimeToRest()) yield;
+    texts.push(JSON.stringify(content), id);
+  }
+  return (yield* digestWork(texts.join(''))).slice(0, 16);
 }
 
 /** Removes the mark from a text, in case the text contains it nevertheless. */

@@ -1,8 +1,7 @@
 import { type ContentBlock, type Message, textOf } from '@x/core';
-import type { Work } from '@x/core/internal';
+import { memoize, type Work } from '@x/core/internal';
 import { mapRuns } from '../conversation/lines.js';
 import { marksOf, withMarks } from '../conversation/marks.js';
-import { once } from '../conversation/once.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { distilled, isFramed, isPage } from '../conversation/sentences.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
@@ -33,9 +32,9 @@ const BOILERPLATE = 400;
 
 /**
  * Returns the user's requests that stay in front of a summary: every request, in order and verbatim, if all but the latest fit into `room`
- * tokens. Otherwise it shortens requests to whole sentences: first those that programs wrote in the user's name, then the oldest, and the
- * first request last. If that is not enough, it removes requests in the same order, except the first, and only the record quotes them. The
- * latest request never changes; if there is no room, only it stays. Repeated lines are kept once.
+ * tokens. Otherwise it shortens requests to whole sentences: first those that programs wrote in the user's name, then the longest, and the
+ * first request last. If that is not enough, it removes requests, the oldest before others, except the first, and only the record quotes
+ * them. The latest request never changes; if there is no room, only it stays. Repeated lines are kept once.
  *
  * @param requests All requests that the summary covers, including the latest one if it is covered.
  * @param messages The whole conversation.
@@ -59,26 +58,32 @@ export function keepUserWords(
   let total = kept.reduce((sum, { original, size }) => sum + (original === latest ? 0 : size), 0);
   // Removing a few words gains nothing.
   if (total <= room * SLACK && kept.length <= most) return kept;
-  type Kept = (typeof kept)[number];
-  const [first, ...rest] = kept;
-  const programs = new Set(ofPrograms(messages));
-  const isOfProgram = ({ original }: Kept) => programs.has(original);
-  const inTurn = [...rest.filter(isOfProgram), ...rest.filter((one) => !isOfProgram(one)), first]
-    .filter((one) => one !== undefined)
-    .filter(({ original }) => original !== latest);
-  const long = inTurn.filter(({ size }) => size > SHORTEST_REQUEST);
-  for (const one of [...long, ...long]) {
-    if (total <= room) break;
-    const isSecond = one.message !== one.original;
-    const share = Math.min(room * LARGEST_SHARE, one.size - (total - room));
-    const tokens = isSecond || isOfProgram(one) ? SHORTEST_REQUEST : Math.max(SHORTEST_REQUEST, share);
-    if (one.size <= tokens) continue;
-    const short =
-      tokens === SHORTEST_REQUEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
-    if (short.tokens >= one.size) continue;
-    total -= one.size - short.tokens;
-    Object.assign(one, { message: short.message, size: short.tokens });
-  }
+  const [first, ...rest] = kept.filter(({ original }) => original !== latest);
+  const last = first === undefined ? [] : [first];
+  const written = new Set(ofPrograms(messages));
+  const programs = rest.filter(({ original }) => written.has(original));
+  const people = rest.filter(({ original }) => !written.has(original));
+  const inTurn = [...programs, ...people, ...last];
+  const shorten = (some: typeof kept, most: (size: number) => number) => {
+    for (const one of some) {
+      const tokens = Math.max(SHORTEST_REQUEST, Math.min(most(one.size), room * LARGEST_SHARE));
+      if (total <= room || one.size <= tokens) continue;
+      const short =
+        tokens === SHORTEST_REQUEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
+      if (short.tokens >= one.size) continue;
+      total -= one.size - short.tokens;
+      Object.assign(one, { message: short.message, size: short.tokens });
+    }
+  };
+  shorten(programs, () => SHORTEST_REQUEST);
+  const sizes = people.map(({ size }) => size);
+  const whole = sizes.reduce((sum, size) => sum + size, 0);
+  // Up to half of the room is for the first request, which usually says what the work is for.
+  const free = room - (total - whole) + Math.max(0, (first?.size ?? 0) - room / 2);
+  const level = levelOf(sizes, free);
+  shorten(people, () => level);
+  shorten(last, (size) => size - (total - room));
+  shorten(inTurn, () => SHORTEST_REQUEST);
   let count = kept.length;
   for (const one of inTurn) {
     if (one === first || (total <= room && count <= most)) break;
@@ -89,11 +94,22 @@ export function keepUserWords(
   return kept.filter(({ isGone }) => !isGone);
 }
 
+/** Returns the size to which all larger requests can be shortened so that all together take `room`. */
+function levelOf(sizes: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
+    const share = left / (sizes.length - index);
+    if (size > share) return share;
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
 /**
  * Finds messages that programs wrote in the user's name: text entirely between tags or brackets, or a page of instructions directly before
  * a message of the user. Cached by the list.
  */
-export const ofPrograms = once((messages: readonly Message[]): readonly Message[] => {
+export const ofPrograms = memoize((messages: readonly Message[]): readonly Message[] => {
   const numbers = numbersOf(messages);
   return messages.filter((message, index) => {
     if (!isUserRequest(message)) return false;

@@ -96,7 +96,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const verdict = await askInConversation(task);
   if (verdict) return verdict;
   const messages = messagesRead(task);
-  const nonce = nonceFor(messages);
+  const nonce = await inPieces(nonceFor(messages), signal);
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
   const numbers = new Map([...composer.numbers].map(([{ id }, at]) => [id, at]));
@@ -207,44 +207,40 @@ function requestsShown(
   const kept = new Set(task.kept.map(({ original }) => original.id));
   const later = new Set(after.map(({ id }) => id));
   const listed = new Map<string, number>();
-  const requests = task.requests
-    .map((message, index) => {
-      const isLater = later.has(message.id);
-      const whole = textOf(message.content);
-      const isProgram = programs.has(message.id);
-      const text = distilled(whole, isProgram ? SHORT_REQUEST : longest);
-      const isStaying =
-        keep.users > 0 &&
-        !isProgram &&
-        (isLater || kept.has(message.id)) &&
-        (hasRoomForAll || meter.message(message) <= SHORTEST_REQUEST);
-      const marks = [isStaying && 'stays', isLater && 'later', isProgram && 'written by a program'].filter(
-        Boolean,
-      );
-      return {
-        id: message.id,
-        text,
-        number: index + 1,
-        marks: marks.length > 0 ? `(${marks.join(', ')}) ` : '',
-      };
-    })
-    .filter(({ text }) => text !== '');
+  const requests = task.requests.flatMap((message, index) => {
+    const whole = textOf(message.content);
+    return whole === '' ? [] : [{ message, whole, number: index + 1 }];
+  });
   type Request = (typeof requests)[number];
   const [first, ...rest] = requests;
   if (first === undefined) return { text: '', listed };
   let room = Math.min(windowOf(task), transcriptTokens) * REQUESTS_SHARE;
-  const take = ({ id, text, number, marks }: Request) => {
+  const textFor = ({ message, whole }: Request) =>
+    distilled(whole, programs.has(message.id) ? SHORT_REQUEST : longest);
+  const take = (request: Request, text = textFor(request)) => {
+    const { message, number } = request;
+    const isLater = later.has(message.id);
+    const isProgram = programs.has(message.id);
+    const isStaying =
+      keep.users > 0 &&
+      !isProgram &&
+      (isLater || kept.has(message.id)) &&
+      (hasRoomForAll || meter.message(message) <= SHORTEST_REQUEST);
+    const marks = [isStaying && 'stays', isLater && 'later', isProgram && 'written by a program'].filter(
+      Boolean,
+    );
     const fitted = fitToTokens(text, room, meter);
     room -= meter.text(fitted);
-    if (fitted === text) listed.set(id, number);
-    return `${number}. ${marks}${fitted}`;
+    if (fitted === text) listed.set(message.id, number);
+    return `${number}. ${marks.length > 0 ? `(${marks.join(', ')}) ` : ''}${fitted}`;
   };
   const last = rest.at(-1);
   const latest = last ? [take(last)] : [];
   const shown = [take(first)];
   for (const request of rest.slice(0, -1).toReversed()) {
-    if (meter.text(request.text) > room) break;
-    latest.unshift(take(request));
+    const text = textFor(request);
+    if (meter.text(text) > room) break;
+    latest.unshift(take(request, text));
   }
   if (latest.length < rest.length) shown.push('[…]');
   return { text: [...shown, ...latest].join('\n'), listed };
@@ -257,7 +253,7 @@ async function askInConversation(task: NarrativeTask): Promise<Verdict | undefin
   const { meter, instructions, appendix } = composer.context;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
   const prompt = buildPrompt(options, {
-    nonce: nonceFor(task.requests),
+    nonce: await inPieces(nonceFor(task.requests), task.signal),
     // The live conversation contains all requests whole.
     requests: requestsShown(task, SHORT_REQUEST).text,
     instructions,

@@ -521,7 +521,7 @@ describe('what a step costs', () => {
 
   it('learns from reported usage how far the count is off, within bounds', async () => {
     const scope = scopeOf([userMessage('word '.repeat(2_000))]);
-    const capability = compaction();
+    const capability = compaction({ contextWindow: 8_000 });
     const reporting = (inputTokens: number) => async (): Promise<ModelResponse> => ({
       ...answer,
       usage: { inputTokens, outputTokens: 1 },
@@ -536,15 +536,30 @@ describe('what a step costs', () => {
     ]);
   });
 
-  it('warns once of a provider that steadily counts more than it should', async () => {
-    const scope = scopeOf([userMessage('word '.repeat(20_000))]);
+  it('does not learn from a small request, to which the provider may have added a prompt', async () => {
+    const scope = scopeOf([userMessage('hello')]);
+    const capability = compaction({ contextWindow: 128_000 });
+    await step(capability, scope, async () => ({ ...answer, usage: { inputTokens: 25, outputTokens: 1 } }));
+    const messages = rounds(3, () => ({ output: 'word '.repeat(25_000) }));
+    scope.state.contextMutable().push(...messages);
+    await step(capability, scope);
+    expect(compacted(scope)).toEqual([]);
+    expect(scope.state.context.slice(1)).toEqual(messages);
+  });
+
+  it('warns once of a provider that steadily counts more than it should, also over many calls', async () => {
     const capability = compaction({ contextWindow: 200_000 });
+    const events: unknown[] = [];
     const next = async (): Promise<ModelResponse> => ({
       ...answer,
       usage: { inputTokens: 42_000, outputTokens: 1 },
     });
-    for (let index = 0; index < 12; index++) await step(capability, scope, next);
-    expect(scope.events).toMatchObject([
+    for (let index = 0; index < 12; index++) {
+      const scope = scopeOf([userMessage('word '.repeat(20_000))]);
+      await step(capability, scope, next);
+      events.push(...scope.events);
+    }
+    expect(events).toMatchObject([
       { type: 'warning', message: expect.stringContaining('reports 2.1 times the tokens') },
     ]);
   });

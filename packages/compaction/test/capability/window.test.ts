@@ -194,6 +194,9 @@ describe('a refusal in words that nobody knows', () => {
     scope.state.contextMutable().push(...rounds(13, () => ({ output: lines(200) })));
     await expect(capability.aroundReason?.(scope, next)).rejects.toBe(strange);
     expect(next).toHaveBeenCalledTimes(3);
+    // The next call loads the state again.
+    await expect(capability.aroundReason?.(full(), next)).rejects.toBe(strange);
+    expect(next).toHaveBeenCalledTimes(4);
   });
 });
 
@@ -225,6 +228,20 @@ describe('the tool compact', () => {
     const outcomes = next.events.filter(({ type }) => type === 'context.compacted');
     expect(outcomes).toMatchObject([{ reason: 'manual', status: 'applied' }]);
     expect(model.requests.map(promptOf)).toEqual([expect.stringContaining('THE PORTS')]);
+  });
+});
+
+describe('a configured window', () => {
+  it.each([
+    ['overrides that of the agent’s model, also if that is made anew for each step', true],
+    ['does not override the smaller one of a fallback', false],
+  ])('%s', async (_, isOwn) => {
+    const capability = compaction({ model: null, contextWindow: 1_000_000 });
+    await capability.install?.({ agentId: 'a', model: modelWith(20_000), tools: [] } as never);
+    const model = { ...modelWith(20_000), ...(isOwn ? {} : { id: 'fallback' }) };
+    const scope = scopeOf(history(40), { model });
+    const [sent = 0] = await send(capability, scope, { window: 1_000_000, error: () => new Error('unused') });
+    expect(sent > 20_000).toBe(isOwn);
   });
 });
 

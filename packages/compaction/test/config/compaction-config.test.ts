@@ -93,7 +93,8 @@ describe('a configuration', () => {
 
   it.each<[object, string]>([
     [{ trigger: { share: 85 } }, 'trigger.share: must be a share between 0 and 1: write 0.85 for 85 %'],
-    [{ keep: { share: 30 } }, 'keep.share: must be a share between 0 and 1: write 0.85 for 85 %'],
+    [{ keep: { share: 30 } }, 'keep.share: must be a share between 0 and 1: write 0.3 for 30 %'],
+    [{ keep: { share: 20_000 } }, 'keep.share: must be a share between 0 and 1: write 0.85 for 85 %'],
     [{ trigger: { tokens: -1 } }, 'trigger.tokens'],
     [
       { trigger: { messages: 30 }, keep: { messages: 30 } },

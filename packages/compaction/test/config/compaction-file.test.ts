@@ -24,7 +24,8 @@ describe('parseCompactionConfig', () => {
       { threshold: 80, strategy: 'auto', chunks: 2 },
       'has keys of 2 presets: strategy of everruns, threshold, chunks of aura. Use the keys of only one preset.',
     ],
-    [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 80 for 80 %'],
+    [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 30 for 30 %'],
+    [{ budget_percent: 70 }, 'budget_percent: is a share between 0.1 and 1: write 0.7 for 70 %'],
     [{ threshold: 0.8 }, 'threshold: is in percent: write 80 for 80 %'],
     [{ '// my threshold "threshold"': 80 }, 'contains a comment that begins with //. Use # instead'],
   ])('refuses %j in the words of the file', (written, message) => {

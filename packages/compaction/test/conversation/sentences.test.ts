@@ -12,6 +12,15 @@ describe('what someone wrote, shortened', () => {
         expect(distilled(start + '🦊'.repeat(400), length, true).isWellFormed()).toBe(true);
   });
 
+  it('is read at both ends only where it is very long', () => {
+    const shorten = (count: number) => {
+      const filler = 'Step 1.\n'.repeat(count);
+      return distilled(`We ship on Monday.\n${filler}The code is 4711.\n${filler}Then rest.`, 80, true);
+    };
+    expect(shorten(10_000)).toContain('4711');
+    expect(shorten(20_000)).toBe('We ship on Monday.\n[…]\nThen rest.');
+  });
+
   it('keeps sentences whole whose lines were broken', () => {
     const first =
       'The refund is never sent before the customer has confirmed\nthe order in writing, whatever the agent says.';

@@ -1,5 +1,12 @@
-import { assistantMessage, type Message, textOf, userMessage, type Workspace } from '@x/core';
-import { describe, expect, it } from 'vitest';
+import {
+  assistantMessage,
+  ContextOverflowError,
+  type Message,
+  textOf,
+  userMessage,
+  type Workspace,
+} from '@x/core';
+import { describe, expect, it, vi } from 'vitest';
 import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
 import { toolResultEviction } from '../../src/index.js';
 import { at, meter, round } from '../build.js';
@@ -105,6 +112,35 @@ describe('toolResultEviction of user messages', () => {
     const mixed = [...round({ output: 'row '.repeat(8_000) }), userMessage('and this '.repeat(5_000))];
     const beside = await reason(mixed, {}, { model });
     expect(meter.messages(beside.scope.state.context)).toBeLessThanOrEqual(14_400);
+  });
+
+  it.each([
+    'prompt is too long: 22000 tokens > 16000 maximum',
+    'The input exceeds the context window of this model.',
+  ])('takes a paste after the provider has rejected it: %s', async (message) => {
+    const paste = userMessage('a word or two, '.repeat(5_500));
+    const scope = scopeOf([userMessage('hi'), assistantMessage('hello'), paste], { storage: workspace });
+    const sent: number[] = [];
+    const answer = await toolResultEviction().aroundReason?.(scope, async () => {
+      sent.push(meter.messages(scope.state.context));
+      if (sent.length === 1) throw new ContextOverflowError(message);
+      return said('done');
+    });
+    expect(answer).toEqual(said('done'));
+    expect(sent).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(sent[1]).toBeLessThan(4_000);
+    expect(scope.log.messages).toEqual([paste]);
+  });
+
+  it('passes on an overflow that no new text causes', async () => {
+    const error = new ContextOverflowError('prompt is too long: 22000 tokens > 16000 maximum');
+    const scope = scopeOf([userMessage(long), assistantMessage('hello'), userMessage('hi')], {
+      storage: workspace,
+    });
+    const next = vi.fn(async () => Promise.reject(error));
+    const capability = toolResultEviction({ maxUserChars: 1_000_000 });
+    await expect(capability.aroundReason?.(scope, next)).rejects.toBe(error);
+    expect(next).toHaveBeenCalledTimes(1);
   });
 
   it('leaves a long message that fits', async () => {

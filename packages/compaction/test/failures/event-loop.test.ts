@@ -11,6 +11,7 @@ import { scopeOf, toolScopeOf } from '../scope.js';
  * does not rest is one piece. An eviction is short beside the one copy of its text that it makes.
  */
 const LONGEST_PIECE = 0.15;
+const LONGEST_OF_REQUESTS = 0.08;
 const LONGEST_OF_EVICTION = 0.4;
 
 const speech = (index: number) =>
@@ -19,6 +20,8 @@ const chat = (count: number): Message[] =>
   Array.from({ length: count }, (_, index) =>
     index % 2 ? assistantMessage(speech(index)) : userMessage(speech(index)),
   );
+const requests = (count: number): Message[] =>
+  Array.from({ length: count }, (_, index) => userMessage(`${speech(index)}\n`.repeat(4)));
 const work = (count: number): Message[] => [
   userMessage('Fix the login.'),
   ...rounds(count, (index) => ({
@@ -34,9 +37,10 @@ const work = (count: number): Message[] => [
 
 describe('the event loop', { timeout: 120_000 }, () => {
   it.each([
-    ['8 000 messages of a chat', () => chat(8_000)],
-    ['8 000 messages of work', () => work(4_000)],
-  ])('is never held for long by a compaction of %s', async (_, make) => {
+    ['8 000 messages of a chat', () => chat(8_000), LONGEST_PIECE],
+    ['8 000 messages of work', () => work(4_000), LONGEST_PIECE],
+    ['3 000 long requests', () => requests(3_000), LONGEST_OF_REQUESTS],
+  ])('is never held for long by a compaction of %s', async (_, make, most) => {
     // Code that has not run yet is slow.
     await compaction({ model: null }).compact?.(scopeOf(make().slice(0, 600)), {});
     const messages = make();
@@ -47,6 +51,16 @@ describe('the event loop', { timeout: 120_000 }, () => {
       await capability.aroundReason?.(scope, async () => said('ok'));
       expect(await capability.compact?.(scope, {})).toMatchObject({ status: 'applied' });
     });
+    expect(longest).toBeLessThan(most);
+  });
+
+  it('is never held for long by the writing of a narrative about 8 000 messages', async () => {
+    const model = modelOf(() => 'No narrative.', { contextWindow: 400_000 });
+    const compact = async (messages: readonly Message[]) =>
+      compaction().compact?.(scopeOf(messages, { model }), {});
+    await compact(chat(600));
+    const messages = chat(8_000);
+    const longest = await longestPiece(() => Promise.resolve(compact(messages)));
     expect(longest).toBeLessThan(LONGEST_PIECE);
   });
 

@@ -39,7 +39,8 @@ describe('usage that a provider reports', () => {
       return reporting(1_000_000);
     });
     expect(scope.state.extensions.compaction).not.toHaveProperty('calibration');
-    await capability.aroundReason?.(scope, async () => reporting(3_000));
+    scope.state.contextMutable().push(userMessage('word '.repeat(30_000)));
+    await capability.aroundReason?.(scope, async () => reporting(32_000));
     expect(scope.state.extensions.compaction).toHaveProperty('calibration');
   });
 });

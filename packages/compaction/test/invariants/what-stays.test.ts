@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCompactor } from '../../src/index.js';
+import { type CompactionSettings, createCompactor } from '../../src/index.js';
 
 const text = (messages: readonly Message[]) => messages.map((message) => textOf(message)).join('\n');
 
@@ -9,8 +9,9 @@ const text = (messages: readonly Message[]) => messages.map((message) => textOf(
 async function* requests(
   turns: Iterable<readonly Message[]>,
   contextWindow: number,
+  settings: CompactionSettings = {},
 ): AsyncGenerator<readonly Message[]> {
-  const compactor = createCompactor({ contextWindow, model: null });
+  const compactor = createCompactor({ ...settings, contextWindow, model: null });
   let view: readonly Message[] = [];
   for (const turn of turns) {
     view = [...view, ...turn];
@@ -56,6 +57,25 @@ describe('what a user said', () => {
       { numRuns: 8 },
     );
   });
+
+  it.each([null, 10] as const)(
+    'keeps a list of requirements whole in a small window over 130 turns: %s',
+    async (kept) => {
+      const list = Array.from(
+        { length: 25 },
+        (_, at) =>
+          `- AC-${at}: screen ${at % 5} must answer within ${120 + 7 * at} ms for ${3 * at + 2} tenants and never log field number ${at}`,
+      ).join('\n');
+      const turns = Array.from({ length: 130 }, (_, turn) => [
+        userMessage(turn === 1 ? `The acceptance criteria:\n${list}` : `Work step ${turn}.`),
+        assistantMessage(`step ${turn} changes value ${turn * 7} of the part. `.repeat(12)),
+      ]);
+      const keep = kept === null ? {} : { messages: kept };
+      for await (const request of requests(turns, 8_000, { keep })) {
+        if (request.some(({ kind }) => kind === 'summary')) expect(text(request)).toContain(list);
+      }
+    },
+  );
 
   it('stands before the record of the work that it caused, and every request stays in its order', async () => {
     const turns = Array.from({ length: 30 }, (_, turn) => [

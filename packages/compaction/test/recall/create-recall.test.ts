@@ -360,8 +360,11 @@ describe('the index', () => {
   it('lets others have their turn', async () => {
     const index = new RecallIndex();
     for (let at = 1; at < 900; at++) index.add(at, userMessage(lines(1_000, 'word')));
-    let turns = 0;
-    await index.search('word', () => false, { turn: async () => void turns++ });
-    expect(turns).toBeGreaterThan(0);
+    let hasRun = false;
+    setImmediate(() => {
+      hasRun = true;
+    });
+    await index.search('word', () => false);
+    expect(hasRun).toBe(true);
   });
 });

@@ -58,6 +58,11 @@ describe('a list that a call writes anew', () => {
     expect(record.match(/Delete the package/g)).toHaveLength(1);
   });
 
+  it.each(['manage_todo_list', 'SetTodoList'])('stands whole if %s wrote it', async (tool) => {
+    const { record } = await recordOf([0, 1].flatMap((done) => call(tool, { todos: plan(done) })));
+    expect(record).toContain(`= r4 ${tool}\n${whole(1)}\n`);
+  });
+
   it('is the newest until another one is written, over many records', async () => {
     let { record, messages } = await recordOf(call('update_plan', { plan: plan(1) }));
     for (let round = 0; round < 4; round++) {

@@ -36,6 +36,27 @@ describe('the words of the user', () => {
     expect(meter.messages(kept)).toBeLessThanOrEqual(room);
   });
 
+  it('keep the wish of every long request if each can be shortened', () => {
+    const story = 'The support desk told me about it on the phone, and they sounded a bit annoyed.';
+    const requests = Array.from({ length: 13 }, (_, index) => {
+      const sentences = Array.from({ length: 20 }, () => story);
+      sentences.splice(
+        (index * 7) % 20,
+        0,
+        `Never keep more than ${1_000 + index} entries in table t_${index}.`,
+      );
+      return userMessage(sentences.join(' '));
+    });
+    const messages = requests.flatMap((request) => [request, assistantMessage('done')]);
+    const room = meter.messages(requests) / 3;
+    const kept = keep(requests, messages, room).map(textOf);
+    expect(kept).toHaveLength(13);
+    for (const [index, text] of kept.entries()) expect(text).toContain(`${1_000 + index} entries`);
+    // The longest give way first, so all become equally long.
+    const lengths = kept.slice(1, -1).map((text) => text.length);
+    expect(Math.min(...lengths)).toBeGreaterThan(Math.max(...lengths) / 2);
+  });
+
   it('stand once where two requests hold the same template', () => {
     const template = lines(40, 'Rule of the house number');
     const requests = ['Fix the login.', 'Fix the logout.'].map((wish) => userMessage(`${template}\n${wish}`));

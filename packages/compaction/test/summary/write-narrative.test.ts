@@ -584,7 +584,7 @@ describe('chunks', () => {
     const looksAt = (rows: number) => {
       const messages = rounds(rows, () => ({ output: 'done' }));
       let looks = 0;
-      const entries = new Proxy(render(messages, nonceFor(messages), 2_000), {
+      const entries = new Proxy(render(messages, atOnce(nonceFor(messages)), 2_000), {
         get(target, key, receiver) {
           if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
           return Reflect.get(target, key, receiver) as unknown;

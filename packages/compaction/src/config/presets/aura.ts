@@ -7,7 +7,12 @@ import { countSchema, wordsSchema } from '../values.js';
 const percentSchema = z.number().check(
   z.minimum(0),
   z.maximum(100),
-  z.refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %'),
+  z.refine((value) => value === 0 || value >= 1, {
+    error({ input }) {
+      const percent = Math.round(Number(input) * 1e4) / 100;
+      return `is in percent: write ${percent} for ${percent} %`;
+    },
+  }),
 );
 
 /** Percent of the window at which repeated injected messages are removed. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { dropOldest } from '../../stages/drop-oldest.js';
 import { maskOutputs } from '../../stages/mask-outputs.js';
 import type { PresetSettings } from '../groups.js';
-import { countSchema, wordsSchema } from '../values.js';
+import { asShare, countSchema, wordsSchema } from '../values.js';
 
 /** Number of newest messages that Everruns keeps unchanged when it summarizes. */
 const KEPT = 10;
@@ -37,11 +37,16 @@ export const everrunsShape = {
   ),
   /** Another trigger, and how many messages it keeps. */
   infinityContext: z.optional(infinityContextSchema),
-  /** `false`: compacts only after the provider has rejected a request as too large. */
+  /** `false`: compacts only after the provider has rejected a request as too large, or above 90 % of a known window. */
   proactive: z._default(z.boolean(), true),
   /** A compaction is due at this share of the context window. */
   budgetPercent: z._default(
-    z.number().check(z.minimum(0.1), z.maximum(1, 'is a share between 0.1 and 1: write 0.85 for 85 %')),
+    z
+      .number()
+      .check(
+        z.minimum(0.1),
+        z.maximum(1, { error: ({ input }) => `is a share between 0.1 and 1: ${asShare(input)}` }),
+      ),
     0.85,
   ),
   observationMasking: z.prefault(
