@@ -14,10 +14,12 @@ export interface StandingHit extends MemoryHit {
 
 /** In retired.md, comes before the text of the replacement. */
 const NOW = 'now: ';
+/** The reason for a fact that a person deleted or changed in MEMORY.md. */
+const REMOVED = 'removed from MEMORY.md';
 
 /**
  * Sorts hits by how far they can be trusted, and removes duplicates and headings. A fact that is in MEMORY.md is returned from there. A
- * retired fact follows its replacement, which is added if the search did not find it.
+ * retired fact follows its replacement, which is added if the search did not find it. Other retired facts come last.
  *
  * @param hits the best first.
  */
@@ -28,6 +30,8 @@ export async function standingHits(
   { text, state }: Core,
 ): Promise<readonly StandingHit[]> {
   const retired = retiredFacts((await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '');
+  for (const hash of Object.keys(state.gone)) if (!retired.has(hash)) retired.set(hash, REMOVED);
+  for (const [hash, why] of retired) if (why === NO_ROOM) retired.delete(hash);
   // A note may word a fact differently from MEMORY.md.
   for (const fact of [...state.lost, ...state.facts]) {
     const why = retired.get(keyHash(factKey(fact.text)));
@@ -57,7 +61,9 @@ export async function standingHits(
       standing.set(key, { ...hit, rank: known.rank });
   };
   for (const hit of hits) if (!isHeading(hit.content)) add(hit, hit.rank);
-  return [...standing.values()];
+  const found = [...standing.values()];
+  const isLast = ({ retired: why = NOW }: StandingHit) => !why.startsWith(NOW);
+  return [...found.filter((hit) => !isLast(hit)), ...found.filter(isLast)];
 }
 
 /** Follows replacements to the current fact. */
@@ -80,9 +86,7 @@ function retiredFacts(text: string): Map<string, string> {
   return new Map(
     bulletsOf(text).flatMap((bullet): [string, string][] => {
       const why = RETIRED.exec(bullet.text)?.[2];
-      return why === undefined || why === NO_ROOM
-        ? []
-        : [[keyHash(factKey(bullet.text.replace(RETIRED, ''))), why]];
+      return why === undefined ? [] : [[keyHash(factKey(bullet.text.replace(RETIRED, ''))), why]];
     }),
   );
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { bundled } from '../../../../tooling/bundled.js';
 
 /** Runs a program of this directory in a process of its own, and answers how it ended. */
 export async function runChild(name: string, ...parameters: readonly string[]): Promise<number | null> {
@@ -13,9 +14,8 @@ export async function runUntil(
   name: string,
   ...parameters: readonly string[]
 ): Promise<number | null> {
-  const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
-  const options = ['--conditions', '@x/source', '--import', 'tsx', program, ...parameters];
-  const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const program = bundled(fileURLToPath(new URL(`${name}.ts`, import.meta.url)));
+  const child = spawn(process.execPath, [program, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] });
   let seen = 0;
   child.stdout.on('data', () => {
     seen++;

@@ -9,6 +9,7 @@ import { defineTool, type Tool, userMessage, XError } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { bundled } from '../../../../tooling/bundled.js';
 import { MemoryService, memory, sessionHistory } from '../../src/index.js';
 import { mcpHttpHandler, mcpServer } from '../../src/mcp/index.js';
 import {
@@ -45,7 +46,7 @@ async function call(client: Client, name: string, input: Record<string, unknown>
 function stdio(directory: string, userId: string): StdioClientTransport {
   return new StdioClientTransport({
     command: process.execPath,
-    args: ['--conditions=@x/source', '--import', 'tsx', child, directory, userId],
+    args: [bundled(child), directory, userId],
     cwd: root,
     stderr: 'inherit',
   });

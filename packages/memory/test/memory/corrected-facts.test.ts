@@ -38,6 +38,22 @@ it('brings the fact that replaced what was found, however it is worded', async (
   expect(rest.map(({ retired }) => retired)).toEqual(['now: Everything runs on 7433']);
 });
 
+it('finds a line that a person changed in MEMORY.md before the note that has the old one', async () => {
+  const service = await open();
+  await service.save(alice, 'Alice works at Google');
+  const text = await service.read(alice);
+  await service.storage.write('users/alice/MEMORY.md', text.replace('Google', 'Microsoft'));
+  const search = async () => (await service.search(alice, 'where does Alice work at Google')).hits;
+  const marks = [undefined, 'removed from MEMORY.md'];
+  expect(textsOf(await search())).toEqual(['Alice works at Microsoft', 'Alice works at Google']);
+  expect((await search()).map(({ retired }) => retired)).toEqual(marks);
+  await service.save(alice, 'The dog of Alice is Rex');
+  expect((await search()).at(-1)).toMatchObject({ retired: marks[1] });
+  // A person may restore the line.
+  await service.storage.write('users/alice/MEMORY.md', text);
+  expect((await search())[0]?.retired).toBeUndefined();
+});
+
 it('finds a fact once, in MEMORY.md, and no heading', async () => {
   const service = await open();
   await service.save(alice, 'Noted facts are kept in the vault');
