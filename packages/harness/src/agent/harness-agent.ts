@@ -35,7 +35,7 @@ import { setAside } from '@x/core/messages';
 import * as z from 'zod';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
-import { forEach } from '../lib/for-each.js';
+import { runEach } from '../lib/run-each.js';
 import { refuseUnknown } from '../loop/approvals.js';
 import { callControl } from '../loop/control.js';
 import { reasonScope } from '../loop/reason-scope.js';
@@ -454,7 +454,7 @@ export class HarnessAgent {
     } finally {
       // Runs even if a deletion failed. A call that is running in another process needs the data of its capabilities, too.
       const isBusy = erased !== undefined && erased.busy.length > 0;
-      await forEach(isBusy ? [] : this.#parts.capabilities, (one) =>
+      await runEach(isBusy ? [] : this.#parts.capabilities, (one) =>
         withinLimit([`The erase hook of ${one.name}`, 'limits.hookMs', hookMs], async () =>
           one.erase?.(user),
         ),
@@ -546,7 +546,7 @@ export class HarnessAgent {
   async #close(drainsUntil: number): Promise<void> {
     await this.#turns.close();
     const { closeMs } = this.#parts.settings.limits;
-    await forEach(this.#parts.capabilities, async (capability) => {
+    await runEach(this.#parts.capabilities, async (capability) => {
       const wait = [`The close hook of ${capability.name}`, 'limits.closeMs', closeMs] as const;
       const drainMs = Math.max(0, drainsUntil - performance.now());
       await withinLimit(wait, async () => capability.close?.({ drainMs })).catch((error: unknown) => {

@@ -14,7 +14,7 @@ export const limitsSchema = z.strictObject({
   modelIdleMs: atMost(120_000),
   /** Time of one model request, without retries. Beyond it, the same happens as with `modelFirstByteMs`. */
   modelMs: atMost(900_000),
-  /** Bytes of text, thoughts and tool inputs in one answer. A longer answer is cut off (`truncated`), and none of its tool calls runs. */
+  /** Bytes of one answer, without files. A longer answer is cut off (`truncated`), and none of its tool calls runs. */
   answerBytes: atMost(4_000_000),
   /** Maximum number of tool calls of one answer. Calls beyond it do not run, and the model is informed. */
   answerCalls: atMost(128),

@@ -1,19 +1,25 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { WorkspaceError } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { proxiedSandbox } from './internet-proxy.js';
 import { type KeptFiles, masksOf } from './masks.js';
+import { checkedPaths, checkOf, closeMounts, type Mount, openMounts } from './mounts.js';
 
 /** A program that runs a command line, and optionally one that stops what remains after a kill. */
 export interface Execution {
   readonly file: string;
   readonly args: readonly string[];
   readonly stop?: { readonly file: string; readonly args: readonly string[] } | undefined;
+  /** Open files that the program gets as file descriptors, from {@link FIRST_HANDLE} on. They are closed when it has started. */
+  readonly handles?: readonly number[];
 }
+
+/** The file descriptor of the first open file that a program gets. */
+const FIRST_HANDLE = 3;
 
 /** An environment in which `execute` runs commands. */
 export interface Executor {
@@ -159,10 +165,10 @@ export function bubblewrap(
   ];
   const own = ['--setenv', 'HOME', '/tmp', '--setenv', 'TMPDIR', '/tmp'];
   const sized = (size: number, path: string) => [
-    ...(limits.tmp > 0 && canSizeTmp() ? ['--size', `${size}`] : []),
+    ...(limits.tmp > 0 && helpOfBwrap().includes('--size') ? ['--size', `${size}`] : []),
     ...['--tmpfs', path],
   ];
-  const mounts = [
+  const basic = [
     ...['--proc', '/proc', '--dev', '/dev', ...sized(limits.tmp, '/tmp'), ...sized(limits.tmp, '/dev/shm')],
     ...[...sized(OWN_BYTES, '/etc'), ...sized(OWN_BYTES, '/run'), '--symlink', '/tmp', '/var/tmp'],
     ...system,
@@ -174,23 +180,40 @@ export function bubblewrap(
     ...sandboxOf(network, 'a new /tmp for each command, which is also HOME'),
     execution(line, cwd, kept) {
       const proxied = network === 'internet' ? proxiedSandbox() : { options: [], script: [] };
-      const start = startOf(limits, proxied.script);
       const { pinned, covered, emptied, fixed } = masksOf(cwd, kept);
+      const mounts = openMounts(cwd, [...pinned, ...fixed]);
+      const start = startOf(limits, [...checkOf(mounts), ...proxied.script]);
+      const { args: binds, handles } = bindsOf(mounts, pinned.length);
       const masks = [
-        ...[cwd, ...pinned].flatMap((path) => ['--bind', path, path]),
-        ...fixed.flatMap((path) => ['--ro-bind', path, path]),
+        ...['--bind', cwd, cwd, ...binds],
         ...covered.flatMap(empty),
         ...emptied.flatMap((path) => ['--dev-bind', '/dev/null', path]),
       ];
       return {
         file: 'bwrap',
         args: [
-          ...[...isolated, ...mounts, ...masks, ...proxied.options, ...READ_ONLY],
-          ...['--chdir', cwd, ...own, ...start, line],
+          ...[...isolated, ...basic, ...masks, ...proxied.options, ...READ_ONLY],
+          ...['--chdir', cwd, ...own, ...start, line, ...checkedPaths(mounts)],
         ],
+        handles,
       };
     },
   };
+}
+
+/**
+ * Returns options of bubblewrap that mount files on themselves, read-only from the index `fixed` on, and the handles that the options name.
+ * Old versions mount only paths, which the program then checks. They would pass the handles on to the command, which could reach every file of
+ * this machine through an open folder.
+ */
+function bindsOf(mounts: readonly Mount[], fixed: number): Required<Pick<Execution, 'args' | 'handles'>> {
+  const bind = (index: number) => (index < fixed ? '--bind' : '--ro-bind');
+  if (helpOfBwrap().includes('--bind-fd')) {
+    const args = mounts.flatMap(({ path }, at) => [`${bind(at)}-fd`, `${FIRST_HANDLE + at}`, path]);
+    return { args, handles: mounts.map(({ handle }) => handle) };
+  }
+  closeMounts(mounts);
+  return { args: mounts.flatMap(({ path }, at) => [bind(at), path, path]), handles: [] };
 }
 
 /** Returns a program that sets its limits, writes a user entry for itself, and then runs the line that follows. */
@@ -209,17 +232,17 @@ function startOf(
     ...limit('f', Math.ceil(fileSize / 512)),
     // Shells use different letters for this limit.
     ...limit('u', processes).map((most) => `${most} 2> /dev/null || ${most.replace('-u', '-p')}`),
-    'exec sh -c "$1"',
+    'exec sh -c "$line"',
   ];
   return ['sh', '-c', script.join('\n'), 'sh'];
 }
 
-let sizesTmp: boolean | undefined;
+let help: string | undefined;
 
-/** Tests if bubblewrap can limit the size of a tmpfs, which requires version 0.7. */
-function canSizeTmp(): boolean {
-  sizesTmp ??= spawnSync('bwrap', ['--help'], { encoding: 'utf8' }).stdout?.includes('--size') ?? false;
-  return sizesTmp;
+/** Returns the options of bubblewrap. Those of old versions lack `--size` and `--bind-fd`. */
+function helpOfBwrap(): string {
+  help ??= spawnSync('bwrap', ['--help'], { encoding: 'utf8' }).stdout ?? '';
+  return help;
 }
 
 /**
@@ -273,12 +296,26 @@ export function container(options: {
         file: program,
         args: [
           ...['run', '--rm', '--init', '--name', name, ...isolated, ...limited, ...git, ...masks],
-          ...['-w', cwd, image, 'sh', '-c', line],
+          ...['-w', cwd, image, 'sh', '-c', ...checked(line, cwd, [...pinned, ...fixed])],
         ],
         stop: { file: program, args: ['kill', name] },
       };
     },
   };
+}
+
+/**
+ * Returns arguments for `sh -c` in a container that check its mounts and run a line. A container in a virtual machine numbers files
+ * differently, so it cannot check.
+ */
+function checked(line: string, cwd: string, paths: readonly string[]): readonly string[] {
+  const mounts = openMounts(cwd, paths);
+  if (mounts.length === 0) return [line];
+  closeMounts(mounts);
+  const { dev, ino } = statSync(cwd, { bigint: true });
+  const isAlike = `[ "$(command -p stat -c %d:%i .)" = ${dev}:${ino} ]`;
+  const script = [`${isAlike} || exec sh -c "$1"`, ...checkOf(mounts), 'exec sh -c "$line"'];
+  return [script.join('\n'), 'sh', line, ...checkedPaths(mounts)];
 }
 
 /** Returns the sandbox that this machine supports: bubblewrap if it is installed and permitted, or else `undefined`. */

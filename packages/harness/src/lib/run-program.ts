@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { WorkspaceError } from '@x/core';
 import { type CommandEnd, headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
@@ -60,23 +61,14 @@ function onStop(signal: AbortSignal, kill: () => void): () => void {
  *
  * @throws {WorkspaceError} if the program cannot be started.
  */
-export function runProgram(
-  { file, args, stop }: Execution,
-  { cwd, timeoutMs, signal, passEnvironment, environment, maxOutputChars, input }: ProgramOptions,
-): Promise<ProgramEnd> {
-  // Long because the listeners of a process share its outputs, its timers and the reason of its end.
-  signal.throwIfAborted();
+export function runProgram(execution: Execution, options: ProgramOptions): Promise<ProgramEnd> {
+  const { cwd, timeoutMs, signal, passEnvironment, environment, maxOutputChars, input } = options;
+  const { stop } = execution;
   const names = [...DEFAULT_ENVIRONMENT, ...passEnvironment];
   const passed = names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...environment, ...Object.fromEntries(passed) };
   return new Promise((resolve, reject) => {
-    // Use a separate process group, so that child processes are killed with the command.
-    const child = spawn(file, args, {
-      cwd,
-      env,
-      detached: true,
-      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    });
+    const child = start(execution, options, env);
     const { stdin, stdout, stderr } = child;
     const output = new BoundedOutput(maxOutputChars);
     const errors = input === undefined ? output : new BoundedOutput(maxOutputChars);
@@ -133,6 +125,21 @@ export function runProgram(
       });
     });
   });
+}
+
+/** Starts a program in its own process group, so that child processes are killed with it. Closes the handles of the execution. */
+function start(
+  { file, args, handles = [] }: Execution,
+  { cwd, input, signal }: ProgramOptions,
+  env: NodeJS.ProcessEnv,
+): ChildProcess {
+  try {
+    signal.throwIfAborted();
+    const stdin = input === undefined ? 'ignore' : 'pipe';
+    return spawn(file, args, { cwd, env, detached: true, stdio: [stdin, 'pipe', 'pipe', ...handles] });
+  } finally {
+    for (const handle of handles) closeSync(handle);
+  }
 }
 
 function stopStatus({ reason }: AbortSignal, startedAt: number): string {

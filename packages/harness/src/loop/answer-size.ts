@@ -1,4 +1,4 @@
-import type { ContentBlock, ModelResponse } from '@x/core';
+import type { ContentBlock, JsonObject, ModelResponse } from '@x/core';
 import { headOf, jsonText } from '@x/core/internal';
 
 /** Length of a run of blanks after which a model is assumed to be stuck in a loop. */
@@ -39,8 +39,9 @@ export function cutAnswer(response: ModelResponse, mostBytes: number): ModelResp
   return isCut ? { ...response, content, finishReason: 'length' } : response;
 }
 
+/** Returns the bytes of a block with its names, ids and provider data. Files do not count, because generated images are large. */
 function bytesOf(block: ContentBlock): number {
-  if (block.type === 'text') return Buffer.byteLength(block.text);
-  if (block.type === 'thinking') return Buffer.byteLength(block.thinking);
-  return block.type === 'tool_use' ? Buffer.byteLength(jsonText(block.input)) : 0;
+  if (block.type === 'file') return 0;
+  const { text, ...rest } = { text: '', ...block };
+  return Buffer.byteLength(text) + Buffer.byteLength(jsonText(rest as JsonObject));
 }

@@ -1,5 +1,5 @@
 import type { AgentEventBody, CallScope, Capability, CompactionCost, Usage } from '@x/core';
-import { compactionCounters, costOf, sumOfCounters } from '@x/core/internal';
+import { compactionCounters, costOf } from '@x/core/internal';
 import type { Counters, SessionCounters } from '../lib/session-counters.js';
 
 /** Tracks the cost and savings of compactions, in one call and in the state of its session. */
@@ -57,8 +57,8 @@ export class CompactionAccount {
 
   /** Cost and savings of compactions in this call; `undefined` if there were none. */
   get cost(): CompactionCost | undefined {
-    const sum = sumOfCounters(compactionCounters({}), this.#counters.ofCall(this.#call.state));
-    return sum.modelCalls > 0 || sum.savedTokens > 0 ? costOf(sum) : undefined;
+    const cost = costOf(this.#counters.ofCall(this.#call.state));
+    return cost.modelCalls > 0 || cost.savedTokens > 0 ? cost : undefined;
   }
 
   #priceOf(usage: Usage): number | undefined {

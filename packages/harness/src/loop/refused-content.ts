@@ -1,6 +1,6 @@
 import { type FinishReason, isContextOverflow, type Message } from '@x/core';
 import { describeContent, errorText, isRefused } from '@x/core/internal';
-import { modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
+import { classifyModelError, modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
 
 /** Maximum number of items that a warning names. */
@@ -51,10 +51,10 @@ const LEVELS_OF_LEFT: readonly Level[] = [left, leftAndAnswer];
 const LEVELS_OF_WEIGHT: readonly Level[] = [...LEVELS_OF_LEFT, partsOfNew, newest(0)];
 
 /**
- * HTTP statuses that may mean rejected content: some servers fail on content, and some gateways forbid it. The same statuses may also mean
- * an outage, or an invalid key or address.
+ * HTTP statuses that may mean rejected content: an error may quote the content and so look like another one, some servers fail on content,
+ * and some gateways forbid it. The same statuses may also mean an outage, an exhausted account, or an invalid key or address.
  */
-const UNCLEAR_STATUSES: readonly number[] = [403, 404, 406, 451, 500];
+const UNCLEAR_STATUSES: readonly number[] = [400, 403, 404, 415, 422, 500];
 
 /** Metadata key of the text that a model produced before its answer was withheld. */
 export const WITHHELD_MARK = 'withheld';
@@ -72,7 +72,9 @@ function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
   const { statuses } = modelErrorFacts(error);
   if (isContextOverflow(error)) return statuses.includes(413) ? LEVELS_OF_WEIGHT : LEVELS_OF_LEFT;
   if (isRefused(error)) return LEVELS;
-  return isLastModel && statuses.some((each) => UNCLEAR_STATUSES.includes(each)) ? LEVELS_OF_LEFT : [];
+  const isUnclear =
+    classifyModelError(error) === 'other' || statuses.some((each) => UNCLEAR_STATUSES.includes(each));
+  return isLastModel && isUnclear ? LEVELS_OF_LEFT : [];
 }
 
 /**
@@ -84,16 +86,26 @@ export class RefusedContent {
   readonly #changed = new Map<string, { readonly before: Message; readonly after: Message }>();
   #level = 0;
   #reason = '';
+  #hasRepeated = false;
 
   constructor(call: RunningCall) {
     this.#call = call;
   }
 
-  /** Changes the conversation for another attempt. Returns whether an attempt is left. */
+  /**
+   * Changes the conversation for another attempt. After an unclear error, the first attempt changes nothing, so that an error that passes
+   * costs no message. Returns whether an attempt is left.
+   */
   setAside(error: unknown): boolean {
     const { modelFailure, scope, isLastModel } = this.#call;
     if (error !== modelFailure || scope.signal.aborted) return false;
-    return this.#next(levelsFor(error, isLastModel), errorText(error));
+    const level = this.#level;
+    if (!this.#next(levelsFor(error, isLastModel), errorText(error))) return false;
+    if (this.#hasRepeated || isContextOverflow(error) || isRefused(error)) return true;
+    this.#hasRepeated = true;
+    this.#level = level;
+    this.restore();
+    return true;
   }
 
   /** Sets aside what an earlier failed call added, because the answer was withheld. Returns whether an attempt is left. */

@@ -71,10 +71,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       await super.send(message, { ...options, onresumptiontoken });
     } catch (error) {
       if (id !== undefined) this.#open.delete(id);
-      const { code, message: said } = error as StreamableHTTPError;
+      const { code, message: reason } = error as StreamableHTTPError;
       const isUnknown = error instanceof StreamableHTTPError && UNKNOWN_SESSION.includes(code ?? 0);
       if (sessionId === undefined || !isUnknown) throw error;
-      throw new UnknownSessionError(said, { cause: error });
+      throw new UnknownSessionError(reason, { cause: error });
     }
   }
 

@@ -54,7 +54,7 @@ export interface McpClient {
   listTools(
     request?: { readonly cursor?: string },
     options?: McpRequestOptions,
-  ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | undefined }>;
+  ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | null | undefined }>;
   /** Calls a tool. The second argument exists for the SDK, which expects options as the third. */
   callTool(
     request: {
@@ -87,7 +87,7 @@ export type McpElicit = (request: McpElicitation) => Promise<ElicitResult> | Eli
 const listSchema = z.looseObject({
   // Tools without a name are left out later, with a warning.
   tools: z.array(z.unknown()),
-  nextCursor: z.string().optional(),
+  nextCursor: z.string().nullish(),
 });
 
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
@@ -114,8 +114,8 @@ const STDERR_CHARS = 2_000;
 const MAX_TEMPLATE_PAGES = 50;
 /** Maximum number of messages since the last answer to a request. Beyond it, the connection is closed. */
 const MAX_UNASKED = 20_000;
-/** Largest timeout of the SDK in milliseconds. The connection applies its own timeouts. */
-const NO_TIMEOUT = 2 ** 31 - 1;
+/** Largest timeout of the SDK's clients in milliseconds. The connection applies its own timeouts. */
+export const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** How to reach a server: a program to start, or a URL. */
 interface McpServerAddress {
@@ -229,8 +229,8 @@ async function connected(
     await client.connect(transport, { signal, timeout: NO_TIMEOUT });
   } catch (cause) {
     await client.close().catch(() => {});
-    const said = stderr().trim();
-    throw new Error(said === '' ? errorText(cause) : `${errorText(cause)}; its standard error: ${said}`, {
+    const output = stderr().trim();
+    throw new Error(output === '' ? errorText(cause) : `${errorText(cause)}; its standard error: ${output}`, {
       cause,
     });
   } finally {
@@ -255,9 +255,9 @@ type Request = <T extends z.ZodType>(
 function clientOf(client: Client, running: Set<Promise<unknown>>, answered: () => void): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
-  const request: Request = (method, params, schema, options = {}) => {
+  const request: Request = (method, params, schema, options) => {
     const asked = { method, ...(params === undefined ? {} : { params }) };
-    const answer = client.request(asked, schema, { timeout: NO_TIMEOUT, ...options });
+    const answer = client.request(asked, schema, options);
     running.add(answer);
     void answer.then(answered, () => {});
     return answer.finally(() => running.delete(answer));
@@ -273,7 +273,7 @@ function clientOf(client: Client, running: Set<Promise<unknown>>, answered: () =
           : await request('tools/list', { ...params }, listSchema, options);
       for (const tool of tools) own.add((tool as McpTool | null)?.name ?? '');
       const listed = tools as readonly McpTool[];
-      if (nextCursor !== undefined) return { tools: listed, nextCursor };
+      if (nextCursor) return { tools: listed, nextCursor };
       return { tools: hasReader() ? [...listed, READER] : listed };
     },
     callTool(params, _, options) {
@@ -304,10 +304,10 @@ function readerBy(
     const found: unknown[][] = [];
     let page: Record<string, unknown> = {};
     do {
-      const cursor = page.nextCursor === undefined ? {} : { cursor: page.nextCursor };
+      const cursor = page.nextCursor ? { cursor: page.nextCursor } : {};
       page = await list('resources/templates/list', cursor, options);
       if (Array.isArray(page.resourceTemplates)) found.push(page.resourceTemplates);
-    } while (typeof page.nextCursor === 'string' && found.length < MAX_TEMPLATE_PAGES);
+    } while (page.nextCursor && found.length < MAX_TEMPLATE_PAGES);
     return found.length === 0 ? undefined : found.flat();
   };
   return async ({ uri, cursor }, options) => {
@@ -329,9 +329,9 @@ function knowsNoPost({ cause }: { readonly cause?: unknown }): boolean {
 }
 
 function programOf({ command = '', args, env, cwd }: McpServerAddress): Connection {
-  let said = '';
-  const hear = (text: string) => {
-    said = tailOf(said + text, STDERR_CHARS);
+  let output = '';
+  const keep = (text: string) => {
+    output = tailOf(output + text, STDERR_CHARS);
   };
   const server = {
     command,
@@ -340,9 +340,9 @@ function programOf({ command = '', args, env, cwd }: McpServerAddress): Connecti
     ...(cwd === undefined ? {} : { cwd }),
   };
   if (process.platform !== 'win32')
-    return { transport: new ProgramTransport(server, hear), stderr: () => said };
+    return { transport: new ProgramTransport(server, keep), stderr: () => output };
   // Windows has no process groups, and the SDK knows how to find programs there.
   const transport = new StdioClientTransport({ ...server, stderr: 'pipe' });
-  transport.stderr?.on('data', (chunk: Buffer) => hear(chunk.toString('utf8')));
-  return { transport, stderr: () => said };
+  transport.stderr?.on('data', (chunk: Buffer) => keep(chunk.toString('utf8')));
+  return { transport, stderr: () => output };
 }

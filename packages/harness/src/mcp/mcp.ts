@@ -71,14 +71,14 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const warnings: string[] = [];
   const outdated = new Set<Server>();
   /**
-   * Servers that announced a change of their tool list. A server may announce one after every request, so its list is read at most once per
-   * step.
+   * Servers that announced a change of their tool list, or were restarted. A server may announce one after every request, so its list is
+   * read at most once per step.
    */
   const changed = new Set<Server>();
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
       ...{ name, server, settings, redact, clock, requestMeta },
-      began: () => outdated.add(entry),
+      began: () => changed.add(entry),
       toolsChanged: () => changed.add(entry),
     });
     const entry: Server = { name, connection, tools: [], asked: 0 };
@@ -134,6 +134,8 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     },
     async aroundCall(scope, next) {
       for (const message of warnings.splice(0)) scope.emit({ type: 'warning', source: 'mcp', message });
+      // A client of your own announces no changes.
+      for (const server of servers) if (settings.servers[server.name]?.client) changed.add(server);
       await listed();
       for (const server of outdated) {
         if (!server.connection.mayConnect) continue;

@@ -24,14 +24,14 @@ export class ProgramTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   readonly #server: StdioServerParameters;
-  readonly #said: (text: string) => void;
+  readonly #onStderr: (text: string) => void;
   #program: ChildProcessWithoutNullStreams | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param said Receives the standard error of the program. */
-  constructor(server: StdioServerParameters, said: (text: string) => void) {
+  /** @param onStderr Receives the standard error of the program. */
+  constructor(server: StdioServerParameters, onStderr: (text: string) => void) {
     this.#server = server;
-    this.#said = said;
+    this.#onStderr = onStderr;
   }
 
   async start(): Promise<void> {
@@ -41,7 +41,7 @@ export class ProgramTransport implements Transport {
     this.#program = program;
     const failed = (error: Error) => this.onerror?.(error);
     for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on('error', failed);
-    program.stderr.setEncoding('utf8').on('data', this.#said);
+    program.stderr.setEncoding('utf8').on('data', this.#onStderr);
     program.once('close', () => this.onclose?.());
     // Child processes may keep its output open.
     program.once('exit', () => void setTimeout(GOODBYE_MS, program, { ref: false }).then(this.#leave));

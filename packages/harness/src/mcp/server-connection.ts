@@ -14,6 +14,7 @@ import {
   type McpProgress,
   type McpResult,
   type McpTool,
+  NO_TIMEOUT,
   type OpenedClient,
   openClient,
 } from './mcp-client.js';
@@ -96,11 +97,13 @@ export class ServerConnection {
       let nameless = 0;
       let cursor: string | undefined;
       for (let page = 0; page < MAX_PAGES && tools.length <= maxTools; page++) {
-        const listed = await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
+        const params = cursor === undefined ? undefined : { cursor };
+        const listed = await client.listTools(params, { signal, timeout: NO_TIMEOUT });
         const named = listed.tools.filter(isNamed);
         nameless += listed.tools.length - named.length;
         tools.push(...named.filter(({ name }) => isWanted(name)));
-        cursor = listed.nextCursor;
+        // Some servers end a list with an empty cursor, or null.
+        cursor = listed.nextCursor || undefined;
         if (cursor === undefined) break;
       }
       return { tools, nameless, isWhole: cursor === undefined };
@@ -124,19 +127,19 @@ export class ServerConnection {
     return this.#request(callTimeoutMs, signal, `answer ${name}`, (client, aborted, deadline) => {
       const limit = (key: string, ms: number) => deadline.start(this.#subject, key, ms);
       if (callTimeoutMs > 0 && maxCallMs > 0) limit('maxCallMs', Math.max(callTimeoutMs, maxCallMs));
-      const heard = (progress: McpProgress) => {
-        limit(TIMEOUT, callTimeoutMs);
-        onprogress?.(progress);
-      };
       return client.callTool({ name, arguments: input, ...meta }, undefined, {
         signal: aborted,
-        onprogress: heard,
+        timeout: NO_TIMEOUT,
+        onprogress(progress) {
+          limit(TIMEOUT, callTimeoutMs);
+          onprogress?.(progress);
+        },
       });
     });
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(this.#error('mcp_unavailable', `MCP server "${this.#options.name}" is closed.`));
+    this.#closing.abort(this.#error('mcp_unavailable', `${this.#subject} is closed.`));
     await this.#connecting?.catch(() => {});
     this.#client = undefined;
     await Promise.allSettled([...this.#opened].map((client) => client.close()));
@@ -168,18 +171,14 @@ export class ServerConnection {
         // lost this one.
         if (kind === 'refused' && ++this.#refused >= MOST_REFUSED) this.#drop(client, true);
         if (kind === 'answered' || kind === 'refused' || (kind === 'forgotten' && attempt > 1))
-          throw this.#error(
-            'mcp_tool_failed',
-            `MCP server "${this.#options.name}": ${errorText(error)}`,
-            error,
-          );
+          throw this.#error('mcp_tool_failed', `${this.#subject}: ${errorText(error)}`, error);
         this.#drop(client, kind === 'forgotten');
         if (kind !== 'lost' && attempt === 1) continue;
         throw kind === 'unsent'
           ? this.#unavailable(error)
           : this.#error(
               'mcp_lost',
-              `MCP server "${this.#options.name}" disconnected during the call. The next call reconnects to it.`,
+              `${this.#subject} disconnected during the call. The next call reconnects to it.`,
               error,
             );
       }
@@ -193,7 +192,6 @@ export class ServerConnection {
     what: string,
     run: (signal: AbortSignal, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    const { name } = this.#options;
     let limited: AbortSignal | undefined;
     const wait = [this.#subject, TIMEOUT, timeoutMs] as const;
     try {
@@ -211,7 +209,7 @@ export class ServerConnection {
       // An aborted client may report the timeout with its own error.
       const reason: unknown = limited?.aborted ? limited.reason : error;
       if (signal?.aborted || !TimeLimitError.isInstance(reason)) throw error;
-      throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${reason.ms} ms.`);
+      throw this.#error('mcp_timeout', `${this.#subject} did not ${what} within ${reason.ms} ms.`);
     }
   }
 
@@ -224,7 +222,7 @@ export class ServerConnection {
   }
 
   async #connect(): Promise<McpClient> {
-    const { name, server, settings, toolsChanged, began } = this.#options;
+    const { server, settings, toolsChanged, began } = this.#options;
     const { signal: closing } = this.#closing;
     closing.throwIfAborted();
     if (server.client !== undefined) {
@@ -235,7 +233,7 @@ export class ServerConnection {
     if (wait > 0) {
       throw this.#error(
         'mcp_unavailable',
-        `MCP server "${name}" is unavailable. The next attempt is possible in ${Math.ceil(wait / 1_000)} s.`,
+        `${this.#subject} is unavailable. The next attempt is possible in ${Math.ceil(wait / 1_000)} s.`,
       );
     }
     let opened: OpenedClient | undefined;
@@ -277,18 +275,17 @@ export class ServerConnection {
   }
 
   #unavailable(cause: unknown): McpServerError {
-    const { name, redact } = this.#options;
     if (failureKind(cause) === 'unauthorized') {
       return this.#error(
         'mcp_unauthorized',
-        `MCP server "${name}" waits for a user to authorize the program. The authProvider received the address to open. With ` +
+        `${this.#subject} waits for a user to authorize the program. The authProvider received the address to open. With ` +
           'the code that the user gets, call auth(authProvider, { serverUrl, authorizationCode }) of ' +
           '@modelcontextprotocol/sdk/client/auth.js',
         cause,
       );
     }
-    const reason = redact(errorText(cause));
-    return this.#error('mcp_unavailable', `MCP server "${name}" cannot be reached: ${reason}`, cause);
+    const reason = this.#options.redact(errorText(cause));
+    return this.#error('mcp_unavailable', `${this.#subject} cannot be reached: ${reason}`, cause);
   }
 
   #error(

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   InvalidInputError,
   type JsonObject,
@@ -6,7 +5,7 @@ import {
   type ToolContext,
   type ToolOutputBlock,
 } from '@x/core';
-import { headOf, isObject, schemaFault } from '@x/core/internal';
+import { byteLength, digest, headOf, isObject, schemaFault } from '@x/core/internal';
 import { digestOf } from '../loop/open-calls.js';
 import type { McpResult, McpTool } from './mcp-client.js';
 
@@ -79,11 +78,11 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
   const content = [result.content ?? []].flat();
   let left = limits.maxFileBytes;
   const more = content.length - MAX_PARTS;
-  const told = more > 0 ? [{ type: 'text', text: `[${more} more parts were left out.]` }] : [];
-  const blocks = [...content.slice(0, MAX_PARTS), ...told].flatMap((block) => {
+  const note = more > 0 ? [{ type: 'text', text: `[${more} more parts were left out.]` }] : [];
+  const blocks = [...content.slice(0, MAX_PARTS), ...note].flatMap((block) => {
     const converted = toBlocks(block, { ...limits, maxFileBytes: left });
     for (const each of converted) {
-      if (each.type === 'file' && each.source.type === 'base64') left -= bytesOf(each.source.data);
+      if (each.type === 'file' && each.source.type === 'base64') left -= byteLength(each.source.data);
     }
     return converted;
   });
@@ -94,7 +93,7 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
     if (!isSaid) blocks.push({ type: 'text', text });
   }
   if (blocks.length === 0) blocks.push({ type: 'text', text: 'The tool returned nothing.' });
-  return withinLimit(blocks, limits.maxResultChars);
+  return cutTexts(blocks, limits.maxResultChars);
 }
 
 function bare(text: string): string {
@@ -117,10 +116,6 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
   return [{ type: 'text', text: JSON.stringify(block) }];
 }
 
-function bytesOf(base64: string): number {
-  return Math.floor((base64.length * 3) / 4);
-}
-
 function file(
   written: string,
   mimeType: unknown,
@@ -130,7 +125,7 @@ function file(
   const type =
     typeof mimeType === 'string' ? /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?=;|$)/.exec(mimeType)?.[0] : undefined;
   const mediaType = type ?? 'application/octet-stream';
-  const bytes = bytesOf(written);
+  const bytes = byteLength(written);
   const data = bytes > maxFileBytes ? '' : bare(written);
   if (BASE64.test(data)) {
     const source = { type: 'base64', data } as const;
@@ -142,7 +137,7 @@ function file(
   return { type: 'text', text };
 }
 
-function withinLimit(blocks: readonly ToolOutputBlock[], maxChars: number): readonly ToolOutputBlock[] {
+function cutTexts(blocks: readonly ToolOutputBlock[], maxChars: number): readonly ToolOutputBlock[] {
   let left = maxChars;
   let omitted = 0;
   const kept = blocks.flatMap((block): readonly ToolOutputBlock[] => {
@@ -183,7 +178,7 @@ export function toolNames(server: string, tools: readonly string[]): ReadonlyMap
   return names;
 }
 
-function hashed(name: string, told: string): string {
-  const hash = createHash('sha256').update(told).digest('hex').slice(0, HASH_LENGTH);
+function hashed(name: string, identity: string): string {
+  const hash = digest(identity).slice(0, HASH_LENGTH);
   return `${headOf(name, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }

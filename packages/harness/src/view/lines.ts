@@ -1,13 +1,9 @@
 import type { ToolResultBlock } from '@x/core';
-import { diffLines } from '@x/core/internal';
+import { type DiffLine, diffLines } from '@x/core/internal';
 import { printable } from './printable.js';
 
 /** One line of text for display. */
-export interface RenderedLine {
-  /** `+` for an added line, `-` for a removed one, `…` for a note such as "118 more lines"; empty for any other line. */
-  readonly mark: '' | '+' | '-' | '…';
-  readonly text: string;
-}
+export type RenderedLine = DiffLine;
 
 /** Number of unchanged lines to show before and after a change. */
 const AROUND = 2;

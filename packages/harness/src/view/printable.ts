@@ -1,14 +1,6 @@
-const UNSEEN =
-  /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+import { printable } from '@x/core/internal';
 
-/**
- * Escapes invisible characters and those that change the direction of text. They could make a command look like another
- * one, and control characters could overwrite the terminal. Keeps line breaks, tabs, and the joiners of scripts and
- * emoji.
- */
-export function printable(text: string): string {
-  return text.replaceAll(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
-}
+export { printable };
 
 /** Escapes a text like {@link printable} and replaces line breaks and tabs with spaces, for a name in a list. */
 export function oneLine(text: string): string {

@@ -1,4 +1,5 @@
-import type { JsonValue, ToolUseBlock } from '@x/core';
+import type { JsonObject, JsonValue, ToolUseBlock } from '@x/core';
+import { isObject } from '@x/core/internal';
 import { plainLines, type RenderedLine, renderDiff } from './lines.js';
 import { oneLine, printable } from './printable.js';
 
@@ -71,7 +72,7 @@ export function renderCall(
   { before, plan }: RenderCallOptions = {},
 ): RenderedCall {
   const [kind, verb, field = ''] = Object.hasOwn(TOOLS, name) ? (TOOLS[name] ?? OTHER) : OTHER;
-  const fields = isFields(input) ? input : {};
+  const fields = isObject(input) ? input : {};
   const main = fields[field];
   const change = changeOf(name, fields, before);
   // A diff does not name its file, and a title may cut the path.
@@ -109,7 +110,7 @@ const CHANGES: Readonly<Record<string, readonly string[]>> = {
 
 function changeOf(
   name: string,
-  { path, content, oldText, newText }: { readonly [field: string]: JsonValue },
+  { path, content, oldText, newText }: JsonObject,
   before: string | null | undefined,
 ): RenderedCall['change'] {
   if (typeof path !== 'string') return undefined;
@@ -120,16 +121,12 @@ function changeOf(
   return undefined;
 }
 
-function isFields(value: JsonValue): value is { readonly [field: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * Returns an input as one line: a single string as it is, and anything else as JSON, because the model could otherwise
  * choose which value appears first.
  */
 function jsonLine(input: JsonValue): string {
-  const values = isFields(input) ? Object.values(input) : [input];
+  const values = isObject(input) ? Object.values(input) : [input];
   if (values.length === 0) return '';
   return values.length === 1 && typeof values[0] === 'string' ? values[0] : (JSON.stringify(input) ?? '');
 }

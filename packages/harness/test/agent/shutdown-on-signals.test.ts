@@ -6,6 +6,7 @@ import { defineTool, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { bundled } from '../../../../tooling/bundled.js';
 import { HarnessAgent, shutdownOnSignals } from '../../src/index.js';
 import { isPaired, scratch } from '../support.js';
 
@@ -27,7 +28,7 @@ describe('shutdownOnSignals', () => {
   it('stores a running call on SIGTERM, and the next process goes on with it', async () => {
     const directory = scratch();
     const program = join(import.meta.dirname, '../children/long-call.ts');
-    const child = spawn(process.execPath, ['--conditions=@x/source', '--import', 'tsx', program, directory], {
+    const child = spawn(process.execPath, [bundled(program), directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

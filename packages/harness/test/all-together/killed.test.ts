@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { type Message, RuntimeContext, storageOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { expect, it, onTestFinished } from 'vitest';
+import { bundled } from '../../../../tooling/bundled.js';
 import { isPaired, scratch } from '../support.js';
 import { everything, furnish } from './everything.js';
 
@@ -17,11 +18,9 @@ const KILLS = [13, 6];
 
 /** Runs the process until it has told of so many rounds, then kills it; what it said last. */
 async function run(directory: string, rounds: number): Promise<string> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@x/source', '--import', 'tsx', PROGRAM, directory, String(ROUNDS)],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [bundled(PROGRAM), directory, String(ROUNDS)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let told = 0;
   let last = '';

@@ -10,6 +10,7 @@ import { RedisSession, RedisWorkspace } from '@x/session-redis';
 import { ScriptedModel } from '@x/testkit';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { bundled } from '../../../../tooling/bundled.js';
 import type { BullmqTaskRunnerOptions } from '../../src/bullmq/bullmq-task-runner.js';
 import { bullmqTaskRunner } from '../../src/bullmq/index.js';
 import { HarnessAgent, subagents, subagentTasks } from '../../src/index.js';
@@ -205,13 +206,9 @@ describe('bullmqTaskRunner', () => {
     const root = scratch();
     const queueName = `test-${randomUUID()}`;
     const program = join(import.meta.dirname, '../children/task-worker.ts');
-    const dying = spawn(
-      process.execPath,
-      ['--conditions=@x/source', '--import', 'tsx', program, root, inject('redisUrl'), queueName],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const dying = spawn(process.execPath, [bundled(program), root, inject('redisUrl'), queueName], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     onTestFinished(() => void dying.kill('SIGKILL'));
     await new Promise<void>((resolve, reject) => {
       createInterface(dying.stdout).once('line', () => resolve());

@@ -1,9 +1,18 @@
-import fs, { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import fs, {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { LocalWorkspace } from '@x/core/node';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ShellConfig } from '../../src/capabilities/shell.js';
 import { bubblewrap, container, type Executor, findSandbox, shell } from '../../src/index.js';
 import { scratch } from '../support.js';
@@ -85,13 +94,130 @@ describe('what a sandbox hides', () => {
     },
   );
 
+  it.skipIf(findSandbox() === undefined)(
+    'is in the folder that was found, also if another command swaps it for a link before it is mounted',
+    async () => {
+      const cwd = made('sub/bin/file');
+      const kept = { readOnly: [join(cwd, 'sub/bin')] };
+      const swap = () => {
+        renameSync(join(cwd, 'sub'), join(cwd, 'own'));
+        symlinkSync(relative(cwd, '/usr'), join(cwd, 'sub'));
+      };
+      const swapped = (sandbox: Executor): Executor => ({
+        ...sandbox,
+        execution(line) {
+          const execution = sandbox.execution(line, cwd, kept);
+          swap();
+          return execution;
+        },
+      });
+      const output = await execute('ls sub/', cwd, { executor: swapped(bubblewrap()) });
+      expect(output).toMatch(/exit 1\\nbwrap: Race condition|exit 126\\nA folder was moved or replaced/);
+      expect(() => bubblewrap().execution('ls', cwd, kept)).toThrow('A folder was moved or replaced');
+    },
+  );
+
+  it.skipIf(findSandbox() === undefined)(
+    'leaves a command no open folder, also if bubblewrap mounts only paths',
+    async () => {
+      const root = made('outside', 'cwd/sub/bin/file');
+      const cwd = join(root, 'cwd');
+      const path = process.env.PATH;
+      const lines = [
+        ...['#!/bin/sh', `export PATH='${path}'`],
+        'if [ "$1" = --help ]; then bwrap --help | grep -v bind-fd; exit; fi',
+        'exec bwrap "$@"',
+      ];
+      const bin = scratch();
+      writeFileSync(join(bin, 'bwrap'), lines.join('\n'), { mode: 0o700 });
+      vi.stubEnv('PATH', `${bin}:${path}`);
+      vi.resetModules();
+      onTestFinished(() => {
+        vi.unstubAllEnvs();
+        vi.resetModules();
+      });
+      const { bubblewrap } = await import('../../src/capabilities/executors.js');
+      const sandbox = bubblewrap();
+      const kept = { readOnly: [join(cwd, 'sub/bin')] };
+      const executor = { ...sandbox, execution: (line: string) => sandbox.execution(line, cwd, kept) };
+      expect(executor.execution('ls').args.join(' ')).toContain(`--bind ${join(cwd, 'sub')} `);
+      const output = await execute('for fd in /proc/self/fd/*; do cat $fd/../../outside; done', cwd, {
+        executor,
+      });
+      expect(output).toContain('No such file');
+      expect(output).not.toContain('canary');
+    },
+  );
+
+  it.skipIf(findSandbox() === undefined)(
+    'may be a file or a folder that a command cannot read, or a pipe',
+    async () => {
+      const cwd = made('a \\b\n/closed', 'folder/file');
+      const [closed, folder, pipe] = ['a \\b\n/closed', 'folder', 'pipe'].map((path) => join(cwd, path));
+      spawnSync('mkfifo', [String(pipe)]);
+      chmodSync(String(closed), 0);
+      chmodSync(String(folder), 0o300);
+      onTestFinished(() => chmodSync(String(folder), 0o700));
+      const paths = [closed, join(String(folder), 'file'), pipe].map(String);
+      const kept = { readOnly: paths };
+      const sandbox = bubblewrap();
+      const executor = { ...sandbox, execution: (line: string) => sandbox.execution(line, cwd, kept) };
+      const output = await execute('chmod 777 a*/closed folder/file pipe || mv folder own', cwd, {
+        executor,
+      });
+      expect(output.match(/Read-only file system/g)).toHaveLength(paths.length);
+      expect(output).toContain('busy');
+
+      const unmounted: Executor = {
+        ...sandbox,
+        execution(line) {
+          const execution = executor.execution(line);
+          const at = execution.args.findIndex(
+            (option, index) => option.startsWith('--ro-bind') && execution.args[index + 2] === closed,
+          );
+          return { ...execution, args: execution.args.toSpliced(at, 3) };
+        },
+      };
+      const refused = await execute('echo ran', cwd, { executor: unmounted });
+      expect(refused).toContain('exit 126\\nA folder was moved or replaced');
+    },
+  );
+
+  it.skipIf(findSandbox() === undefined)(
+    'is checked in a container, unless it numbers files differently',
+    async () => {
+      const cwd = made('sub/bin/file');
+      const program = join(scratch(), 'docker');
+      const run = async (first: string) => {
+        const lines = [
+          '#!/bin/sh',
+          'until [ "$1" = image ]; do [ "$1" != -v ] || binds="$binds --bind ${2%%:*} ${2%%:*}"; shift; done; shift',
+          first,
+          'exec bwrap --dev-bind / / $binds "$@"',
+        ];
+        writeFileSync(program, lines.join('\n'));
+        chmodSync(program, 0o700);
+        const executor = container({ image: 'image', program });
+        const kept = { readOnly: [join(cwd, 'sub/bin')] };
+        const execution = (line: string) => executor.execution(line, cwd, kept);
+        return execute('ls sub/', cwd, { executor: { ...executor, execution } });
+      };
+      expect(await run('')).toContain('exit 0\\nbin');
+      expect(await run('cd /')).toContain('exit 2');
+      expect(await run('binds=')).toContain('exit 126\\nA folder was moved or replaced');
+      expect(await run(`mv sub own; ln -s ${relative(cwd, '/usr')} sub`)).toContain(
+        'exit 126\\nA folder was moved or replaced',
+      );
+    },
+  );
+
   it('has each folder above it mounted on itself, from above, before what is empty', () => {
     const cwd = made('a/b/secrets/key', 'a/b/secrets/.x/log', 'a/.x/log', '.x/log');
     const hidden = ['a/b/secrets/.x', 'a/b/secrets', 'a/.x', 'gone/secrets'].map((path) => join(cwd, path));
     const [a, b] = [join(cwd, 'a'), join(cwd, 'a/b')];
     const empty = ['.x', 'a/.x', 'a/b/secrets'].map((path) => `--tmpfs ${join(cwd, path)}`);
     const { args } = bubblewrap().execution('ls', cwd, { hidden });
-    expect(args.join(' ')).toContain(
+    expect(args.join(' ').replaceAll(/(--bind)-fd \d+ (\S+)/g, '$1 $2 $2')).toContain(
       `--bind ${cwd} ${cwd} --bind ${a} ${a} --bind ${b} ${b} ${empty.map((each) => `${each} ${each.replace('tmpfs', 'remount-ro')}`).join(' ')} --remount-ro /proc`,
     );
     const contained = container({ image: 'node:22' }).execution('ls', cwd, { hidden });

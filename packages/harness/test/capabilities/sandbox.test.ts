@@ -240,12 +240,17 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
         { use: 'write', match: 'infra/**' },
       ],
     });
-    const { file, args } = bubblewrap().execution(
+    const {
+      file,
+      args,
+      handles = [],
+    } = bubblewrap().execution(
       'echo new > lock.json; rm -rf infra; mv infra i2; echo new > infra/b.tf; cat lock.json infra/a.tf; echo new > src/a.ts',
       root,
       kept,
     );
-    expect(spawnSync(file, args, { encoding: 'utf8' }).stdout).toBe('oldold');
+    const stdio = ['ignore', 'pipe', 'pipe', ...handles] as const;
+    expect(spawnSync(file, args, { encoding: 'utf8', stdio: [...stdio] }).stdout).toBe('oldold');
     expect(
       ['lock.json', 'infra/a.tf', 'src/a.ts'].map((path) => readFileSync(join(root, path), 'utf8')),
     ).toEqual(['old', 'old', 'new\n']);

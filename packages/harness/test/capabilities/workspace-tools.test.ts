@@ -219,6 +219,22 @@ describe('list_files, glob_files and grep_files', () => {
     },
   );
 
+  it('hold nobody up with many searches of a file of short lines, and name larger files, which edits refuse', async () => {
+    const { workspace, run } = tools();
+    await workspace.write('lines', '\n'.repeat(1_500_000));
+    const search = { pattern: 'x', path: 'lines' };
+    await run('grep_files', search);
+    const all = () => Promise.all(Array.from({ length: 10 }, () => run('grep_files', search)));
+    expect(await longestPiece(all)).toBeLessThan(0.5);
+    await truncate(join(workspace.root, 'lines'), 10_000_001);
+    const named = '[not searched, because it has more than 10000000 bytes: "lines"]';
+    expect(await run('grep_files', search)).toContain(named);
+    expect(await run('grep_files', { pattern: 'x' })).toContain(named);
+    expect(await run('grep_files', { pattern: 'x', glob: '*.ts' })).not.toContain(named);
+    const edit = { path: 'lines', oldText: 'x', newText: 'y' };
+    await expect(run('edit_file', edit)).rejects.toThrow('has more than 10000000 bytes');
+  });
+
   it('fail where the store of the files does, and answer nothing as if that were all', async () => {
     const { workspace, run } = await filled();
     const failed = new WorkspaceError('workspace_io', 'src/b', 'The server is gone.');

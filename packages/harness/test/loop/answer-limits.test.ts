@@ -90,6 +90,21 @@ describe('an answer that is too long', () => {
     expect(ran).toEqual([]);
   });
 
+  it.each<[string, ContentBlock]>([
+    ['the name of a call', { type: 'tool_use', id: 'c', name: 'x'.repeat(20_000), input: {} }],
+    ['the id of a call', { type: 'tool_use', id: 'x'.repeat(20_000), name: 'look', input: {} }],
+    ['an item of the provider', { type: 'opaque', provider: 'p', data: { item: 'x'.repeat(20_000) } }],
+    [
+      'the metadata of a text',
+      { type: 'text', text: 'Hi', providerMetadata: { p: { signature: 'x'.repeat(20_000) } } },
+    ],
+  ])('is cut wherever it is long: %s', async (_, block) => {
+    const generate = async (): Promise<ModelResponse> => ({ content: [block], finishReason: 'stop' });
+    const agent = build({ id: 'large', generate }, { answerBytes: 10_000 });
+    expect(await agent.call('Go', context)).toMatchObject({ stopReason: 'truncated' });
+    expect(JSON.stringify(await agent.state(context)).length).toBeLessThan(10_000);
+  });
+
   it('is whole where the limit is off', async () => {
     const text = 'x'.repeat(5_000_000);
     expect((await build(new ScriptedModel([{ text }]), { answerBytes: 0 }).call('Go', context)).text).toBe(

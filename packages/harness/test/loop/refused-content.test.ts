@@ -25,10 +25,11 @@ const png: FileBlock = {
   source: { type: 'base64', data: 'Q09SUlVQVA==' },
 };
 const POISON = 'poison';
+const refused = (status: number, message = 'The provider refuses it.') => new ModelError(message, { status });
 
 /** A provider that refuses pictures, and texts and inputs with a word. It looks when it is asked, and says so. */
 function strict(
-  status = 400,
+  refusal: Error = refused(400),
 ): Model & { readonly taken: ModelRequest[]; refusals: number; next?: string | undefined } {
   const model = {
     id: 'strict',
@@ -39,7 +40,7 @@ function strict(
       const said = JSON.stringify(request.messages);
       if (said.includes(POISON) || said.includes('"file"')) {
         model.refusals++;
-        throw new ModelError('The provider refuses it.', { status });
+        throw refusal;
       }
       model.taken.push(request);
       const { next } = model;
@@ -141,16 +142,40 @@ it.each([
   expect(events.some(({ type }) => type === 'message.set_aside')).toBe(true);
 });
 
-it.each([403, 404, 406, 451, 500])(
-  'costs the turn of what a server answers with %s, and never the next',
-  async (status) => {
-    const model = strict(status);
+it.each([
+  ...[403, 404, 406, 415, 424, 451, 500].map((status) => refused(status)),
+  refused(400, 'Unsupported file: billing.zip'),
+  refused(400, 'Error while downloading https://example.com/p.png: 401 Unauthorized'),
+  refused(422, 'File "rate limits.odt" cannot be read'),
+  new TypeError('Invalid URL'),
+])('costs the turn of what fails with $status: $message, and never the next', async (refusal) => {
+  const model = strict(refusal);
+  const { agent, events } = build(model);
+  await agent.call('Hi', context);
+  await expect(agent.call(POISON, context)).rejects.toThrow(refusal.message);
+  expect((await agent.call('Hello?', context)).text).toBe('ok');
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toHaveLength(1);
+  expect(JSON.stringify(await logged(agent))).toContain(POISON);
+});
+
+it.each([refused(500), refused(403, 'You exceeded your current quota.'), new TypeError('terminated')])(
+  'sets nothing aside for a failure that passes: $message',
+  async (failure) => {
+    const model = strict();
+    let failures = 0;
+    const { generate } = model;
+    model.generate = async (request) => {
+      if (failures-- > 0) throw failure;
+      return generate(request);
+    };
     const { agent, events } = build(model);
     await agent.call('Hi', context);
-    await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
+    failures = 1;
+    await expect(agent.call('My wish', context)).rejects.toThrow(failure.message);
+    failures = 1;
     expect((await agent.call('Hello?', context)).text).toBe('ok');
-    expect(events.filter(({ type }) => type === 'message.set_aside')).toHaveLength(1);
-    expect(JSON.stringify(await logged(agent))).toContain(POISON);
+    expect(JSON.stringify(model.taken.at(-1)?.messages)).toContain('My wish');
+    expect(events.some(({ type }) => type === 'message.set_aside')).toBe(false);
   },
 );
 
@@ -228,7 +253,7 @@ it('does not set a summary aside, and names the first reason', async () => {
 });
 
 it('sets nothing aside of a message whose call is continued', async () => {
-  const { agent, events } = build(strict(500));
+  const { agent, events } = build(strict(refused(500)));
   await agent.call('Hi', context);
   await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
   await expect(agent.resume(context)).rejects.toThrow('The provider refuses it.');
@@ -282,7 +307,7 @@ it('leaves an outage to the next model, and sets nothing aside for it', async ()
 });
 
 it('asks again without pictures where the request has too many bytes', async () => {
-  const model = strict(413);
+  const model = strict(refused(413));
   const { agent, events } = build(model);
   await agent.call('Hi', context);
   const message = userMessage([{ type: 'text', text: 'See' }, png], { id: 'seen' });

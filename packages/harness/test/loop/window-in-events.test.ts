@@ -23,7 +23,7 @@ describe('the size of the window in events', () => {
       async generate({ messages, system = '' }): Promise<ModelResponse> {
         const counted = countMessages(estimateCounter, messages) + estimateCounter.count(system);
         reported = Math.round(counted * ratio);
-        const text = 'We talk and talk about all of it. '.repeat(200);
+        const text = 'We talk and talk about all of it. '.repeat(900);
         return {
           content: [{ type: 'text', text }],
           finishReason: 'stop',

@@ -5,7 +5,7 @@ import { HarnessAgent } from '../../src/index.js';
 import { type McpClient, mcp } from '../../src/mcp/index.js';
 import type { McpResult, McpTool } from '../../src/mcp/mcp-client.js';
 import { scratch } from '../support.js';
-import { connect, run, toolOf } from './support.js';
+import { agentWith, connect, run, toolOf } from './support.js';
 
 const object = { type: 'object', properties: {} };
 
@@ -41,6 +41,47 @@ describe('a client of one’s own', () => {
     );
     await capability.close?.();
     expect(closed).toEqual([]);
+  });
+
+  it('is asked for its tools in each call, and has no limit of its own', async () => {
+    const tools = [{ name: 'a', inputSchema: object }];
+    const timeouts: unknown[] = [];
+    const own: McpClient = {
+      async listTools(_, options) {
+        timeouts.push(options?.timeout);
+        return { tools: [...tools] };
+      },
+      callTool: async (_, __, options) => {
+        timeouts.push(options?.timeout);
+        tools.push({ name: 'b', inputSchema: object });
+        return {};
+      },
+    };
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'mcp__mine__a', input: {} }] },
+      { text: 'ok' },
+      { text: 'ok' },
+    ]);
+    const agent = agentWith(model, await mcp({ servers: { mine: { client: own } } }));
+    await agent.call('go');
+    await agent.call('again');
+    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).toEqual(['mcp__mine__a', 'mcp__mine__b']);
+    // The SDK's clients stop after a minute without this.
+    expect(new Set(timeouts)).toEqual(new Set([2 ** 31 - 1]));
+    await agent.close();
+  });
+
+  it.each(['', null])('ends a list of tools with the cursor %j', async (nextCursor) => {
+    let pages = 0;
+    const own = {
+      ...client([]),
+      async listTools() {
+        pages++;
+        return { tools: [{ name: 'a', inputSchema: object }], nextCursor };
+      },
+    };
+    await connect({ mine: { client: own } });
+    expect(pages).toBe(1);
   });
 
   it('whose errors are as long as a book is cut like its results', async () => {

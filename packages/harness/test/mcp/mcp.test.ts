@@ -4,11 +4,11 @@ import { toolResultEviction } from '@x/compaction';
 import { RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { HarnessAgent, permissions } from '../../src/index.js';
+import { HarnessAgent } from '../../src/index.js';
 import { McpServerError, mcp } from '../../src/mcp/index.js';
 import { blocksOf, resultsOf, until } from '../capabilities/subagents/support.js';
 import { collect, isDead, scratch } from '../support.js';
-import { connect, lastingPort, run, startHttpServer, stdioServer, toolOf } from './support.js';
+import { agentWith, connect, lastingPort, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
 const names = (tools: readonly { readonly definition: { readonly name: string } }[] = []) =>
   tools.map(({ definition }) => definition.name);
@@ -204,11 +204,7 @@ describe('a server over stdio', () => {
       { text: 'ok' },
       { text: 'again' },
     ]);
-    const agent = HarnessAgent.builder()
-      .model(model)
-      .workspace(scratch())
-      .use(permissions({ mode: 'bypass' }), capability)
-      .build();
+    const agent = agentWith(model, capability);
     const context = RuntimeContext.of({ sessionId: 's' });
     await agent.call('go', context);
     const names = model.requests.map(({ tools }) => tools.map(({ name }) => name));

@@ -16,13 +16,11 @@ import {
 import { type CallScope, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HarnessAgent, permissions } from '../../src/index.js';
 import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
 import { type McpElicitation, openClient } from '../../src/mcp/mcp-client.js';
-import { until } from '../capabilities/subagents/support.js';
-import { scratch } from '../support.js';
+import { resultsOf, until } from '../capabilities/subagents/support.js';
 import { Provider } from './oauth-provider.js';
-import { connect, run, toolOf } from './support.js';
+import { agentWith, connect, run, toolOf } from './support.js';
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -459,17 +457,11 @@ describe('a server that was begun anew', () => {
 
   it('has the answer to the last question for its tools count, also where an earlier one comes later', async () => {
     const { server, capability, go } = await serve([404, '']);
-    const refreshed = async () => {
-      const lists: Promise<unknown>[] = [];
-      const background = (_: string, work: () => Promise<unknown>) => void lists.push(work());
-      await capability.aroundCall?.({ emit: () => {}, background } as unknown as CallScope, async () => {});
-      expect(lists).toHaveLength(1);
-      return { listed: Promise.all(lists) };
-    };
+    const scope = { emit: () => {} } as unknown as CallScope;
     const tell = async (session: string, tools: string[]) => {
       Object.assign(server, { session, tools });
       await go();
-      return refreshed();
+      return { listed: capability.aroundCall?.(scope, async () => {}) };
     };
     let release = () => {};
     let asked = 0;
@@ -489,6 +481,21 @@ describe('a server that was begun anew', () => {
       'mcp__web__go',
       'mcp__web__new',
     ]);
+  });
+
+  it('brings its other tools in the next step of the same call', async () => {
+    const { server, capability } = await serve([404, '']);
+    const go = { toolCalls: [{ name: 'mcp__web__go', input: {} }] };
+    const model = new ScriptedModel([
+      go,
+      { toolCalls: [{ name: 'mcp__web__new', input: {} }] },
+      { text: 'end' },
+    ]);
+    const agent = agentWith(model, capability);
+    Object.assign(server, { session: 'second', tools: ['go', 'new'] });
+    await agent.call('go');
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'mcp__web__new')).toEqual(['done']);
+    await agent.close();
   });
 
   it('is no server that answers with an error of the number of a closed connection', async () => {
@@ -644,6 +651,29 @@ describe('what a server has beside tools', () => {
     expect(listed.resourceTemplates).toHaveLength(50);
   });
 
+  it.each([null, ''])('ends its lists with the cursor %j', async (nextCursor) => {
+    const server = new McpServer({ name: 'archive', version: '1.0.0' });
+    server.registerTool('look', {}, () => ({ content: [] }));
+    server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
+      contents: [{ uri: href, text: '' }],
+    }));
+    let lists = 0;
+    const tools = [{ name: 'look', inputSchema: { type: 'object' as const } }];
+    server.server.setRequestHandler(ListToolsRequestSchema, () => {
+      lists++;
+      return { tools, nextCursor } as never;
+    });
+    const resourceTemplates = [{ name: 'page', uriTemplate: 'book://page/{n}' }];
+    server.server.setRequestHandler(ListResourceTemplatesRequestSchema, () => {
+      return { resourceTemplates, nextCursor } as never;
+    });
+    const capability = await shelf(server);
+    expect(toolOf(capability, 'mcp__web__look')).toBeDefined();
+    expect(lists).toBe(1);
+    const resources = toolOf(capability, 'mcp__web__resources_read');
+    expect(await jsonOf(run(resources, {}))).toMatchObject({ resourceTemplates });
+  });
+
   it('gives the templates of all pages', async () => {
     const server = new McpServer({ name: 'archive', version: '1.0.0' });
     server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
@@ -701,11 +731,7 @@ describe('what a server has beside tools', () => {
       { toolCalls: [{ name: 'mcp__web__secret', input: {} }] },
       { text: 'end' },
     ]);
-    const agent = HarnessAgent.builder()
-      .model(model)
-      .workspace(scratch())
-      .use(permissions({ mode: 'bypass' }), await shelf(server))
-      .build();
+    const agent = agentWith(model, await shelf(server));
     await agent.call('go');
     expect(JSON.stringify(model.requests[2]?.messages)).toContain('treasure');
     await agent.close();
@@ -725,11 +751,7 @@ describe('what a server has beside tools', () => {
       return { tools: [{ name: 'look', inputSchema: { type: 'object' as const } }] };
     });
     const look = { toolCalls: [{ name: 'mcp__web__look', input: {} }] };
-    const agent = HarnessAgent.builder()
-      .model(new ScriptedModel([look, look, { text: 'end' }]))
-      .workspace(scratch())
-      .use(permissions({ mode: 'bypass' }), await shelf(server))
-      .build();
+    const agent = agentWith(new ScriptedModel([look, look, { text: 'end' }]), await shelf(server));
     expect((await agent.call('go')).text).toBe('end');
     // When it connects, when the call begins, and after each tool.
     expect(lists).toBeLessThanOrEqual(4);

@@ -6,6 +6,7 @@ import {
   AgentState,
   type Capability,
   type JsonObject,
+  type Model,
   RuntimeContext,
   SessionKey,
   type Tool,
@@ -14,6 +15,7 @@ import {
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { onTestFinished } from 'vitest';
 import { claimPort } from '../../../../tooling/services/claim-port.js';
+import { HarnessAgent, permissions } from '../../src/index.js';
 import { type McpConfig, mcp } from '../../src/mcp/index.js';
 import type { McpOptions } from '../../src/mcp/mcp.js';
 import { scratch } from '../support.js';
@@ -32,6 +34,15 @@ export async function connect(
   const capability = await mcp({ servers, ...more }, options);
   onTestFinished(() => capability.close?.());
   return capability;
+}
+
+/** Builds an agent that uses tools without approval. */
+export function agentWith(model: Model, capability: Capability): HarnessAgent {
+  return HarnessAgent.builder()
+    .model(model)
+    .workspace(scratch())
+    .use(permissions({ mode: 'bypass' }), capability)
+    .build();
 }
 
 /** For a server that comes back: nobody else takes it while none listens there. */

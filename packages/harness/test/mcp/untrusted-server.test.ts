@@ -5,6 +5,7 @@ import { HarnessAgent, permissions, subagents } from '../../src/index.js';
 import { mcp } from '../../src/mcp/index.js';
 import { toOutput } from '../../src/mcp/to-tool.js';
 import { decided, scratch } from '../support.js';
+import { agentWith } from './support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 const use = { toolCalls: [{ id: 'use', name: 'mcp__shop__wipe', input: {} }] };
@@ -310,11 +311,7 @@ it('shows the model no secret in an error, and loses one tool to a schema that i
   );
   expect(capability.tools?.map((tool) => tool.definition.name)).toEqual(['mcp__shop__wipe']);
   const model = new ScriptedModel([use, { text: 'ok' }]);
-  const agent = HarnessAgent.builder()
-    .model(model)
-    .workspace(scratch())
-    .use(permissions({ mode: 'bypass' }), capability)
-    .build();
+  const agent = agentWith(model, capability);
   await agent.call('Go', context);
   await agent.close();
   const seen = JSON.stringify(model.requests[1]?.messages);

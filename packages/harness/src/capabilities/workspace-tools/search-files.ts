@@ -1,17 +1,17 @@
 import { defineTool, readText, type Tool, type ToolContext, type Workspace, WorkspaceError } from '@x/core';
-import { headOf, inPieces, KeyedMutex, turnTaker, type Work } from '@x/core/internal';
+import { headOf, inPieces, KeyedMutex, turnTaker } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import * as z from 'zod';
 import { compileGlob, compilePattern, type Pattern } from './patterns.js';
-import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
+import { MAX_FILE_BYTES, type WorkspaceToolsSettings } from './workspace-tools-config.js';
 
-/** Yields the paths that match a glob. Only the part of a path from `startOf` on is compared. */
+/** Yields the files whose path matches a glob. Only the part of a path from `startOf` on is compared. */
 async function* fitting(
-  paths: AsyncIterable<string>,
+  files: AsyncIterable<WorkspaceEntry>,
   glob: Pattern,
   startOf: (path: string) => number,
-): AsyncGenerator<string> {
-  for await (const path of paths) if (glob.matches(path.slice(startOf(path)))) yield path;
+): AsyncGenerator<WorkspaceEntry> {
+  for await (const file of files) if (glob.matches(file.path.slice(startOf(file.path)))) yield file;
 }
 
 /** A search through a workspace. */
@@ -21,6 +21,8 @@ interface Search {
   readonly signal: AbortSignal;
   /** Paths that cannot be read. The answer lists them. */
   readonly passedOver: string[];
+  /** Files that are too large to be searched. The answer lists them. */
+  readonly large: string[];
   /** Links to directories that were already walked. The answer lists them. */
   readonly linked: string[];
   /** Files with lines so long that only their beginning was searched. */
@@ -36,6 +38,7 @@ function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[])
     signal,
     ignore: new Set(ignore),
     passedOver: [],
+    large: [],
     linked: [],
     cut: [],
     seen: new Set(),
@@ -44,8 +47,8 @@ function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[])
 }
 
 /** Yields the files below a directory. */
-async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
-  for await (const entry of walk(search, path)) if (entry.type === 'file') yield entry.path;
+async function* filesIn(search: Search, path: string): AsyncGenerator<WorkspaceEntry> {
+  for await (const entry of walk(search, path)) if (entry.type === 'file') yield entry;
 }
 
 /**
@@ -95,18 +98,17 @@ function isUnreadable(error: unknown): boolean {
 }
 
 const MAX_NAMED = 10;
+const quoted = (path: string) => JSON.stringify(path);
 
 /** Renders lines that list the skipped paths. */
-function passedOverLines({ passedOver, linked, cut }: Search): readonly string[] {
+function passedOverLines({ passedOver, large, linked, cut }: Search): readonly string[] {
   const line = (what: string, named: readonly string[]) => {
     const more = named.length > MAX_NAMED ? ` and ${named.length - MAX_NAMED} more` : '';
     return named.length === 0 ? [] : [`[${what}: ${named.slice(0, MAX_NAMED).join(', ')}${more}]`];
   };
   return [
-    ...line(
-      'not searched, because it cannot be read',
-      passedOver.map((path) => JSON.stringify(path)),
-    ),
+    ...line('not searched, because it cannot be read', passedOver.map(quoted)),
+    ...line(`not searched, because it has more than ${MAX_FILE_BYTES} bytes`, large.map(quoted)),
     ...line('not searched again, because a link leads to a directory that is searched already', linked),
     ...line('searched only at the start of long lines', cut),
   ];
@@ -154,7 +156,8 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
       const prefix = path.split('/').filter(Boolean).join('/');
       const from = prefix === '' ? 0 : prefix.length + 1;
       const found: string[] = [];
-      for await (const file of fitting(filesIn(search, path), compileGlob(pattern, 'pattern'), () => from)) {
+      const files = fitting(filesIn(search, path), compileGlob(pattern, 'pattern'), () => from);
+      for await (const { path: file } of files) {
         if (found.length === maxEntries) {
           found.push(`[only the first ${maxEntries} matches; use a narrower pattern]`);
           break;
@@ -168,7 +171,6 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
 }
 
 const MAX_LINE_CHARS = 500;
-const MAX_FILE_BYTES = 10_000_000;
 
 export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({
@@ -195,19 +197,26 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
       const startOf = glob?.includes('/') ? () => 0 : (file: string) => file.lastIndexOf('/') + 1;
       const wanted = glob ? fitting(all, compileGlob(glob, 'glob'), startOf) : all;
       const found: string[] = [];
-      for await (const file of wanted) {
+      for await (const { path: file, size } of wanted) {
         context.signal.throwIfAborted();
-        const text = await readIfAllowed(search, file, file === path);
-        if (text === undefined || text.includes('\0')) continue;
-        const lines = text.split('\n');
-        if (lines.some(({ length }) => length > expression.maxChars)) search.cut.push(file);
-        const matching = () => inPieces(linesThatMatch(lines, expression), context.signal);
-        for (const index of await SEARCHES.run(context.state.sessionId, matching)) {
+        if (size > MAX_FILE_BYTES) {
+          search.large.push(file);
+          continue;
+        }
+        const matching = async () => {
+          const text = await readIfAllowed(search, file, file === path);
+          if (text === undefined || text.includes('\0')) return [];
+          const work = linesThatMatch(text, expression, maxMatches - found.length);
+          const { matches, isCut } = await inPieces(work, context.signal);
+          if (isCut) search.cut.push(file);
+          return matches;
+        };
+        for (const { number, line } of await SEARCHES.run(context.state.sessionId, matching)) {
           if (found.length === maxMatches) {
             found.push(`[only the first ${maxMatches} matches; use a narrower pattern, path or glob]`);
             return [...found, ...passedOverLines(search)].join('\n');
           }
-          found.push(`${file}:${index + 1}: ${headOf(lines[index]?.trim() ?? '', MAX_LINE_CHARS)}`);
+          found.push(`${file}:${number}: ${headOf(line.trim(), MAX_LINE_CHARS)}`);
         }
       }
       if (found.length === 0) found.push(`[no line matches ${pattern}]`);
@@ -223,7 +232,7 @@ async function readIfAllowed(
   isAll: boolean,
 ): Promise<string | undefined> {
   try {
-    return await readText(workspace, file);
+    return await readText(workspace, file, MAX_FILE_BYTES);
   } catch (error) {
     const isRefused = WorkspaceError.isInstance(error) && error.code === 'refused';
     if (!isRefused && (isAll || !isUnreadable(error))) throw error;
@@ -232,26 +241,32 @@ async function readIfAllowed(
   }
 }
 
-async function* files(search: Search, path: string): AsyncGenerator<string> {
+async function* files(search: Search, path: string): AsyncGenerator<WorkspaceEntry> {
   const entry = path === '' ? undefined : await search.workspace.stat(path);
-  if (entry?.type === 'file') {
-    yield entry.path;
-    return;
-  }
-  for await (const { type, path: file, size } of walk(search, path)) {
-    if (type === 'file' && size <= MAX_FILE_BYTES) yield file;
-  }
+  if (entry?.type === 'file') yield entry;
+  else yield* filesIn(search, path);
 }
 
 /** Serializes the searches of one session, so that a step with many calls is no heavier than a step with one. */
 const SEARCHES = new KeyedMutex();
 
-/** Finds the indexes of matching lines. */
-function* linesThatMatch(lines: readonly string[], pattern: Pattern): Work<readonly number[]> {
-  const found: number[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (pattern.matches(line)) found.push(index);
+interface Match {
+  readonly number: number;
+  readonly line: string;
+}
+
+/** Finds matching lines. Stops at the first one beyond `most`. `isCut` is true if a line is too long to be searched as a whole. */
+function* linesThatMatch(text: string, pattern: Pattern, most: number) {
+  const matches: Match[] = [];
+  let isCut = false;
+  for (let [start, number] = [0, 1]; start <= text.length && matches.length <= most; number++) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    const line = text.slice(start, end);
+    if (line.length > pattern.maxChars) isCut = true;
+    if (pattern.matches(line)) matches.push({ number, line });
+    start = end + 1;
     yield;
   }
-  return found;
+  return { matches, isCut };
 }

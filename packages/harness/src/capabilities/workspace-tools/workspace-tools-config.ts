@@ -1,5 +1,8 @@
 import * as z from 'zod';
 
+/** Maximum size of a file that is searched or edited. The tools process it as a whole, and larger ones would block the event loop. */
+export const MAX_FILE_BYTES = 10_000_000;
+
 export const workspaceToolsConfigSchema = z.strictObject({
   /** Default number of lines that `read_file` returns. */
   defaultLines: z.int().min(1).default(400),

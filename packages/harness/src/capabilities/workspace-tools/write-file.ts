@@ -1,5 +1,6 @@
 import { defineTool, readText, type Tool, WorkspaceError } from '@x/core';
 import * as z from 'zod';
+import { MAX_FILE_BYTES } from './workspace-tools-config.js';
 
 export function writeFileTool(): Tool {
   return defineTool({
@@ -31,7 +32,7 @@ export function editFileTool(): Tool {
       replaceAll: z.boolean().default(false),
     }),
     async execute({ path, oldText, newText, replaceAll }, { workspace }) {
-      const text = await readText(workspace, path);
+      const text = await readText(workspace, path, MAX_FILE_BYTES);
       const pieces = text.split(oldText);
       const count = pieces.length - 1;
       if (count === 0) {

@@ -5,7 +5,7 @@ import { errorText } from '@x/core/internal';
  *
  * @throws the error of the item that failed, or an `AggregateError` if several failed.
  */
-export async function forEach<Item>(
+export async function runEach<Item>(
   items: readonly Item[],
   run: (item: Item) => Promise<unknown>,
 ): Promise<void> {
