@@ -82,28 +82,33 @@ interface FinishedStep {
 const [MIN_RATIO, MAX_RATIO_OF_MESSAGES, MAX_RATIO] = [0.5, 2, 4];
 
 /** Returns the provider's tokens per token of our counter: from the usage of the last step, or else as an earlier call learned it. */
-function ratioIn(contextWindow: number, ...request: Parameters<typeof usageRatio>): number {
+function ratioIn(contextWindow: number, ...request: RatioRequest): number {
   const [reductions, messages, steps] = request;
-  const now = usageRatio(...request);
   // In a small request, most of the provider's tokens may be those of tools that are missing in the options.
   const isLarge = (steps.at(-1)?.usage?.inputTokens ?? 0) * 4 > contextWindow;
-  const learned = now !== undefined && isLarge ? within(now, MAX_RATIO_OF_MESSAGES) : undefined;
-  const last = reductions.ratio(messages, contextWindow, learned);
-  return now ?? last ?? 1;
+  const last = reductions.ratio(messages, contextWindow) ?? 1;
+  const now = usageRatio(isLarge ? undefined : last, ...request);
+  if (now !== undefined && isLarge)
+    reductions.ratio(messages, contextWindow, within(now, MAX_RATIO_OF_MESSAGES));
+  return now ?? last;
 }
 
-/**
- * Returns the provider's tokens per token of our counter for a conversation, or `undefined` if no usage was reported. The last request is
- * counted as the provider reported it. Newer messages are counted here, and scaled by the ratio of that request.
- */
-function usageRatio(
+type RatioRequest = readonly [
   reductions: Reductions,
   messages: readonly SdkMessage[],
   steps: readonly FinishedStep[],
-  {
-    system,
-    tools,
-  }: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
+  frame: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
+];
+
+/**
+ * Returns the provider's tokens per token of our counter for a conversation, or `undefined` if no usage was reported. The last request is
+ * counted as the provider reported it. Newer messages are counted here, and scaled.
+ *
+ * @param ofNewer The ratio for newer messages. Default: that of the last request.
+ */
+function usageRatio(
+  ofNewer: number | undefined,
+  ...[reductions, messages, steps, { system, tools }]: RatioRequest
 ): number | undefined {
   const { inputTokens: reported = 0, cachedInputTokens = 0, inputTokenDetails } = steps.at(-1)?.usage ?? {};
   // The last request contains the messages before the step's answer.
@@ -122,7 +127,7 @@ function usageRatio(
   // The reported number is far too low, because it does not include tokens written to a cache.
   if (known < sent * MIN_RATIO) return undefined;
   const added = count(messages.slice(before), fingerprints(messages).slice(before));
-  const came = added * within(known / Math.max(1, sent), MAX_RATIO_OF_MESSAGES);
+  const came = added * (ofNewer ?? within(known / Math.max(1, sent), MAX_RATIO_OF_MESSAGES));
   return within((known + came) / Math.max(1, sent + added), MAX_RATIO);
 }
 

@@ -1,5 +1,5 @@
 import { type Compactor, isContextOverflow, type JsonObject } from '@x/core';
-import { errorText, notify, parseWith, warn, wellFormed } from '@x/core/internal';
+import { errorText, notify, overflowFigures, parseWith, warn, wellFormed } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import {
   type AiSdkLanguageModel,
@@ -59,20 +59,24 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
       await reductions.recollect(prompt);
       return { ...call, prompt: wellFormed(reductions.recall(prompt)) };
     },
-    async second(call) {
+    async second(call, error) {
+      // The window of the model may be smaller than the compactor knows.
+      const windows = [contextWindow, overflowFigures(error).contextWindow].filter(
+        (size) => size !== undefined,
+      );
       try {
         const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
           reason: 'request_too_large',
           tools: definitionsOf(call.tools),
           onUsage,
-          ...(contextWindow === undefined ? {} : { contextWindow }),
+          ...(windows.length === 0 ? {} : { contextWindow: Math.min(...windows) }),
           ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
         });
         notify('onCompaction', onCompaction, outcome);
         return outcome.status === 'applied' ? { ...call, prompt: wellFormed(messages) } : undefined;
-      } catch (error) {
+      } catch (failure) {
         call.abortSignal?.throwIfAborted();
-        warn(`A prompt that does not fit the window could not be reduced: ${errorText(error)}`);
+        warn(`A prompt that does not fit the window could not be reduced: ${errorText(failure)}`);
         return undefined;
       }
     },
@@ -90,8 +94,8 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
 interface Prompts {
   /** Returns the first request. If its beginning was reduced before, it is sent reduced. */
   first(call: CallOptions): Promise<CallOptions>;
-  /** Returns the request after an overflow, or `undefined` if the compactor fails or cannot reduce the prompt. */
-  second(call: CallOptions): Promise<CallOptions | undefined>;
+  /** Returns the request after an overflow error, or `undefined` if the compactor fails or cannot reduce the prompt. */
+  second(call: CallOptions, error: unknown): Promise<CallOptions | undefined>;
 }
 
 async function generate(
@@ -99,34 +103,34 @@ async function generate(
   prompts: Prompts,
   call: CallOptions,
 ): Promise<GenerateResult> {
-  let failure: () => GenerateResult;
+  let full: GenerateResult | undefined;
+  let overflow: unknown;
   try {
-    const result = await model.doGenerate(await prompts.first(call));
-    if (!isFull(result)) return result;
-    failure = () => result;
+    full = await model.doGenerate(await prompts.first(call));
+    if (!isFull(full)) return full;
   } catch (error) {
     if (!isContextOverflow(error)) throw error;
-    failure = () => {
-      throw error;
-    };
+    overflow = error;
   }
-  const second = await prompts.second(call);
-  return second === undefined ? failure() : model.doGenerate(second);
+  const second = await prompts.second(call, overflow);
+  if (second !== undefined) return model.doGenerate(second);
+  if (full === undefined) throw overflow;
+  return full;
 }
 
 async function stream(model: AiSdkLanguageModel, prompts: Prompts, call: CallOptions) {
   try {
     const first = await model.doStream(await prompts.first(call));
     if (first?.stream === undefined) return first;
-    const again = async (left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
+    const again = async (error: unknown, left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
       const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
-      const second = await prompts.second({ ...call, abortSignal });
+      const second = await prompts.second({ ...call, abortSignal }, error);
       left.throwIfAborted();
       return second && (await model.doStream(second)).stream;
     };
     return { ...first, stream: recovering(first.stream, again) };
   } catch (error) {
-    const second = isContextOverflow(error) ? await prompts.second(call) : undefined;
+    const second = isContextOverflow(error) ? await prompts.second(call, error) : undefined;
     if (second === undefined) throw error;
     return model.doStream(second);
   }
@@ -162,7 +166,7 @@ function roleOf(part: StreamPart): 'preamble' | 'opening' | 'overflow' | 'conten
  */
 function recovering(
   source: StreamLike<StreamPart>,
-  again: (signal: AbortSignal) => Promise<StreamLike<StreamPart> | undefined>,
+  again: (error: unknown, signal: AbortSignal) => Promise<StreamLike<StreamPart> | undefined>,
 ): ReadableStream<StreamPart> {
   let reader = source.getReader();
   const left = new AbortController();
@@ -177,12 +181,12 @@ function recovering(
 
   async function* parts(): AsyncGenerator<StreamPart, void> {
     const opened: StreamPart[] = [];
-    let overflow: { readonly part?: StreamPart; readonly error?: unknown } | undefined;
+    let overflow: { readonly part?: StreamPart; readonly error: unknown } | undefined;
     try {
       for await (const part of rest()) {
         const role = roleOf(part);
         if (role === 'overflow') {
-          overflow = { part };
+          overflow = { part, error: part.type === 'error' ? part.error : undefined };
           break;
         }
         if (role === 'opening') opened.push(part);
@@ -196,7 +200,7 @@ function recovering(
     if (overflow === undefined) return;
     let next: StreamLike<StreamPart> | undefined;
     try {
-      next = await again(left.signal);
+      next = await again(overflow.error, left.signal);
     } catch (error) {
       // Report the error of the second request, not the overflow of the first.
       yield { type: 'error', error };

@@ -169,7 +169,11 @@ function viewOf(messages: readonly Message[], provider: string, keepsRequests: b
   const said = JSON.stringify(native.content);
   const earlier = requests
     .slice(0, requests.length - live.length)
-    .filter((request) => !said.includes(JSON.stringify(textOf(request)).slice(1, -1)));
+    .filter(
+      ({ content }) =>
+        content.some(({ type }) => type !== 'text') ||
+        !said.includes(JSON.stringify(textOf(content)).slice(1, -1)),
+    );
   const lead: Message = { id: 'earlier-requests', role: 'user', createdAt: '', content: [EARLIER] };
   return [
     ...before.filter(({ role }) => role === 'system'),

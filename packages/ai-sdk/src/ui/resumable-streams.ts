@@ -64,8 +64,9 @@ export class ResumableStreams {
    * @returns `undefined` if no answer is being streamed. The stored messages of the chat are then complete.
    */
   async resume<Chunk = never>(chatId: string, cursor = 0): Promise<ReadableStream<Chunk> | undefined> {
-    const chunks = await this.#log(chatId).resume<Chunk>(cursor);
-    return chunks && readableOf(withBreak(chunks));
+    // Read from the beginning, because a call before the cursor may have no result yet.
+    const chunks = await this.#log(chatId).resume<Chunk>();
+    return chunks && readableOf(withBreak(chunks, cursor));
   }
 
   #log(chatId: string): StreamLog {
@@ -79,12 +80,45 @@ async function* chunksOf<Chunk>(stream: ReadableStream<Chunk>): AsyncGenerator<C
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
-/** If the source failed or its process died, ends with an error chunk. If the stream failed instead, the page would request it again. */
-async function* withBreak<Chunk>(chunks: AsyncGenerator<Chunk, void>): AsyncGenerator<Chunk, void> {
+/**
+ * Skips the chunks before the cursor. If the source failed or its process died, ends open calls, and then the stream with an error chunk. If
+ * the stream failed instead, the page would request it again.
+ */
+async function* withBreak<Chunk>(
+  chunks: AsyncGenerator<Chunk, void>,
+  cursor: number,
+): AsyncGenerator<Chunk, void> {
+  const open = new Map<string, Partial<UICall>>();
+  let seen = 0;
   try {
-    yield* chunks;
+    for await (const chunk of chunks) {
+      noteCall(chunk as UICall, open);
+      if (seen++ >= cursor) yield chunk;
+    }
   } catch (error) {
     if (!SessionStoreError.isInstance(error) || !BROKEN.includes(error.code)) throw error;
+    const errorText = 'No result: the answer broke off.';
+    for (const [toolCallId, call] of open)
+      yield { type: 'tool-output-error', toolCallId, errorText, ...call } as Chunk;
     yield { type: 'error', errorText: 'The answer broke off.' } as Chunk;
   }
+}
+
+/** A chunk about a tool call, of any application. */
+interface UICall {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly dynamic?: boolean;
+  readonly preliminary?: boolean;
+}
+
+/** Updates the calls that the page shows as running. A call that waits for a decision is not running. */
+function noteCall(
+  { type, toolCallId, dynamic, preliminary }: UICall,
+  open: Map<string, Partial<UICall>>,
+): void {
+  if (toolCallId === undefined || preliminary || type === 'tool-input-delta') return;
+  if (type === 'tool-input-start' || type === 'tool-input-available')
+    open.set(toolCallId, dynamic ? { dynamic } : {});
+  else open.delete(toolCallId);
 }

@@ -60,7 +60,8 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   }
 
   /**
-   * Adds messages to the end of a chat. If the chat has a message with the same id, replaces it. Concurrent calls do not lose messages.
+   * Adds messages to the end of a chat. If the chat has a message with the same id, replaces it. Messages with an empty id, as the AI SDK
+   * gives to an answer by default, are always added. Concurrent calls do not lose messages.
    *
    * @throws {InvalidInputError} as `save` does.
    */
@@ -69,7 +70,7 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     await this.#change(chatId, (stored) => {
       const whole = [...stored];
       for (const item of items) {
-        const known = whole.findLastIndex(({ id }) => id === item.id);
+        const known = whole.findLastIndex(({ id }) => id !== '' && id === item.id);
         whole[known === -1 ? whole.length : known] = item;
       }
       return whole;

@@ -666,19 +666,22 @@ it('learns from what a step was sent alone, not from what it brought', async () 
   expect(outcomes[0]?.status).toBe('applied');
 });
 
-it('cuts no result in a large window because of tools that it is not told of', async () => {
-  const outcomes: CompactionOutcome[] = [];
-  const prepareStep = prepareStepWith(createCompactor(), {
-    contextWindow: 200_000,
-    onCompaction: (outcome) => void outcomes.push(outcome),
-  });
-  await prepareStep({
-    messages: [{ role: 'user', content: 'Read it' }, ...brought('one', 50_000)],
-    // Nearly all of what the provider counted are the agent's tools.
-    steps: [{ usage: { inputTokens: 16_000 } }],
-  });
-  expect(outcomes).toEqual([]);
-});
+it.each([50_000, 110_000])(
+  'cuts no result of %i tokens in a large window because of tools that it is not told of',
+  async (tokens) => {
+    const outcomes: CompactionOutcome[] = [];
+    const prepareStep = prepareStepWith(createCompactor(), {
+      contextWindow: 200_000,
+      onCompaction: (outcome) => void outcomes.push(outcome),
+    });
+    await prepareStep({
+      messages: [{ role: 'user', content: 'Read it' }, ...brought('one', tokens)],
+      // Nearly all of what the provider counted are the agent's tools.
+      steps: [{ usage: { inputTokens: 16_000 } }],
+    });
+    expect(outcomes).toEqual([]);
+  },
+);
 
 it.each([
   ['cannot be read or written', () => Promise.reject(new Error('the store is down'))],

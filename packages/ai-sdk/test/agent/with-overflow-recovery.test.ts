@@ -74,6 +74,36 @@ it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
   },
 );
 
+it.each(['doGenerate', 'doStream', 'a stream'])(
+  'aims for the window that the error of %s names, if the compactor knows a larger one',
+  async (how) => {
+    const fitsSmall = (prompt: unknown) => JSON.stringify(prompt).length / 4 <= 8_000;
+    const error = new APICallError({
+      message: 'prompt is too long: 90000 tokens > 8000 maximum',
+      url: 'https://api.example',
+      requestBodyValues: {},
+      statusCode: 400,
+      isRetryable: false,
+    });
+    const mock = new MockLanguageModelV3({
+      doGenerate: async ({ prompt }) => {
+        if (!fitsSmall(prompt)) throw error;
+        return answer('Fits.');
+      },
+      doStream: async ({ prompt }) => {
+        if (fitsSmall(prompt)) return streamOf('Fits.');
+        if (how === 'doStream') throw error;
+        return partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error });
+      },
+    });
+    const model = withOverflowRecovery(mock, createCompactor({ contextWindow: 200_000 }));
+    const call = { model, messages: history(640), allowSystemInMessages: true, maxRetries: 0 } as const;
+    const text = how === 'doGenerate' ? (await generateText(call)).text : await streamText(call).text;
+    expect(text).toBe('Fits.');
+    expect([...mock.doGenerateCalls, ...mock.doStreamCalls]).toHaveLength(2);
+  },
+);
+
 /** Processes with one model and one store. Each call is the first one of its process. */
 function processes() {
   const mock = new MockLanguageModelV3({

@@ -106,6 +106,16 @@ it('sends every request that the conversation kept again, however long the chat 
   }
 });
 
+it('sends a file again that the user sent without words', async () => {
+  const { server, model } = await connect({}, COMPACTED, ANSWERED);
+  const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
+  const source = { type: 'base64', data: 'aW1hZ2U=' } as const;
+  const image = userMessage([{ type: 'file', mediaType: 'image/png', source }]);
+  const { messages } = await compactor.compact([image, ...long]);
+  await model.generate({ messages, tools });
+  expect(JSON.stringify(server.bodies[1])).toContain('aW1hZ2U=');
+});
+
 it('serves the stage native of a compactor, of any length', async () => {
   const { model } = await connect({}, COMPACTED);
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });

@@ -119,6 +119,50 @@ it('tells who came back that the source failed, and not why', async () => {
   expect((await reader?.read())?.done).toBe(true);
 });
 
+it.each([0, 2, 9])(
+  'leaves no call running where the answer broke off, read from cursor %i',
+  async (cursor) => {
+    const streams = new ResumableStreams({ store: new InMemorySession(), pollMs: 1 });
+    const toolName = 'look';
+    const input = {};
+    const chunks = [
+      { type: 'start' },
+      { type: 'tool-input-available', toolCallId: 'open', toolName, input, dynamic: true },
+      { type: 'tool-output-available', toolCallId: 'open', output: 1, preliminary: true, dynamic: true },
+      { type: 'tool-input-available', toolCallId: 'done', toolName, input, dynamic: true },
+      { type: 'tool-output-available', toolCallId: 'done', output: 1, dynamic: true },
+      { type: 'tool-input-available', toolCallId: 'asked', toolName, input, dynamic: true },
+      { type: 'tool-approval-request', toolCallId: 'asked', approvalId: 'a' },
+      { type: 'tool-input-start', toolCallId: 'begun', toolName },
+      { type: 'tool-input-delta', toolCallId: 'begun', inputTextDelta: '{' },
+    ];
+    let at = 0;
+    let fail = () => {};
+    const source = new ReadableStream<unknown>({
+      pull: (controller) => {
+        if (at < chunks.length) return controller.enqueue(chunks[at++]);
+        return new Promise<void>((resolve) => {
+          fail = () => resolve(controller.error(new Error('The process died.')));
+        });
+      },
+    });
+    const passed = await streams.record('c', source);
+    await expect.poll(() => at).toBe(chunks.length);
+    const resumed = await streams.resume<unknown>('c', cursor);
+    fail();
+    const errorText = 'No result: the answer broke off.';
+    const found: unknown[] = [];
+    for await (const chunk of resumed ?? []) found.push(chunk);
+    expect(found).toEqual([
+      ...chunks.slice(cursor),
+      { type: 'tool-output-error', toolCallId: 'open', errorText, dynamic: true },
+      { type: 'tool-output-error', toolCallId: 'begun', errorText },
+      { type: 'error', errorText: 'The answer broke off.' },
+    ]);
+    await expect(collect(passed)).rejects.toThrow('The process died.');
+  },
+);
+
 it('is over for everybody once one reader has read the end', async () => {
   const store = new InMemorySession();
   const streams = new ResumableStreams({ store });

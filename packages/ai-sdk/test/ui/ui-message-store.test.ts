@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { InMemorySession, InvalidInputError } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { type SessionChange, wrapStore } from '@x/core/store';
-import { convertToModelMessages, type UIMessage } from 'ai';
+import { convertToModelMessages, streamText, type UIMessage } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { UIMessageStore } from '../../src/index.js';
+import { streamOf } from '../support/mock-model.js';
 
 let directory: string;
 beforeEach(async () => {
@@ -86,6 +88,19 @@ it('appends any number of messages at once', async () => {
   const ids = Array.from({ length: 60 }, (_, at) => `m${at}`);
   await Promise.all(ids.map((id) => chats.append('c', [says(id, 'user', 'Hi')])));
   expect((await chats.load('c')).map(({ id }) => id)).toEqual(ids);
+});
+
+it('keeps every answer that the AI SDK ends without an id', async () => {
+  const chats = new UIMessageStore<UIMessage>({ store: new InMemorySession() });
+  const ask = async (turn: number) => {
+    await chats.append('c', [says(`u${turn}`, 'user', 'Hi')]);
+    const model = new MockLanguageModelV3({ doStream: streamOf(`Answer ${turn}`) });
+    const onFinish = (end: { responseMessage: UIMessage }) => chats.append('c', [end.responseMessage]);
+    for await (const _ of streamText({ model, prompt: 'Hi' }).toUIMessageStream({ onFinish }));
+  };
+  for (let turn = 0; turn < 3; turn++) await ask(turn);
+  const texts = (await chats.load('c')).map(({ parts }) => parts.map((part) => 'text' in part && part.text));
+  expect(texts.flat().filter(Boolean)).toEqual(['Hi', 'Answer 0', 'Hi', 'Answer 1', 'Hi', 'Answer 2']);
 });
 
 it('replaces a message that is appended again, as by a request that was sent twice', async () => {
