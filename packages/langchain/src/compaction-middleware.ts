@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage, RemoveMessage, type SystemMessage } from '@langchain/core/messages';
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
 import { NarrativeDesks } from '@x/compaction/internal';
@@ -64,6 +64,10 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       onUsage: options.onUsage,
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
+      // The window of the model may be smaller than the settings say.
+      ...(due.window === undefined
+        ? {}
+        : { contextWindow: Math.min(due.window, settings.window ?? due.window) }),
     });
     if (outcome.status !== 'skipped') notify('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
@@ -86,20 +90,17 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       return { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] };
     },
     wrapModelCall: async (given, handler) => {
-      // Other middleware may edit the messages of the request in place, as `contextEditingMiddleware` does.
-      const messages = same(given.messages, given.messages.map(whole)) as BaseMessage[];
-      const request = messages === given.messages ? given : { ...given, messages };
+      const request = wholeRequest(given);
       try {
         return await handler(request);
       } catch (error) {
         if (!isOverflow(error)) throw error;
-        const { systemMessage, state, runtime } = request;
-        const asked = new RequestMessages(request.messages, state.messages);
-        const settings = await resolveSettings(options, runtime.context ?? {});
+        const asked = new RequestMessages(request.messages, given.state.messages);
+        const settings = await resolveSettings(options, given.runtime.context ?? {});
         const { conversation } = asked;
         let reduced: readonly BaseMessage[] | undefined;
-        for (const due of await duesAfterOverflow(settings, conversation)) {
-          reduced ??= await reduce(settings, runtime, conversation, due, systemMessage?.text);
+        for (const due of await duesAfterOverflow(settings, conversation, error)) {
+          reduced ??= await reduce(settings, given.runtime, conversation, due, request.systemMessage?.text);
         }
         if (reduced === undefined) throw error;
         const update = asked.stateUpdate(reduced);
@@ -130,6 +131,15 @@ function writtenFrom(
 /** Tests if a node of another graph runs the agent. LangGraph joins the names of nested nodes with `|`. */
 function isInSubgraph(runtime: object): boolean {
   return String(pickRunnableConfigKeys(runtime)?.configurable?.checkpoint_ns).includes('|');
+}
+
+/** Replaces lone surrogates in the messages of a request. Returns the same object if there are none. */
+function wholeRequest<R extends { messages: BaseMessage[]; systemMessage: SystemMessage }>(given: R): R {
+  // Other middleware may edit the messages of the request in place, as `contextEditingMiddleware` does.
+  const messages = same(given.messages, given.messages.map(whole)) as BaseMessage[];
+  const systemMessage = given.systemMessage && (whole(given.systemMessage) as SystemMessage);
+  const isWhole = messages === given.messages && systemMessage === given.systemMessage;
+  return isWhole ? given : { ...given, messages, systemMessage };
 }
 
 /** Replaces lone surrogates in a message, because providers would reject every request with them. Returns the same object if there are none. */

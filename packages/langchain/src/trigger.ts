@@ -1,5 +1,6 @@
 import type { BaseMessage } from '@langchain/core/messages';
 import { type CompactionReason, InvalidInputError } from '@x/core';
+import { overflowFigures } from '@x/core/internal';
 import { countTokensApproximately } from 'langchain';
 import type { MiddlewareSize } from './middleware-options.js';
 import type { ResolvedSettings } from './settings.js';
@@ -13,6 +14,8 @@ export interface Due {
   readonly kept: number;
   /** After an overflow: the target of the reduction in tokens, if `keep` leaves room below it. */
   readonly room?: number | undefined;
+  /** After an overflow: the window in tokens that the error names. */
+  readonly window?: number | undefined;
 }
 
 /**
@@ -48,13 +51,15 @@ export async function dueNow(
 export async function duesAfterOverflow(
   settings: ResolvedSettings,
   messages: readonly BaseMessage[],
+  error: unknown,
 ): Promise<readonly Due[]> {
+  const { contextWindow: window } = overflowFigures(error);
   const kept = await keptMessages(settings, messages);
-  const hard = { reason: 'request_too_large', kept } as const;
+  const hard = { reason: 'request_too_large', kept, window } as const;
   if (settings.options.compactor === undefined && kept < messages.length) {
-    const room = (await count(settings, messages)) / 2;
+    const room = Math.min(await count(settings, messages), window ?? Number.POSITIVE_INFINITY) / 2;
     const staying = kept === 0 ? 0 : await count(settings, messages.slice(-kept));
-    const within = { reason: 'proactive_budget', reached: messages.length, kept, room } as const;
+    const within = { reason: 'proactive_budget', reached: messages.length, kept, room, window } as const;
     if (staying <= room / 2) return [within, hard];
   }
   return [hard];

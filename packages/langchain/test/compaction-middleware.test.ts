@@ -54,7 +54,8 @@ function pairing(messages: readonly BaseMessage[]) {
 
 it('sends no half of a character, which providers refuse in every later request too', async () => {
   const model = fakeModel().respond(new AIMessage('ok'));
-  const agent = createAgent({ model, middleware: [compactionMiddleware({ model })] });
+  const middleware = [compactionMiddleware({ model })];
+  const agent = createAgent({ model, systemPrompt: 'You are \ud83d.', middleware });
   const call = new AIMessage({
     content: '',
     tool_calls: [{ id: 'c', name: 'read_file', args: { path: 'a\ud83d' } }],
@@ -63,7 +64,8 @@ it('sends no half of a character, which providers refuse in every later request 
   await agent.invoke({ messages: [new HumanMessage('cut \ud83d'), call, result] });
   const [sent] = model.calls;
   expect(JSON.stringify(sent?.messages)).not.toMatch(/\\ud[89a-f]/);
-  expect(sent?.messages.map(({ text }) => text)).toEqual(['cut \ufffd', '', '[🌤💼\ufffd…']);
+  const texts = ['You are \ufffd.', 'cut \ufffd', '', '[🌤💼\ufffd…'];
+  expect(sent?.messages.map(({ text }) => text)).toEqual(texts);
 });
 
 it('passes the very messages of a request on, which other middleware edits in place', async () => {
@@ -306,6 +308,28 @@ it.each(['throws', 'throws LangChain’s own error'])(
     expect(second.messages.slice(-3).map(({ text }) => text)).toEqual(['Fits.', 'On', 'Fits.']);
   },
 );
+
+it.each([2, 40])('aims for the window that an overflow names, with %s messages to keep', async (kept) => {
+  const fits = (messages: readonly BaseMessage[]) =>
+    messages.reduce((sum, { text }) => sum + text.length, 0) / 4 <= 4_000;
+  const tooLong = Object.assign(new Error('prompt is too long: 25000 tokens > 4000 maximum'), {
+    status: 400,
+  });
+  const answer = (messages: BaseMessage[]) => (fits(messages) ? new AIMessage('Fits.') : tooLong);
+  const model = fakeModel().respond(answer).respond(answer);
+  const middleware = [
+    compactionMiddleware({ trigger: { messages: 1_000 }, keep: { messages: kept }, contextWindow: 200_000 }),
+  ];
+  const long = Array.from({ length: 80 }, (_, turn) => [
+    new HumanMessage(`Question ${turn}`),
+    new AIMessage(`Answer ${turn}. ${'More of it. '.repeat(80)}`),
+  ]).flat();
+  const { messages } = await createAgent({ model, tools: [], middleware }).invoke({
+    messages: [...long, new HumanMessage('Last')],
+  });
+  expect(messages.at(-1)?.text).toBe('Fits.');
+  expect(model.calls).toHaveLength(2);
+});
 
 it('summarizes nothing twice where a graph around the agent brings its messages back', async () => {
   const outcomes: CompactionOutcome[] = [];
