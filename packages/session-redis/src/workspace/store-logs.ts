@@ -17,6 +17,10 @@ const PROVIDER = 'log';
 const MAX_ATTEMPTS = 20;
 /** Maximum number of log ends that are cached between a `stat` and the following append. */
 const MAX_ENDS = 1_000;
+/** Maximum number of logs whose unread pieces are cached between two reads. */
+const MAX_UNREAD = 4;
+/** Maximum number of bytes that are cached after the part of a log that was read, because the reader may stop early. */
+const MAX_UNREAD_BYTES = 1 << 23;
 /** Number of pieces that the first read at an offset loads. Further reads load eight times as many. */
 const LAST_PIECES = 8;
 const SCOPE = { tenants: 'tenantId', users: 'userId', agents: 'agentId' } as const;
@@ -38,10 +42,18 @@ interface End {
   readonly updatedAt: string;
 }
 
+/** Successive pieces of a log. */
+interface Loaded {
+  readonly token: string | undefined;
+  readonly pieces: readonly Piece[];
+}
+
 /** Stores logs in a collection of a session store: one record per log, under the key of its session, and one message per append. */
 export class StoreLogs implements LogFiles {
   readonly #records: SessionStore;
   readonly #ends = new RecentMap<string, End>(MAX_ENDS);
+  /** The pieces after the part that was read last, so that reading a log in chunks rarely loads a piece twice. */
+  readonly #unread = new RecentMap<string, Loaded>(MAX_UNREAD);
 
   /** @throws {InvalidInputError} when the store has no collections. */
   constructor(store: SessionStore) {
@@ -60,11 +72,17 @@ export class StoreLogs implements LogFiles {
       length = Number.POSITIVE_INFINITY,
     }: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<Uint8Array> {
-    const pieces = await this.#piecesFrom(keyOfLog(path), offset);
-    if (pieces === undefined)
+    const key = keyOfLog(path);
+    const end = offset + length;
+    const loaded = await this.#piecesBetween(key, offset, end);
+    if (loaded === undefined)
       throw new WorkspaceError('not_found', path, `The file ${JSON.stringify(path)} does not exist.`);
+    const { token, pieces } = loaded;
+    const unread = pieces.filter((piece) => endOf(piece) > end && endOf(piece) <= end + MAX_UNREAD_BYTES);
+    if (unread.length > 0) this.#unread.set(key.toString(), { token, pieces: unread });
     const start = offset - (pieces[0]?.offset ?? 0);
-    return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, start + length);
+    const read = pieces.filter((piece) => piece.offset < end).map(({ bytes }) => bytes);
+    return Buffer.concat(read).subarray(start, start + length);
   }
 
   async write(
@@ -99,10 +117,10 @@ export class StoreLogs implements LogFiles {
 
   async delete(path: string): Promise<boolean> {
     const name = pathSegments(path).join('/');
-    if (isLog(name)) return this.#records.delete(keyOfLog(name));
+    if (isLog(name)) return this.#erase(keyOfLog(name));
     const keys: SessionKey[] = [];
     for await (const { key } of this.#below(name)) keys.push(key);
-    for (const key of keys) await this.#records.delete(key);
+    for (const key of keys) await this.#erase(key);
     return keys.length > 0;
   }
 
@@ -144,14 +162,28 @@ export class StoreLogs implements LogFiles {
     }
   }
 
-  /** Loads the pieces from the one that contains a byte, and possibly earlier ones. */
-  async #piecesFrom(key: SessionKey, offset: number): Promise<readonly Piece[] | undefined> {
+  #erase(key: SessionKey): Promise<boolean> {
+    this.#ends.delete(key.toString());
+    this.#unread.delete(key.toString());
+    return this.#records.delete(key);
+  }
+
+  /** Returns the pieces that contain the bytes from `offset` to `until`, and possibly others before and after them. */
+  async #piecesBetween(key: SessionKey, offset: number, until: number): Promise<Loaded | undefined> {
+    const known = this.#unread.get(key.toString());
+    this.#unread.delete(key.toString());
+    if (known?.pieces.some((piece) => piece.offset <= offset)) {
+      const end = await this.#endOf(key);
+      const isEnough = known.pieces.some((piece) => endOf(piece) >= Math.min(until, end?.size ?? 0));
+      if (end?.token === known.token && isEnough) return known;
+    }
     for (let last = offset === 0 ? Number.POSITIVE_INFINITY : LAST_PIECES; ; last *= 8) {
       const isWhole = last === Number.POSITIVE_INFINITY;
       const stored = await this.#records.load(key, isWhole ? {} : { last });
       if (stored === undefined) return undefined;
       const pieces = stored.messages.map(pieceOf);
-      if (isWhole || pieces.length < last || (pieces[0]?.offset ?? 0) <= offset) return pieces;
+      if (isWhole || pieces.length < last || (pieces[0]?.offset ?? 0) <= offset)
+        return { token: stored.token, pieces };
     }
   }
 
@@ -161,7 +193,7 @@ export class StoreLogs implements LogFiles {
     const { token, updatedAt, messages } = stored;
     const [last] = messages.map(pieceOf);
     if (last === undefined) return { token, pieces: 0, size: 0, updatedAt };
-    return { token, pieces: last.number + 1, size: last.offset + last.bytes.length, updatedAt };
+    return { token, pieces: last.number + 1, size: endOf(last), updatedAt };
   }
 
   /** @param keep Returns the number of pieces to keep. */
@@ -190,6 +222,10 @@ export class StoreLogs implements LogFiles {
       }
     }
   }
+}
+
+function endOf({ offset, bytes }: Piece): number {
+  return offset + bytes.length;
 }
 
 function messageOf({ number, offset, bytes }: Piece): Message {

@@ -134,6 +134,82 @@ describe.each(Object.keys(PLACES))('logs in %s', (name) => {
   });
 });
 
+/** Opens workspaces whose logs are in one session store, which counts the pieces that are loaded. */
+function counted() {
+  const { client, keyPrefix } = testStore();
+  const store = new InMemorySession();
+  const records = store.collection('logs');
+  const count = { loaded: 0 };
+  const counting: SessionStore = Object.assign(Object.create(records), {
+    load: async (...given: Parameters<SessionStore['load']>) => {
+      const stored = await records.load(...given);
+      count.loaded += stored?.messages.length ?? 0;
+      return stored;
+    },
+    commit: records.commit.bind(records),
+  });
+  const logs = Object.assign(Object.create(store), { collection: () => counting });
+  const open = () => redisBackend({ client, keyPrefix, logs }).workspace;
+  return { open, count };
+}
+
+it('loads each piece of a log in a session store once when the log is read in chunks', async () => {
+  const { open, count } = counted();
+  const written = Array.from({ length: 12 }, (_, n) => userMessage(`${n} ${'x'.repeat(500_000)}`));
+  const log = new WorkspaceSessionLog(storageOf(open()), key('s'));
+  for (const message of written) await log.append([message]);
+  count.loaded = 0;
+  const cold = new WorkspaceSessionLog(storageOf(open()), key('s'));
+  expect(await collect(cold.read())).toEqual(written);
+  // Each read also loads the last piece, to test if the log has changed.
+  expect(count.loaded).toBeLessThan(3 * written.length);
+});
+
+it('keeps only the next part of a log that was read in part, and reads on behind it', async () => {
+  const { open, count } = counted();
+  const path = '.x/agents/a/sessions/s.log.jsonl';
+  const workspace = open();
+  const pieces = Array.from({ length: 12 }, (_, n) => String.fromCharCode(97 + n).repeat(1_000_000));
+  for (const piece of pieces) await workspace.append(path, piece);
+  const whole = Buffer.from(pieces.join(''));
+  const read = async (offset: number, length?: number) => {
+    const bytes = await workspace.read(path, { offset, ...(length === undefined ? {} : { length }) });
+    return whole.subarray(offset, length === undefined ? undefined : offset + length).equals(bytes);
+  };
+  expect(await read(0, 10)).toBe(true);
+  count.loaded = 0;
+  expect(await read(5_000_000, 10)).toBe(true);
+  expect(count.loaded).toBe(1);
+  await read(0, 10);
+  count.loaded = 0;
+  expect(await read(11_500_000, 10)).toBe(true);
+  expect(count.loaded).toBeGreaterThan(1);
+  await read(0, 10);
+  expect(await read(10)).toBe(true);
+});
+
+it('reads a log that another process changes between two reads', async () => {
+  const { client, keyPrefix } = testStore();
+  const logs = new InMemorySession();
+  const [reader, writer] = [0, 1].map(() => redisBackend({ client, keyPrefix, logs }).workspace) as [
+    Workspace,
+    Workspace,
+  ];
+  const path = '.x/agents/a/sessions/s.log.jsonl';
+  const read = async (offset: number) =>
+    Buffer.from(await reader.read(path, { offset, length: 2 })).toString();
+  for (const part of ['ab', 'cd', 'ef']) await writer.append(path, part);
+  expect(await read(0)).toBe('ab');
+  await writer.append(path, 'gh');
+  expect([await read(2), await read(4), await read(6), await read(8)]).toEqual(['cd', 'ef', 'gh', '']);
+  expect([await read(1), await read(5)]).toEqual(['bc', 'fg']);
+  await writer.write(path, 'ABCDEFGH');
+  expect(await read(6)).toBe('GH');
+  await read(0);
+  await writer.delete(path);
+  await expect(read(2)).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('refuses a place that cannot hold logs', () => {
   const { client, keyPrefix } = testStore();
   const store = Object.defineProperty(new InMemorySession(), 'collection', { value: undefined });
