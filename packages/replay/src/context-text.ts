@@ -1,16 +1,8 @@
 import type { ContentBlock, Message } from '@x/core';
-
-const texts = new WeakMap<Message, string>();
+import { memoize } from '@x/core/internal';
 
 /** Returns what a model reads in a message: texts, tool names, inputs as JSON, and outputs. Cached by message. */
-export function contextText(message: Message): string {
-  let text = texts.get(message);
-  if (text === undefined) {
-    text = message.content.map(blockText).join('\n');
-    texts.set(message, text);
-  }
-  return text;
-}
+export const contextText = memoize((message: Message) => message.content.map(blockText).join('\n'));
 
 /** Tests if a context contains the whole token. Searches the newest messages first. */
 export function contextContains(messages: readonly Message[], token: string): boolean {

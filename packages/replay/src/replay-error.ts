@@ -13,7 +13,7 @@ export class ReplayError extends XError {
   static override readonly brand = 'ReplayError';
   declare readonly code: ReplayErrorCode;
 
-  constructor(code: ReplayErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
-    super(code, message, { ...options, clientMessage: message });
+  constructor(code: ReplayErrorCode, message: string) {
+    super(code, message, { clientMessage: message });
   }
 }

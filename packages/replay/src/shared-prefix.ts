@@ -1,6 +1,5 @@
 import type { Message } from '@x/core';
-
-const texts = new WeakMap<Message, string>();
+import { memoize } from '@x/core/internal';
 
 /** Counts the equal messages at the start of two requests. A provider's prompt cache can reuse them. */
 export function sharedPrefix(before: readonly Message[], after: readonly Message[]): number {
@@ -12,8 +11,4 @@ export function sharedPrefix(before: readonly Message[], after: readonly Message
 }
 
 /** Returns a message's role and content as JSON, because only these are sent. Cached by message. */
-function textOf(message: Message): string {
-  const text = texts.get(message) ?? JSON.stringify([message.role, message.content]);
-  texts.set(message, text);
-  return text;
-}
+const textOf = memoize(({ role, content }: Message) => JSON.stringify([role, content]));

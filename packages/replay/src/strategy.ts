@@ -5,7 +5,7 @@ export interface ReplaySetting {
   /** The model's context window. */
   readonly window: number;
   /** Tokens of the largest request if nothing is reduced. */
-  readonly peak?: number | undefined;
+  readonly peak: number;
   /** Request size at which simple strategies reduce. */
   readonly trigger: number;
   readonly counter: TokenCounter;

@@ -5,7 +5,7 @@ import { keepTail, maskOutputs, maskThenTail } from '../src/strategies/baselines
 import type { ReplaySetting } from '../src/strategy.js';
 
 const counter = { name: 'letters', count: (text: string) => text.length };
-const setting: ReplaySetting = { window: 4_000, trigger: 2_000, counter, system: '', overhead: 0 };
+const setting: ReplaySetting = { window: 4_000, peak: 0, trigger: 2_000, counter, system: '', overhead: 0 };
 
 function rounds(count: number, length: number): readonly Message[] {
   const messages = [userMessage('go')];

@@ -8,6 +8,7 @@ import type { ReplaySetting, Strategy } from '../src/strategy.js';
 const counter = { name: 'letters', count: (text: string) => text.length };
 const setting: ReplaySetting = {
   window: 60,
+  peak: 0,
   trigger: 40,
   counter,
   system: 'about src/system.ts',

@@ -8,7 +8,6 @@ import {
   userMessage,
 } from '@x/core';
 import { jsonText } from '@x/core/internal';
-import type { MessageOptions } from '@x/core/messages';
 import type { RecordedCompaction, RecordedConversation, RecordedUsage } from '../conversation.js';
 
 type Usage = Omit<RecordedUsage, 'index'>;
@@ -189,7 +188,7 @@ export class ConversationBuilder {
       while (orphans[0] !== undefined && orphans[0].beforeTurn <= index) {
         const { toolUseId: id, toolName, createdAt } = orphans.shift() as Result;
         const call = { type: 'tool_use', id, name: toolName || UNNAMED, input: {} } as const;
-        messages.push(assistantMessage([call], { ...this.#identity(messages.length), createdAt }));
+        messages.push(assistantMessage([call], { id: idAt(messages.length), createdAt }));
         messages.push(this.#resultOf(call, messages.length, createdAt));
       }
       if (turn === undefined) break;
@@ -202,7 +201,7 @@ export class ConversationBuilder {
         return isFirst;
       });
       if (blocks.length === 0) continue;
-      const options = { ...this.#identity(messages.length), createdAt: turn.createdAt };
+      const options = { id: idAt(messages.length), createdAt: turn.createdAt };
       const kind = turn.isSynthetic ? { kind: 'synthetic' as const } : {};
       const message =
         turn.role === 'user'
@@ -242,19 +241,16 @@ export class ConversationBuilder {
   #resultOf(call: { readonly id: string; readonly name: string }, index: number, askedAt: string): Message {
     const found = this.#results.get(call.id);
     return toolResultMessage(call, found?.output ?? NO_RESULT, {
-      ...this.#identity(index),
+      id: idAt(index),
       createdAt: found?.createdAt ?? askedAt,
       isError: found?.isError ?? true,
     });
   }
+}
 
-  /**
-   * Returns a message id that is the same in every import. It is as long as a live agent's id, because stubs of removed messages contain
-   * ids.
-   */
-  #identity(index: number): Pick<MessageOptions, 'id'> {
-    return { id: `recorded-0000-0000-0000-${String(index).padStart(12, '0')}` };
-  }
+/** Returns a message id that is the same in every import. It is as long as a live agent's id, because stubs of removed messages contain ids. */
+function idAt(index: number): string {
+  return `recorded-0000-0000-0000-${String(index).padStart(12, '0')}`;
 }
 
 function isEmpty(block: ContentBlock): boolean {

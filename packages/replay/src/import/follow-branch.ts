@@ -34,6 +34,8 @@ export interface Branch<Entry> {
  */
 export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {
   const places = new Map<string, number>();
+  /** The index of the first row that names a parent. After a rewind, several rows name the same. */
+  const firstChildren = new Map<string, number>();
   const rows: { readonly entry: Entry; readonly row: Row; readonly first: number | undefined }[] = [];
   const repeated: Entry[] = [];
   for (const entry of entries) {
@@ -44,20 +46,22 @@ export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry)
     if (same !== undefined) repeated.push(entry);
     else {
       if (row.id !== undefined) places.set(row.id, rows.length);
+      if (row.parent != null && !firstChildren.has(row.parent)) firstChildren.set(row.parent, rows.length);
       rows.push({ entry, row, first });
     }
   }
   const gaps = new Map<Entry, Entry | undefined>();
+  const branch = new Set<number>();
   const parentIndexOf = ({ id, parent, session, continues }: Row, place: number) => {
     const known = continues || parent == null ? undefined : places.get(parent);
-    if (known !== undefined) return known;
-    let before = place - 1;
-    while (before >= 0 && !canBeParent(rows[before]?.row, session)) before--;
+    // In a damaged log, a row may name itself or one of its descendants.
+    if (known !== undefined && !branch.has(known)) return known;
+    let before = (known === undefined ? (firstChildren.get(parent ?? '') ?? place) : place) - 1;
+    while (before >= 0 && (branch.has(before) || !canBeParent(rows[before]?.row, session))) before--;
     if (id !== undefined && parent !== undefined && (parent !== null || before >= 0) && !continues)
       gaps.set(rows[place]?.entry as Entry, rows[before]?.entry);
     return before;
   };
-  const branch = new Set<number>();
   for (let place = rows.findLastIndex(({ row }) => row.isMessage); !branch.has(place); ) {
     const found = rows[place];
     if (found === undefined) break;

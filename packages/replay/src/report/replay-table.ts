@@ -1,7 +1,6 @@
 import type { Comparison } from '../compare-strategies.js';
 import { COLUMNS } from './columns.js';
 import { figuresOf } from './figures.js';
-import { textTable } from './text-table.js';
 
 /** Columns that a narrow table omits, in this order. */
 const OPTIONAL = ['reduced', 'largest', 'cached', 'of', 'cost', 'over', 'of all'];
@@ -29,4 +28,22 @@ export function replayTable(
     return omitted === 0 ? lines : [...lines, `Not shown in a narrow terminal: ${hidden.join(', ')}`];
   };
   return table(0).join('\n');
+}
+
+/** Returns the lines of a table. Aligns the first column left, the others right. */
+function textTable(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  );
 }

@@ -74,6 +74,20 @@ describe.each([
     );
   });
 
+  it('is read whole where a row names itself or a later row as its parent', () => {
+    const whole = read(talk(20)).said;
+    fc.assert(
+      fc.property(fc.nat(39), fc.nat(39), (one, other) => {
+        const rows = talk(20);
+        const at = rows.length - 40 + Math.min(one, other);
+        const parent = 'parentUuid' in (rows[at] as Row) ? 'parentUuid' : 'parentId';
+        rows[at] = { ...rows[at], [parent]: `u${Math.max(one, other)}` };
+        expect(read(rows).said).toEqual(whole);
+        expect(repairLog(repairLog(jsonl(rows)).repaired ?? '').conversation.unread).toEqual({});
+      }),
+    );
+  });
+
   it('counts the gap', () => {
     const rows = talk(10);
     rows.splice(rows.length - 7, 1);
@@ -105,6 +119,14 @@ describe.each([
     const { said, unread } = read([...rows, { ...question, ...parent }]);
     expect(said).toEqual(['question 1', 'answer 1', 'question 3']);
     expect(unread).toEqual({ 'message of an abandoned branch': 4 });
+  });
+
+  it('follows a rewind to a row that was lost', () => {
+    const rows = talk(3);
+    const [question] = rows.slice(-2) as [Row];
+    const parent = 'uuid' in question ? { uuid: 'new', parentUuid: 'u1' } : { id: 'new', parentId: 'u1' };
+    const left = rows.toSpliced(rows.length - 5, 1);
+    expect(read([...left, { ...question, ...parent }]).said).toEqual(['question 1', 'question 3']);
   });
 });
 
