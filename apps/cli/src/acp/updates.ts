@@ -89,7 +89,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       return [chunk('agent_thought_chunk', `[${event.message}]\n`)];
     case 'model.retrying': {
       const seconds = Math.ceil(event.delayMs / 1_000);
-      return [chunk('agent_thought_chunk', `[${event.error}]\n[Trying again in ${seconds} s.]\n`)];
+      return [chunk('agent_thought_chunk', `[${event.error.message}]\n[Trying again in ${seconds} s.]\n`)];
     }
     default:
       return [];
@@ -190,7 +190,7 @@ function mediaName(mimeType: string): string {
   return `a file of type ${mimeType}`;
 }
 
-/** Converts a prompt from an editor. Links and attached files become paths for the model. */
+/** Converts a prompt from an editor. Links become paths for the model. The contents of attached files are not the user's words. */
 export function blocksOf(prompt: readonly Content[], directory: string): readonly ContentBlock[] {
   const place = (uri: string) => pathInProject(uri, directory);
   return prompt.map((part): ContentBlock => {
@@ -201,9 +201,11 @@ export function blocksOf(prompt: readonly Content[], directory: string): readonl
         return { type: 'text', text: `[${part.name}](${place(part.uri)})` };
       case 'resource': {
         const { resource } = part;
-        if ('text' in resource) return { type: 'text', text: `${place(resource.uri)}:\n${resource.text}` };
+        const origin = 'file';
+        if ('text' in resource)
+          return { type: 'text', text: `${place(resource.uri)}:\n${resource.text}`, origin };
         const mediaType = resource.mimeType ?? 'application/octet-stream';
-        return { type: 'file', mediaType, source: { type: 'base64', data: resource.blob } };
+        return { type: 'file', mediaType, source: { type: 'base64', data: resource.blob }, origin };
       }
       default:
         return { type: 'file', mediaType: part.mimeType, source: { type: 'base64', data: part.data } };

@@ -1,5 +1,4 @@
 import { type AgentEvent, addUsage, type CompactionCost, type ContextUsage, textOf, XError } from '@x/core';
-import { costOf, sumOfCounters } from '@x/core/internal';
 import { formatRule } from '@x/harness';
 import {
   printable,
@@ -266,7 +265,12 @@ function summary(
 }
 
 function addCosts(one: CompactionCost, other: CompactionCost): CompactionCost {
-  const isUnpriced = [one, other].some(({ modelCalls, cost }) => modelCalls > 0 && cost === undefined);
-  const counters = { ...one, cost: one.cost ?? 0, unpriced: isUnpriced ? 1 : 0, removedTokens: 0 };
-  return costOf(sumOfCounters(counters, { ...other, cost: other.cost ?? 0 }));
+  const isPriced = [one, other].every(({ modelCalls, cost }) => modelCalls === 0 || cost !== undefined);
+  return {
+    modelCalls: one.modelCalls + other.modelCalls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    savedTokens: one.savedTokens + other.savedTokens,
+    cost: isPriced ? (one.cost ?? 0) + (other.cost ?? 0) : undefined,
+  };
 }

@@ -190,7 +190,9 @@ export class LineInput {
     this.#settle();
   }
 
-  #read(line: string): void {
+  #read(read: string): void {
+    // Since Node 24, the lines of a text from the history are joined by carriage returns.
+    const line = read.replaceAll('\r', '\n');
     // A backslash before Enter starts a new line.
     const isContinued = this.screen.isTerminal && !this.#isPasting && line.endsWith('\\');
     this.#typed.push(isContinued ? line.slice(0, -1) : line);

@@ -14,6 +14,7 @@ import {
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { defineTool, InMemorySession, type Model, ModelError } from '@x/core';
+import { strangersIn } from '@x/core/internal';
 import { HarnessAgent, permissions, subagents, todoList, workspaceTools } from '@x/harness';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -309,7 +310,9 @@ describe('an agent in an editor', () => {
     const busy = { error: new ModelError('Overloaded', { retryable: true, retryAfterMs: 1 }) };
     const model = new ScriptedModel([busy, { text: 'Here.' }]);
     const { updates } = await edit(piped(model), turn);
-    expect(textIn(updates, 'agent_thought_chunk')).toContain('[Trying again in 1 s.]');
+    expect(textIn(updates, 'agent_thought_chunk')).toContain(
+      '[The model is not available at the moment. The call is being retried.]\n[Trying again in 1 s.]',
+    );
     expect(textIn(updates, 'agent_message_chunk')).toBe('Here.');
   });
 
@@ -349,6 +352,8 @@ describe('an agent in an editor', () => {
     const asked = JSON.stringify(model.requests[0]?.messages);
     expect(asked).toContain('[a.ts](src/a.ts)');
     expect(asked).toContain('src/a.ts:\\nlet a = 1;');
+    // What a file asks the agent to remember or to approve is not a wish of the user.
+    expect(strangersIn(model.requests[0]?.messages ?? [])).toEqual(['attached files']);
   });
 });
 

@@ -260,7 +260,7 @@ function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
     Object.values(strategies).every(({ reductions }) => reductions === 0),
   );
   if (!isIdle) return;
-  const most = Math.max(...comparisons.map(({ setting: { peak = 0 } }) => peak));
+  const most = Math.max(...comparisons.map(({ setting: { peak } }) => peak));
   // Triggers a compaction when the longest conversation is half complete.
   const windows = comparisons
     .filter(({ setting: { peak } }) => peak === most)
