@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-/** The page. `vite` serves it while one works on it and asks the demo's server (port 4173) for the rest. */
+/** Builds the page. During development, `vite` serves it, and forwards requests for `/api` to the demo's server on port 4173. */
 export default defineConfig({
   root: path('web'),
   plugins: [preact({ devToolsEnabled: false, prefreshEnabled: process.env.NODE_ENV !== 'production' })],

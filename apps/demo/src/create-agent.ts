@@ -59,24 +59,14 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { storage = openFiles(data) } = options;
   // The guide can write neither summaries nor notes: the record serves as summary, and nothing is remembered.
   const { background = embedded ? null : undefined } = options;
-  const { store } = storage;
+  const writer = background === undefined ? {} : { model: background };
+  // The demo's data may be in the repository, where the agent must not read it.
+  const inRepo = dataWithin(repo, data);
   const workspace = mountWorkspace(storage.workspace, {
-    repo: new LocalWorkspace(repo, { readOnly: true, hidden: [...KEPT_BACK, ...dataWithin(repo, data)] }),
+    repo: new LocalWorkspace(repo, { readOnly: true, hidden: [...KEPT_BACK, ...inRepo] }),
   });
   const counter = tiktokenCounter();
   const window = model.contextWindow ?? 128_000;
-
-  const remembering = memory({
-    index: join(data, INDEX_FILE),
-    withoutUser: 'shared',
-    // The embedded guide does not read memories in its prompt.
-    maxPromptTokens: embedded ? 0 : 4_000,
-    ...(background === undefined ? {} : { model: background }),
-  });
-
-  // The demo's data may be in the repository, where commands must not read it.
-  const hidden = dataWithin(repo, data).map((name) => join(repo, name));
-
   const frames = new Map<string, readonly Message[]>();
   const asMessage = (text: string): Message => ({ ...userMessage(text), role: 'system' });
   const framing: Capability = {
@@ -94,21 +84,27 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .model(model)
     .workspace(workspace)
     .isolation('shared')
-    .session(store)
+    .session(storage.store)
     .tokenCounter(counter)
     .checkpoint('step')
     .maxIterations(500)
     // Add your own tools here, with `.tools(…)`. The embedded guide knows only the tools below, so it does not call yours.
     .use(
       toolResultEviction(),
-      compaction({ counter, ...(background === undefined ? {} : { model: background }) }),
+      compaction({ counter, ...writer }),
       todoList(),
       workspaceTools({
         maxReadChars: Math.min(20_000, Math.floor(window / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
-      shell({ cwd: repo, sandbox: 'auto', hidden }),
-      remembering,
+      shell({ cwd: repo, sandbox: 'auto', hidden: inRepo.map((name) => join(repo, name)) }),
+      memory({
+        index: join(data, INDEX_FILE),
+        withoutUser: 'shared',
+        // The embedded guide does not read memories in its prompt.
+        maxPromptTokens: embedded ? 0 : 4_000,
+        ...writer,
+      }),
       sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
       // Limits nothing: it counts tokens and cost for the terminal.

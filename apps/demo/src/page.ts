@@ -112,7 +112,7 @@ export function textOf(message: Pick<Message, 'content'>): string {
 }
 
 /** Returns a text in one line. A long text is cut. */
-export function firstLine(text: string, length = 160): string {
+export function inOneLine(text: string, length = 160): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer as createNetServer } from 'node:net';
@@ -22,6 +22,7 @@ import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { type HarnessAgent, spendingOf } from '@x/harness';
 import { savingsInWords, shortNumber } from '@x/harness/view';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { bundled } from '../../../tooling/bundled.js';
 import { costLines } from '../../cli/src/session-events.js';
 import { Backend } from '../src/backend/backend.js';
 import { AGENT, createAgent } from '../src/create-agent.js';
@@ -284,25 +285,22 @@ describe('the survey through a window of 16 000 tokens', () => {
   });
 });
 
+/** Starts the demo in a process of its own. `output` is what it wrote so far, to either stream. */
+function startDemo(...args: string[]) {
+  const env = { ...process.env, OPENAI_API_KEY: '', OPENAI_BASE_URL: '', ANTHROPIC_API_KEY: '' };
+  const program = bundled(join(root, 'apps/demo/src/main.ts'));
+  const child = spawn(process.execPath, [program, '--data', data, ...args], { cwd: root, env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, output: () => output, ended };
+}
+
 describe('npm start -- --once', () => {
-  const start = (
-    prompt = PROMPT,
-  ): { child: ChildProcess; output: () => string; ended: Promise<number | null> } => {
-    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
-    const env = { ...process.env, OPENAI_API_KEY: '', OPENAI_BASE_URL: '', ANTHROPIC_API_KEY: '' };
-    const child = spawn(process.execPath, [...args, '--once', prompt, '--data', data, '--repo', repo], {
-      env,
-      cwd: root,
-    });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
-  };
+  const start = () => startDemo('--once', PROMPT, '--repo', repo);
 
   it('resumes at its last checkpoint after kill -9, and finishes', { timeout: TIMEOUT }, async () => {
     const calls = (text: string) => (text.match(/^● /gm) ?? []).length;
@@ -348,63 +346,37 @@ describe('npm start -- --once', () => {
   });
 
   it('says what is wrong with its arguments, and exits 1', async () => {
-    const args = [
-      '--conditions=@x/source',
-      '--import',
-      'tsx',
-      join(root, 'apps/demo/src/main.ts'),
-      '--port',
-      'x',
-    ];
-    const child = spawn(process.execPath, args, { cwd: root });
-    let output = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    expect(code).toBe(1);
-    expect(output).toMatch(/Invalid settings: port: .*--help/);
-    expect(output).not.toContain('    at ');
+    const { ended, output } = startDemo('--port', 'x');
+    expect(await ended).toBe(1);
+    expect(output()).toMatch(/Invalid settings: port: .*--help/);
+    expect(output()).not.toContain('    at ');
   });
 
   it.each([
     ['0.0.0.0', true],
     ['127.0.0.1', false],
   ])('warns of an address in the network without TLS: %s', async (host, warns) => {
-    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
-    const child = spawn(process.execPath, [...args, '--host', host, '--port', '0', '--data', data], {
-      cwd: root,
-    });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      if (output.includes('Open http')) child.kill();
-    });
-    await once(child, 'close');
-    expect(output.includes('It has no TLS: others in this network can read the token.')).toBe(warns);
+    const { child, ended, output } = startDemo('--host', host, '--port', '0');
+    child.stdout.on('data', () => output().includes('Open http') && child.kill());
+    await ended;
+    expect(output().includes('It has no TLS: others in this network can read the token.')).toBe(warns);
   });
 
   it('says that another start has the same data, and that a page follows only its own server', async () => {
-    const begun: ChildProcess[] = [];
+    const begun: ReturnType<typeof startDemo>[] = [];
     const begin = (port: string) => {
-      const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
-      const child = spawn(process.execPath, [...args, '--port', port, '--data', data], { cwd: root });
-      begun.push(child);
-      let output = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          output += text;
-        });
-      const closed = once(child, 'close');
-      return { child, closed, output: () => output };
+      const demo = startDemo('--port', port);
+      begun.push(demo);
+      return demo;
     };
-    const end = ({ child, closed }: ReturnType<typeof begin>) => child.kill() && closed;
-    const address = ({ output }: ReturnType<typeof begin>) => /Open (http\S+?)\/\?/.exec(output())?.[1] ?? '';
+    const end = ({ child, ended }: ReturnType<typeof startDemo>) => child.kill() && ended;
+    const address = ({ output }: ReturnType<typeof startDemo>) =>
+      /Open (http\S+?)\/\?/.exec(output())?.[1] ?? '';
     try {
       const first = begin('0');
       await expect.poll(() => address(first), { timeout: TIMEOUT }).not.toBe('');
       const again = begin(new URL(address(first)).port);
-      expect(await again.closed).toEqual([1, null]);
+      expect(await again.ended).toBe(1);
       const words = `The demo at ${address(first)} already runs with this data folder. Use that one: a page does not show what happens through another server until it is reloaded.`;
       expect(again.output()).toContain(words);
       const beside = begin('0');
@@ -412,13 +384,13 @@ describe('npm start -- --once', () => {
       expect(beside.output()).toContain(words);
       await end(beside);
       first.child.kill('SIGKILL');
-      await first.closed;
+      await first.ended;
       const after = begin('0');
       await expect.poll(() => address(after), { timeout: TIMEOUT }).not.toBe('');
       expect(after.output()).not.toContain('data folder');
       await end(after);
     } finally {
-      for (const child of begun) child.kill('SIGKILL');
+      for (const { child } of begun) child.kill('SIGKILL');
     }
   });
 
@@ -426,16 +398,10 @@ describe('npm start -- --once', () => {
     const server = createNetServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
-    const child = spawn(process.execPath, [...args, '--port', String(port), '--data', data], { cwd: root });
-    let output = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    const [code] = await once(child, 'close');
+    const { ended, output } = startDemo('--port', String(port));
+    expect(await ended).toBe(1);
     server.close();
-    expect(code).toBe(1);
-    expect(output).toContain(`port ${port} is already in use. Choose another with --port`);
-    expect(output).not.toContain('    at ');
+    expect(output()).toContain(`port ${port} is already in use. Choose another with --port`);
+    expect(output()).not.toContain('    at ');
   });
 });

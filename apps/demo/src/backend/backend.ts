@@ -29,7 +29,7 @@ import type {
   SessionState,
   SessionSummary,
 } from '../page.js';
-import { firstLine, textOf as textWithCalls } from '../page.js';
+import { inOneLine, textOf as textWithCalls } from '../page.js';
 import { BackendError, forPage, isForClients } from '../server/errors.js';
 import { requestView } from './inspect.js';
 
@@ -109,7 +109,7 @@ export class Backend {
       const text = textWithCalls(message).replace(/\s+/g, ' ');
       const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
       const first = text.lastIndexOf(' ', Math.max(0, Math.min(...places) - BEFORE_FOUND)) + 1;
-      const line = firstLine(text.slice(first), FOUND_CHARS);
+      const line = inOneLine(text.slice(first), FOUND_CHARS);
       if (places.every((place) => place >= 0) && message.kind === undefined)
         found = { text: `${first > 0 ? '… ' : ''}${line}`, messageId: message.id };
     }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Message, type TokenCounter, toolResultsOf, toolUsesOf } from '@x/core';
 import { countMessage } from '@x/core/messages';
 import { renderCall, type SeenRequest } from '@x/harness/view';
-import { firstLine, type RequestMessage, type RequestView, textOf } from '../page.js';
+import { inOneLine, type RequestMessage, type RequestView, textOf } from '../page.js';
 
 /** Returns a request message by message, with the changes since the previous place. */
 export function requestView(
@@ -42,7 +42,7 @@ function labelOf(message: Message, calls: ReadonlyMap<string, string>): string {
   const answered = toolResultsOf(message).map(({ toolUseId, toolName }) => calls.get(toolUseId) ?? toolName);
   const called = toolUsesOf(message).map(({ id }) => calls.get(id) ?? '');
   const said = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ');
-  const words = [answered.join(', '), firstLine(said), called.join(', ')].filter(Boolean).join(' → ');
+  const words = [answered.join(', '), inOneLine(said), called.join(', ')].filter(Boolean).join(' → ');
   const who = { user: 'You', assistant: 'Agent', tool: 'Result', system: 'System' }[message.role];
-  return `${who}: ${firstLine(words)}`;
+  return `${who}: ${inOneLine(words)}`;
 }

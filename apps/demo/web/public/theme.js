@@ -1,7 +1,7 @@
-// Before the first paint, so that a page in another theme than the system's does not flash.
+// Runs before the first paint, so that the page does not flash in the system's theme.
 try {
   const theme = localStorage.getItem('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage may be forbidden; the system's theme it is.
+  // If storage is blocked, the system's theme applies.
 }

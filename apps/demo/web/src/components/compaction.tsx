@@ -15,7 +15,7 @@ import { RequestChanges } from './request-changes.js';
 
 const heads: Readonly<Record<Compaction['status'], string>> = {
   applied: 'Compacted',
-  ineffective: 'Nothing was removed: too little could be removed',
+  ineffective: 'Too little could be removed',
   skipped: 'Compaction skipped',
   failed: 'Compaction failed',
   aborted: 'Compaction stopped',

@@ -1,6 +1,6 @@
 import type { GoneItem } from '@x/core';
 import { PinOff } from 'lucide-preact';
-import { firstLine } from '../../../src/page.js';
+import { inOneLine } from '../../../src/page.js';
 import { exactCount, plural } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
 import { api } from '../state/api.js';
@@ -42,7 +42,7 @@ function ReceiptView() {
   const rows = [
     ...items.map(({ kind, messageId, text, left }) => ({
       name: kind === 'error' && unmade.has(messageId) ? 'Not run' : kinds[kind],
-      text: firstLine(text),
+      text: inOneLine(text),
       where: remains[left],
       show: () => showMessage(messageId),
     })),
@@ -81,7 +81,7 @@ function ReceiptView() {
       )}
       {pins.map(({ id: pinId, text }) => (
         <div key={pinId} class="row">
-          <span class="clip">{firstLine(text)}</span>
+          <span class="clip">{inOneLine(text)}</span>
           <IconButton label="Unpin" icon={PinOff} onClick={() => void unpin(pinId)} />
         </div>
       ))}

@@ -2,7 +2,7 @@ import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
-import { firstLine, KEY_REFUSED, textOf } from '../../../src/page.js';
+import { inOneLine, KEY_REFUSED, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
 import { blocks, busy, call, compact, compacting, draft, draftText, fates, pins } from '../state/session.js';
 import { goToEnd, togglePin } from '../state/show-message.js';
@@ -148,7 +148,7 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   const line = (
     <>
       <Lightbulb size={16} aria-hidden="true" />
-      <span class="clip">{firstLine(text)}</span>
+      <span class="clip">{inOneLine(text)}</span>
     </>
   );
   return (

@@ -10,7 +10,7 @@ import {
   type Usage,
 } from '@x/core';
 import { isPlace, renderCall, type Savings, savingsOf } from '@x/harness/view';
-import { type PageEvent, textOf } from '../../../src/page.js';
+import { inOneLine, type PageEvent, textOf } from '../../../src/page.js';
 import { plural } from '../lib/format.js';
 
 type EventOf<Type extends PageEvent['type']> = Extract<PageEvent, { readonly type: Type }>;
@@ -173,7 +173,7 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
     const { id, role, content } = message;
     if (role === 'user') {
       blocks.push({ type: 'user', id, message });
-      if (message.kind === undefined) title ||= textOf(message).replace(/\s+/g, ' ').trim().slice(0, 120);
+      if (message.kind === undefined) title ||= inOneLine(textOf(message), 120);
     }
     const last = blocks.at(-1);
     if (role === 'assistant' && last?.type === 'agent')
