@@ -9,7 +9,6 @@ import { benchSessions } from './sessions.js';
 const OPTIONS = {
   data: { type: 'string' },
   sessions: { type: 'string' },
-  messages: { type: 'string' },
   store: { type: 'string' },
   seconds: { type: 'string' },
   window: { type: 'string' },

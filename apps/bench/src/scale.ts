@@ -17,40 +17,33 @@ const TARGET = 10_000_000;
 /** Fills every store, and measures bytes, first pages, and commits during concurrent writes. */
 export async function benchScale({
   sessions = '10000',
-  messages,
 }: {
   readonly sessions?: string | undefined;
-  readonly messages?: string | undefined;
 }): Promise<void> {
   const count = Number(sessions);
-  const lengths = messages === undefined ? LENGTHS : [Number(messages)];
-  if (!Number.isInteger(count) || count < 100 || !lengths.every((length) => length >= 1)) {
-    throw new RangeError('--sessions must be a whole number from 100 on, and --messages one from 1 on.');
+  if (!Number.isInteger(count) || count < 100) {
+    throw new RangeError('--sessions must be a whole number from 100 on.');
   }
   console.log(
-    `${count} sessions, ${SESSIONS_A_USER} a user, of ${lengths.join(', ')} messages of 1.5 KB (ms; median, 95 %)`,
+    `${count} sessions, ${SESSIONS_A_USER} a user, of ${LENGTHS.join(', ')} messages of 1.5 KB (ms; median, 95 %)`,
   );
   const rows: Record<string, object> = {};
   for (const [name, kind] of Object.entries(storeKinds)) {
     if (count > (kind.mostSessions ?? count)) continue;
     await withStore(kind, async (measured) => {
-      rows[name] = await measure(measured, count, lengths);
+      rows[name] = await measure(measured, count);
       console.log(name, JSON.stringify(rows[name]));
     });
   }
   console.table(rows);
 }
 
-async function measure(
-  { store, held }: MeasuredStore,
-  count: number,
-  lengths: readonly number[],
-): Promise<object> {
+async function measure({ store, held }: MeasuredStore, count: number): Promise<object> {
   const before = await held();
   let filled = 0;
   const filling = await timed(() =>
     beside(async () => {
-      while (filled < count) await fill(store, filled++, lengths);
+      while (filled < count) await fill(store, filled++);
     }),
   );
   const each = ((await held()) - before) / count;
@@ -86,8 +79,8 @@ function keyOf(session: number): SessionKey {
   });
 }
 
-async function fill(store: SessionStore, session: number, lengths: readonly number[]): Promise<void> {
-  const append = someMessages(lengths[session % lengths.length] ?? 2);
+async function fill(store: SessionStore, session: number): Promise<void> {
+  const append = someMessages(LENGTHS[session % LENGTHS.length] ?? 2);
   const change = { operation: operationId(), expected: undefined, head: someHead, keep: 0, append };
   await store.commit(keyOf(session), change);
 }

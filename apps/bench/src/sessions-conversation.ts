@@ -1,13 +1,5 @@
 import { type JsonObject, type Message, userMessage } from '@x/core';
 
-/** A conversation in one kind of storage. */
-export interface Conversation {
-  /** Adds a question and an answer, durably. */
-  turn(): Promise<unknown>;
-  /** Returns the bytes written for it so far. */
-  written(): Promise<number>;
-}
-
 const CHARACTERS = 1_400;
 
 /** Returns messages of 1.5 KB each as JSON. */

@@ -1,6 +1,6 @@
-import { SessionKey } from '@x/core';
+import { SessionKey, type SessionStore } from '@x/core';
 import { operationId } from '@x/core/store';
-import { type Conversation, neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
+import { neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, round, timed } from './statistics.js';
 
@@ -20,7 +20,7 @@ export async function benchSessions(): Promise<void> {
       for (const [beside, raw] of Object.entries(measured.raw ?? {})) {
         comparisons.push({ commit: name, beside, ...(await byTurns(measured, raw)) });
       }
-      costs[name] = await measure((messages) => begin(measured, messages));
+      costs[name] = await measure(measured);
     });
   }
   console.log('A commit of a turn, alternating with raw writes of the same bytes (medians)');
@@ -33,7 +33,7 @@ export async function benchSessions(): Promise<void> {
 }
 
 async function byTurns(measured: MeasuredStore, raw: () => Promise<unknown>): Promise<object> {
-  const { turn } = await begin(measured, 2);
+  const turn = await begin(measured.store, 2);
   const bytesOf = async (task: () => Promise<unknown>) => {
     const before = await measured.written();
     for (let time = 0; time < SAMPLES; time++) await task();
@@ -56,10 +56,8 @@ async function byTurns(measured: MeasuredStore, raw: () => Promise<unknown>): Pr
 
 let sessions = 0;
 
-async function begin(
-  { store, written }: Pick<MeasuredStore, 'store' | 'written'>,
-  messages: number,
-): Promise<Conversation> {
+/** Stores a conversation of this many messages. Returns a function that durably adds a question and an answer. */
+async function begin(store: SessionStore, messages: number): Promise<() => Promise<void>> {
   const key = SessionKey.of({ userId: 'alice', sessionId: `s-${++sessions}` });
   let keep = 0;
   let expected: string | undefined;
@@ -70,22 +68,22 @@ async function begin(
     keep += append.length;
   };
   await add(someMessages(messages));
-  return { written, turn: () => add(someTurn()) };
+  return () => add(someTurn());
 }
 
 /** Measures turns at each length. The lengths alternate, so that a busy minute affects all of them. */
-async function measure(begin: (messages: number) => Promise<Conversation>): Promise<object> {
+async function measure({ store, written }: MeasuredStore): Promise<object> {
   const taken = [];
   for (const length of LENGTHS) {
-    taken.push({ length, conversation: await begin(length), times: [] as number[], bytes: [] as number[] });
+    taken.push({ length, turn: await begin(store, length), times: [] as number[], bytes: [] as number[] });
   }
   for (let round = 0; round < SAMPLES + WARM_UP; round++) {
-    for (const { conversation, times, bytes } of taken) {
-      const before = await conversation.written();
-      const time = await timed(conversation.turn);
+    for (const { turn, times, bytes } of taken) {
+      const before = await written();
+      const time = await timed(turn);
       if (round < WARM_UP) continue;
       times.push(time);
-      bytes.push((await conversation.written()) - before);
+      bytes.push((await written()) - before);
     }
   }
   const row: Record<string, number> = {};
