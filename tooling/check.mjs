@@ -1,19 +1,19 @@
-// Every check but the tests. `npm run check` runs them all, `npm run check -- types packages` only these;
-// `npm run check -- structure --print` also prints what a passed check has to say: code lines, sizes of bundles.
+// Runs every check except the tests: `npm run check`. `npm run check -- types packages` runs only these two.
+// With `--print`, prints the output of passed checks too, such as code lines and sizes of bundles.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, runTool, seconds } from './workspace.mjs';
 
 const colors = process.stdout.isTTY ? 'force' : 'off';
 
-// The next type check looks only at what changed.
+// After the first run, checks only the types of changed files.
 const incremental = (name) => [
   '--incremental',
   '--tsBuildInfoFile',
   join(root, 'node_modules/.cache/tsc', `${name.replaceAll('/', '-')}.tsbuildinfo`),
 ];
 
-// A web page needs the DOM's types and so a configuration of its own.
+// A web page has a separate configuration, because it needs the types of the DOM.
 const pages = readdirSync(join(root, 'apps'))
   .map((app) => `apps/${app}/web`)
   .filter((page) => existsSync(join(root, page, 'tsconfig.json')));
@@ -26,8 +26,7 @@ const script = (name, what, file, ...more) => ({
 
 /** The cheapest first; two run at a time. */
 const steps = [
-  script('structure', 'manifests, long functions, regular expressions, code lines', 'checks/structure.ts'),
-  script('dependencies', 'who may depend on whom', 'checks/dependencies.ts'),
+  script('structure', 'manifests, dependencies, long functions, links, code lines', 'checks/structure.ts'),
   {
     name: 'style',
     what: 'format, lint, imports',

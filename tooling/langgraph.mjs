@@ -1,4 +1,4 @@
-// Runs LangGraph's own validation of checkpointers on `SessionSaver` of `@x/langchain` over every store, or over those named.
+// Runs LangGraph's validation of checkpointers on `SessionSaver` of `@x/langchain` with every store, or with the stores in the arguments.
 import { fileURLToPath } from 'node:url';
 import { passes, withPackages } from './workspace.mjs';
 
@@ -16,6 +16,6 @@ await withPackages(PACKAGES, (folder) => {
   const failed = (asked.length > 0 ? asked : STORES).filter(
     (store) => !passes('npm', ['exec', 'vitest', '--', 'run'], here, { X_LANGGRAPH: folder, X_STORE: store }),
   );
-  if (failed.length > 0) console.error(`Not as LangGraph has it: ${failed.join(', ')}`);
+  if (failed.length > 0) console.error(`The validation failed with: ${failed.join(', ')}.`);
   process.exitCode = failed.length > 0 ? 1 : 0;
 });

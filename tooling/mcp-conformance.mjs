@@ -1,6 +1,6 @@
-// Runs MCP's official conformance suite against the client of `@x/harness/mcp` and a server of `@x/memory/mcp`, and its
-// inspector's command line against that server. Both ask for Node 22 and bring 270 packages, so that they are no dependency and
-// no part of the tests, which run on Node 20 and without a registry: npm installs them into a folder of its own.
+// Runs MCP's official conformance suite against the client of `@x/harness/mcp` and a server of `@x/memory/mcp`, and the command
+// line of MCP's inspector against this server. Both need Node 22 and 270 packages. So they are not dependencies, and npm installs
+// them into a temporary folder.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { withPackages } from './workspace.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.1.16';
 const INSPECTOR = '@modelcontextprotocol/inspector@0.17.2';
-/** The others ask for tools, resources and prompts that only a server made for the suite has. */
+/** The other scenarios need tools, resources and prompts that only a server for the suite has. */
 const SERVER_SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'];
-/** What the inspector's command line is asked for, and what its answer holds. */
+/** Arguments of the inspector, and a text that its output must contain. */
 const INSPECTIONS = [
   [['tools/list'], '"memory_forget"'],
   [
@@ -23,8 +23,8 @@ const INSPECTIONS = [
 ];
 const program = (path) => ['--conditions=@x/source', '--import', 'tsx', path];
 const folderOf = (name) => fileURLToPath(new URL(`../packages/${name}`, import.meta.url));
-/** Scenarios that were asked for; all without a word. */
-const isAsked = (name) =>
+/** Tests if the arguments select a scenario. Without arguments, all are selected. */
+const isSelected = (name) =>
   process.argv.length < 3 || process.argv.slice(2).some((word) => name.includes(word));
 let folder;
 
@@ -34,7 +34,7 @@ function run(bin, parameters, cwd) {
     cwd,
     encoding: 'utf8',
   });
-  return { passed: status === 0, said: `${stdout}${stderr}` };
+  return { passed: status === 0, output: `${stdout}${stderr}` };
 }
 
 function suite(parameters, cwd) {
@@ -42,12 +42,12 @@ function suite(parameters, cwd) {
 }
 
 function report(side, scenario, parameters, cwd) {
-  if (isAsked(scenario))
-    tell(`${side} ${scenario}`, suite([side, '--scenario', scenario, ...parameters], cwd));
+  if (isSelected(scenario))
+    print(`${side} ${scenario}`, suite([side, '--scenario', scenario, ...parameters], cwd));
 }
 
-function tell(name, { passed, said }) {
-  console.log(`${name}: ${passed ? 'ok' : `FAILED\n${said}`}`);
+function print(name, { passed, output }) {
+  console.log(`${name}: ${passed ? 'ok' : `FAILED\n${output}`}`);
   if (!passed) process.exitCode = 1;
 }
 
@@ -55,7 +55,7 @@ let server;
 if (Number(process.versions.node.split('.')[0]) < 22) throw new Error('The suite needs Node 22 or newer.');
 await withPackages([SUITE, INSPECTOR], async (installed) => {
   folder = installed;
-  const [, listed = ''] = suite(['list'], folder).said.split('Client scenarios');
+  const [, listed = ''] = suite(['list'], folder).output.split('Client scenarios');
   const client = ['node', ...program('test/children/mcp-conformance-client.ts')].join(' ');
   for (const [, scenario] of listed.matchAll(/^ {2}- (\S+)/gm)) {
     report('client', scenario, ['--command', client], folderOf('harness'));
@@ -76,9 +76,9 @@ await withPackages([SUITE, INSPECTOR], async (installed) => {
     report('server', scenario, ['--url', url], folder);
   }
   for (const [[method, ...rest], answer] of INSPECTIONS) {
-    if (!isAsked(method)) continue;
+    if (!isSelected(method)) continue;
     const asked = ['--cli', url, '--transport', 'http', '--method', method, ...rest];
-    const { passed, said } = run('inspector/cli/build/cli.js', asked, folder);
-    tell(`inspector ${method}`, { passed: passed && said.includes(answer), said });
+    const { passed, output } = run('inspector/cli/build/cli.js', asked, folder);
+    print(`inspector ${method}`, { passed: passed && output.includes(answer), output });
   }
 }).finally(() => server?.kill());

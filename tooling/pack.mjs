@@ -1,5 +1,5 @@
 // Builds every published package, writes its archive into a folder, and inspects it: `npm run pack -- DIR`.
-// Progress goes to stderr. Stdout carries the archives' paths alone, one a line, for `npm install $(…)`.
+// Writes progress to stderr, and to stdout only the paths of the archives, one per line, for `npm install $(…)`.
 import { resolve } from 'node:path';
 import { inspectArchive } from './archives.ts';
 import { report } from './checks/problem.ts';

@@ -1,5 +1,5 @@
-// Tests the adapters against other versions of their frameworks than those that are installed: other majors, and the oldest and
-// newest that an adapter claims. Each set runs on the Node that runs this; version 7 of the AI SDK asks for Node 22.
+// Tests the adapters against versions of their frameworks that are not installed: other major versions, and the oldest and newest
+// version that an adapter supports. Uses the running version of Node. Version 7 of the AI SDK needs Node 22.
 import { fileURLToPath } from 'node:url';
 import { passes, withPackages } from './workspace.mjs';
 
@@ -14,7 +14,7 @@ const langchain = (tests, version, core, graph, checkpoint) => ({
   tests,
 });
 
-/** By name: the adapter, what is installed, and the tests that hold for it; none: all. */
+/** By name: the adapter, the packages to install, and the arguments that select its tests. Without arguments, all tests run. */
 const PEERS = {
   'ai-sdk-5': {
     adapter: 'ai-sdk',
@@ -27,7 +27,7 @@ const PEERS = {
     packages: ['ai@7.0.173', '@ai-sdk/anthropic@4.0.105', '@ai-sdk/openai@4.0.77'],
     tests: ['test/wire.test.ts', 'test/agent', 'test/from-ai-sdk.test.ts', 'test/ui'],
   },
-  // Its summaries had ids of their own then.
+  // This version gives summaries other ids.
   'langchain-oldest': langchain(
     ['-t', '^(?!.*the summary what LangChain leaves)'],
     ...['1.5.0', '1.2.0', '1.4.4', '1.2.1'],
@@ -36,13 +36,13 @@ const PEERS = {
   'openai-agents-oldest': {
     adapter: 'openai-agents',
     packages: ['@openai/agents@0.11.0'],
-    // Comparisons with sessions of the SDK that it had not yet.
+    // Excludes comparisons with sessions that this version of the SDK does not have.
     tests: ['-t', '^(?!.*(the SDK’s own session|a guardrail refused|every kind of session))'],
   },
   'openai-agents-newest': { adapter: 'openai-agents', packages: ['@openai/agents@latest'], tests: [] },
 };
 
-/** Tests one adapter with other packages; whether all went well. */
+/** Tests one adapter with other packages. Returns whether all tests passed. */
 function test(name, more) {
   const { adapter, packages, tests } = PEERS[name];
   return withPackages([...packages, 'zod@^4'], (folder) => {
@@ -54,7 +54,8 @@ function test(name, more) {
 
 const [asked = '', ...rest] = process.argv.slice(2);
 const names = Object.keys(PEERS).filter((name) => name.startsWith(asked));
-if (names.length === 0) console.error(`Unknown: ${asked}. There are ${Object.keys(PEERS).join(', ')}.`);
+if (names.length === 0)
+  console.error(`No set is called ${asked}. Available: ${Object.keys(PEERS).join(', ')}.`);
 const failed = [];
 for (const name of names) if (!(await test(name, rest))) failed.push(name);
 if (failed.length > 0) console.error(`Failed: ${failed.join(', ')}`);

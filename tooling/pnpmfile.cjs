@@ -1,4 +1,4 @@
-// Fills in where the packages come from when pnpm packs or publishes them. The address is in one place: tooling/repository.json.
+// Adds the address of the repository to a manifest when pnpm packs or publishes the package. Only tooling/repository.json has it.
 const { dirname, relative } = require('node:path');
 const { url } = require('./repository.json');
 

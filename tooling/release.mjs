@@ -1,4 +1,4 @@
-// Publishes the versions that `npx changeset version` wrote: `npm run release`. Checks first everything that can be checked.
+// Checks and publishes the versions that `npx changeset version` wrote: `npm run release`.
 import { inspectArchive } from './archives.ts';
 import { report } from './checks/problem.ts';
 import { addressProblem, repositoryUrl } from './repository.ts';

@@ -1,6 +1,6 @@
-// Installs the workspace with nothing but Node and npm on the machine: npx fetches the pnpm named in package.json.
-// With --update it also brings the lockfile up to date with the manifests; without, a stale lockfile is an error.
-// What was installed last is remembered in node_modules, so that the next `npm start` or `npm test` loses no time.
+// Installs the workspace. Needs only Node and npm: npx fetches the version of pnpm in package.json. With --update, also updates the
+// lockfile. Without it, a stale lockfile is an error. Stores a hash of the installed state in node_modules, so that the next
+// `npm start` or `npm test` does not install again.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { dirname, join } from 'node:path';
 import { root } from './workspace.mjs';
 
 const memory = join(root, 'node_modules/.setup.json');
-const manifests = ['.', 'examples', 'tooling/test-support', ...below('packages'), ...below('apps')]
+const manifests = ['.', 'examples', 'docs', 'tooling/test-support', ...below('packages'), ...below('apps')]
   .map((folder) => join(root, folder, 'package.json'))
   .filter((path) => existsSync(path));
-// Native modules fit one line of Node only.
+// Native modules work only with one major version of Node.
 const platform = `${process.platform}-${process.arch}-${process.versions.modules}`;
 
 const update = process.argv.includes('--update');
@@ -26,11 +26,11 @@ function install() {
   const otherPlatform = installed.platform !== undefined && installed.platform !== platform;
   console.error(
     first || otherPlatform
-      ? '[setup] Installing dependencies (the first time SQLite may have to compile: up to two minutes) …'
+      ? '[setup] Installing dependencies (compiling SQLite may take two minutes) …'
       : '[setup] Updating dependencies …',
   );
   const environment = { ...process.env };
-  // better-sqlite3 compiles where no prebuilt binary can be fetched; Node ships the headers that needs.
+  // If better-sqlite3 finds no prebuilt binary, it compiles, and needs the headers of Node.
   const prefix = dirname(dirname(process.execPath));
   if (existsSync(join(prefix, 'include/node/node.h'))) environment.npm_config_nodedir ??= prefix;
 
@@ -43,10 +43,10 @@ function install() {
     'npx',
     ['--yes', '--prefer-offline', packageManager.split('+')[0], '--dir', root, 'install', ...flags],
     {
-      // Away from the workspace, or npx would run node_modules/.bin/pnpm, which may have to delete itself.
+      // In the workspace, npx would run node_modules/.bin/pnpm, which may delete itself.
       cwd: tmpdir(),
       env: environment,
-      // A long install shows its progress, on stderr: stdout is left to the command that comes after.
+      // A long install shows its progress on stderr, because stdout is for the output of the next command.
       stdio: first || otherPlatform ? ['ignore', process.stderr, process.stderr] : 'pipe',
       encoding: 'utf8',
       shell: process.platform === 'win32',
@@ -54,7 +54,7 @@ function install() {
   );
   if (status !== 0) {
     console.error([stdout, stderr].filter(Boolean).join('\n'));
-    console.error('[setup] The install failed; the lines above say why.');
+    console.error('[setup] The installation failed: see above.');
     process.exit(status ?? 1);
   }
   writeFileSync(memory, JSON.stringify({ platform, inputs: hashOfInputs() }));

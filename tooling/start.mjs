@@ -1,5 +1,5 @@
-// Builds the demo's page, then becomes the demo, from its sources: `npm start -- --once`.
-// Progress goes to stderr, so that stdout carries the demo's own output alone.
+// Builds the demo's page, then runs the demo from its sources: `npm start -- --once`. Writes progress to stderr, because stdout is
+// for the output of the demo.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root, runTool, seconds } from './workspace.mjs';
@@ -10,7 +10,7 @@ const options = process.argv.slice(2);
 /** Builds the page. */
 async function build() {
   const started = performance.now();
-  console.error('[start] Building the page (some seconds the first time, at once after that) …');
+  console.error('[start] Building the page (some seconds, unless it is cached) …');
   const { passed, output } = await runTool('turbo', [
     'run',
     'build:web',
@@ -19,16 +19,16 @@ async function build() {
   ]);
   if (!passed) {
     console.error(output.trimEnd());
-    console.error('[start] The build failed; the lines above say why.');
+    console.error('[start] The build failed: see above.');
     process.exit(1);
   }
   console.error(`[start] Built in ${seconds(performance.now() - started)}.`);
 }
 
-// The help and one answer in the terminal show no page.
+// These options do not need the page.
 if (!options.some((option) => /^(?:-h|--help|--once)$/.test(option))) await build();
 
-// In this process, so that signals, stdin and the exit code are the demo's without anything in between.
+// The demo runs in this process, so that it receives signals and stdin, and sets the exit code.
 process.argv = [process.execPath, main, ...options];
 process.setSourceMapsEnabled(true);
 await import(pathToFileURL(main).href);

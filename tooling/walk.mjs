@@ -1,12 +1,12 @@
-// Walks the documentation as a newcomer does: packs the packages, and for every page installs in an empty folder what
-// the page says, compiles its code, runs what is marked to run and the commands of ours that it shows; then the examples.
-// `npm run walk` walks all pages, `npm run walk -- memory cli` those whose path has one of these words.
+// Follows the documentation like a newcomer. Packs the packages. For every page, installs the packages that the page names into an
+// empty folder, compiles its code, and runs the code marked with `run` and the `x` commands. Then runs the examples.
+// `npm run walk` follows all pages, `npm run walk -- memory cli` those whose path contains one of these words.
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { inspectArchive } from './archives.ts';
-import { bundled, PURE } from './checks/pure.ts';
+import { minified, PURE } from './checks/pure.ts';
 import { inTurns } from './checks/run-module.ts';
 import { mariadb } from './services/mariadb.ts';
 import { redis } from './services/redis.ts';
@@ -22,7 +22,7 @@ const words = process.argv.slice(2);
 const started = performance.now();
 const folder = await mkdtemp(join(tmpdir(), 'walk-'));
 const closers = [() => rm(folder, { recursive: true, force: true, maxRetries: 20 })];
-/** A documented program that earns a warning of its own product is wrong, or the warning is. */
+/** Matches warnings. If documented code causes a warning, the code or the warning is wrong. */
 const WARNS = /^.*\b(?:Warning|warning):/m;
 
 process.exitCode = await walk().finally(async () => {
@@ -55,11 +55,11 @@ function archiveProblems(archive) {
   return problems;
 }
 
-/** What a bundler makes of sources says nothing of what it makes of what is published. */
+/** Checks the size of a bundle of the published files. The check `bundle` measures only bundles of the sources. */
 async function tooLarge(pure) {
-  const size = Math.ceil(Buffer.byteLength(await bundled(pure, 'esm', false)) / 1000);
+  const size = Math.ceil(Buffer.byteLength(await minified(pure, 'esm', false)) / 1000);
   if (size <= pure.limit) return [];
-  const problem = `${pure.folder} as it is published bundles to ${size} kB, above its limit of ${pure.limit} kB`;
+  const problem = `${pure.folder} bundles as published to ${size} kB, above its limit of ${pure.limit} kB`;
   console.log(`[walk] FAILED ${problem}`);
   return [problem];
 }
@@ -77,7 +77,7 @@ async function openPage(file) {
   return readPage(file, await readFile(join(root, file), 'utf8'));
 }
 
-/** Servers for the pages that show commands; the others need none. */
+/** Starts the servers that the commands of pages need. Without commands, starts none. */
 async function startServices(pages) {
   if (pages.every(({ commands }) => commands.length === 0)) return undefined;
   const [cache, database, model] = await Promise.all([resolve(redis), resolve(mariadb), serveModel('Done.')]);
@@ -85,7 +85,7 @@ async function startServices(pages) {
   return { redis: cache.address, mysql: database.address, model: model.address };
 }
 
-/** Walks one page in a folder of its own; reports what went wrong. */
+/** Follows one page in a new folder. Prints and returns the problems. */
 async function walkPage(page, registry, services) {
   const began = performance.now();
   const directory = join(folder, page.file.replaceAll('/', '-').replace(/\.md$/, ''));
@@ -109,8 +109,8 @@ async function installPage({ packages, fences, commands }, directory, registry) 
     join(directory, 'package.json'),
     '{ "name": "newcomer", "private": true, "type": "module" }\n',
   );
-  // Beside what the page names, what everybody has who writes TypeScript for Node; and what npx would fetch. The types match the running
-  // Node, because Vitest refuses types of a Node that it does not support.
+  // Also installs the compiler and the types of Node, which every reader has, and the command line, which npx would fetch. The types match
+  // the running Node, because Vitest rejects the types of versions that it does not support.
   const types = `@types/node@${process.versions.node.split('.')[0]}`;
   const compiler = fences.length === 0 ? [] : [await ours('typescript'), types];
   const tool = commands.length === 0 ? [] : ['@x/cli'];
@@ -119,7 +119,10 @@ async function installPage({ packages, fences, commands }, directory, registry) 
   return install(wanted, directory);
 }
 
-/** Without the scripts of packages: compiling SQLite for every page would take most of the time. Version 13 is compiled already. */
+/**
+ * Installs packages without running their scripts, because compiling SQLite for every page would take most of the time. Version 13 contains
+ * binaries.
+ */
 async function install(packages, directory) {
   const options = ['--prefer-offline', '--strict-peer-deps', '--ignore-scripts'];
   const outcome = await run('npm', ['install', ...options, ...packages], { cwd: directory });
@@ -135,7 +138,7 @@ async function install(packages, directory) {
   return outcome;
 }
 
-/** A package in the version that the repository has. */
+/** Returns the name of a package with the version that the repository uses. */
 async function ours(name) {
   const { version } = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8'));
   return `${name}@${version}`;
@@ -173,9 +176,9 @@ async function walkCode({ file, fences }, directory) {
 
 async function walkCommands({ file, packages, commands }, directory, services) {
   if (commands.length === 0) return [];
-  // npx would fetch the tool to where it finds no driver.
+  // npx would install the command line into a folder without the driver.
   if (commands.some((command) => /redis:|mysql:/.test(command)) && !packages.includes('@x/cli')) {
-    return [`${file} names a server to our tool, and does not install it beside its driver`];
+    return [`${file} uses a server in a command, but does not install @x/cli together with the driver`];
   }
   const place = await prepareFixtures(directory, services, await readFile(join(root, file), 'utf8'));
   const problems = [];
@@ -187,7 +190,7 @@ async function walkCommands({ file, packages, commands }, directory, services) {
   return problems;
 }
 
-/** The examples, with the packages as npm gives them. */
+/** Runs the examples with the packed packages. */
 async function walkExamples(registry) {
   const [{ tarball }] = await packAll(['examples'], folder);
   await run('tar', ['-xzf', tarball], { cwd: folder });

@@ -1,4 +1,4 @@
-// What the scripts here share: where the repository is, and how programs are run.
+// Functions that the scripts of this folder share: they find the repository, and run programs.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const environment = {
   ...process.env,
-  // `npm run` adds this folder by itself; turbo and publint look for pnpm on PATH.
+  // `npm run` adds this folder itself. Turbo and publint search PATH for pnpm.
   PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
   TURBO_TELEMETRY_DISABLED: '1',
   TURBO_NO_UPDATE_NOTIFIER: '1',
@@ -17,10 +17,10 @@ const environment = {
 };
 
 /**
- * Runs a program to its end; never throws.
+ * Runs a program. Never throws.
  *
- * @param options `seconds`: after these it is killed; by default never
- * @returns its exit code (1 when it could not be run or had to be killed) and the end of what it printed
+ * @param options `seconds`: the time after which the program is killed. Default: no limit.
+ * @returns The exit code, and the end of the output. The code is 1 if the program could not be started or was killed.
  */
 export function run(command, args, { cwd, env = process.env, input = '', seconds = 0 }) {
   return new Promise((done) => {
@@ -46,13 +46,13 @@ export function run(command, args, { cwd, env = process.env, input = '', seconds
   });
 }
 
-/** Runs one of the workspace's tools at the root and keeps what it prints. */
+/** Runs a tool of the workspace in the root folder, and returns its output. */
 export async function runTool(command, args) {
   const { code, output } = await run(command, args, { cwd: root, env: environment });
   return { passed: code === 0, output };
 }
 
-/** Runs a program that prints for itself; whether it went well. */
+/** Runs a program that prints to this terminal. Returns whether it exited with 0. */
 export function passes(program, parameters, cwd, env = {}) {
   const { status } = spawnSync(program, parameters, {
     cwd,
@@ -63,9 +63,9 @@ export function passes(program, parameters, cwd, env = {}) {
 }
 
 /**
- * Lends a folder of its own in which npm has installed packages that are no dependencies, and removes it.
+ * Installs packages into a temporary folder, passes the folder to `use`, and removes it afterwards.
  *
- * @throws when they cannot be installed
+ * @throws If the packages cannot be installed.
  */
 export async function withPackages(packages, use) {
   const folder = mkdtempSync(join(tmpdir(), 'x-packages-'));
@@ -73,7 +73,7 @@ export async function withPackages(packages, use) {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     const flags = ['--no-engine-strict', '--no-audit', '--no-fund', '--loglevel=error'];
     if (!passes('npm', ['install', ...flags, ...packages], folder)) {
-      throw new Error(`${packages.join(', ')} could not be installed: npm says why above.`);
+      throw new Error(`${packages.join(', ')} could not be installed: see the output of npm above.`);
     }
     return await use(folder);
   } finally {
@@ -81,7 +81,7 @@ export async function withPackages(packages, use) {
   }
 }
 
-/** Milliseconds as `4.1 s`. */
+/** Formats milliseconds as `4.1 s`. */
 export function seconds(milliseconds) {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }

@@ -12,31 +12,67 @@ export interface Fence {
   output?: string;
 }
 
-const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
-
-/** A line of a Markdown text, except for the markers of fences. */
-interface Line {
+/** A line of a Markdown text. */
+export interface Line {
   /** Line number, from 1. */
   readonly line: number;
   readonly text: string;
-  /** The language of the fence that the line is in. */
-  readonly fence: string | undefined;
-  /** The shell command in the line, without its comment. Set for lines of `sh` fences and for indented code. */
-  readonly typed: string | undefined;
 }
 
-export function linesOf(markdown: string): readonly Line[] {
-  let fence: string | undefined;
-  return markdown.split('\n').flatMap((text, index) => {
-    const [, language] = /^```(\S*)/.exec(text) ?? [];
-    if (language !== undefined) {
-      fence = fence === undefined ? language : undefined;
-      return [];
+/** A fenced block of a Markdown text. */
+interface Block {
+  /** The text after the opening marker, such as `ts run`. */
+  readonly information: string;
+  /** The content, without the indentation of the opening marker. */
+  readonly lines: Line[];
+  /** The line of the opening marker, from 1. */
+  readonly line: number;
+}
+
+const OPENING = /^(\s*)(`{3,})\s*(.*?)\s*$/;
+
+/** Splits a Markdown text into its fenced blocks and the lines outside of them. */
+export function parseMarkdown(markdown: string): {
+  readonly prose: readonly Line[];
+  readonly blocks: readonly Block[];
+} {
+  const prose: Line[] = [];
+  const blocks: Block[] = [];
+  let open: { readonly indent: string; readonly marker: string; readonly block: Block } | undefined;
+  for (const [index, text] of markdown.split(/\r?\n/).entries()) {
+    const line = index + 1;
+    const [, indent = '', marker, information = ''] = OPENING.exec(text) ?? [];
+    if (open !== undefined) {
+      // The closing marker is at least as long as the opening one.
+      if (/^`+$/.test(text.trim()) && text.trim().length >= open.marker.length) open = undefined;
+      else
+        open.block.lines.push({
+          line,
+          text: text.startsWith(open.indent) ? text.slice(open.indent.length) : text.trimStart(),
+        });
+    } else if (marker === undefined) prose.push({ line, text });
+    else {
+      open = { indent, marker, block: { information, line, lines: [] } };
+      blocks.push(open.block);
     }
-    const isTyped = fence === 'sh' || (fence === undefined && text.startsWith('    '));
-    const typed = isTyped ? text.trim().replace(/\s+#\s.*$/, '') : undefined;
-    return [{ line: index + 1, text, fence, typed }];
-  });
+  }
+  return { prose, blocks };
+}
+
+/** Returns the shell commands of a Markdown text without their comments: the lines of `sh` fences and of indented code. */
+export function commandsOf(markdown: string): readonly Line[] {
+  const { prose, blocks } = parseMarkdown(markdown);
+  return [
+    ...prose.filter(isIndented),
+    ...blocks.filter(({ information }) => information === 'sh').flatMap(({ lines }) => lines),
+  ]
+    .map(({ line, text }) => ({ line, text: text.trim().replace(/\s+#\s.*$/, '') }))
+    .toSorted((left, right) => left.line - right.line);
+}
+
+/** Tests if a line outside of fences is code because of its indentation. */
+export function isIndented({ text }: Line): boolean {
+  return text.startsWith('    ');
 }
 
 /**
@@ -50,49 +86,22 @@ export function extractFences(
 ): { readonly fences: readonly Fence[]; readonly problems: readonly Problem[] } {
   const fences: Fence[] = [];
   const problems: Problem[] = [];
-  const lines = markdown.split(/\r?\n/);
-  for (let index = 0; index < lines.length; index++) {
-    const [, prefix, marker, information] = opening.exec(lines[index] ?? '') ?? [];
-    if (prefix === undefined || marker === undefined || information === undefined) continue;
-    const start = index + 1;
-    const end = closingLine(lines, start, marker);
-    index = end;
-    const [language, ...words] = information.split(/\s+/);
-    if (information === 'text output') {
-      const printed = lines.slice(start, end).map((line) => withoutPrefix(line, prefix));
-      const last = fences.at(-1);
-      if (last?.run) last.output = `${printed.join('\n')}\n`;
-      else problems.push({ file, line: start, message: 'there is no code with "run" before this output' });
-      continue;
-    }
-    if (language === undefined || !/^(ts|tsx|typescript)$/i.test(language)) continue;
+  for (const { information, line, lines } of parseMarkdown(markdown).blocks) {
+    const content = lines.map(({ text }) => `${text}\n`).join('');
+    const [language = '', ...words] = information.split(/\s+/);
     const instruction = words.join(' ');
-    if (/^no-check: \S/.test(instruction)) continue;
-    if (instruction !== '' && instruction !== 'run') {
-      const message = `unknown instruction "${instruction}"; write "run", "no-check: <the reason>" or nothing`;
-      problems.push({ file, line: start, message });
-      continue;
+    if (information === 'text output') {
+      const last = fences.at(-1);
+      if (last?.run) last.output = content;
+      else problems.push({ file, line, message: 'there is no code with "run" before this output' });
     }
-    const code = lines.slice(start, end).map((line) => withoutPrefix(line, prefix));
-    fences.push({ file, line: start + 1, code: `${code.join('\n')}\n`, run: instruction === 'run' });
+    if (!/^(ts|tsx|typescript)$/i.test(language) || /^no-check: \S/.test(instruction)) continue;
+    if (instruction === '' || instruction === 'run')
+      fences.push({ file, line: line + 1, code: content, run: instruction === 'run' });
+    else {
+      const message = `unknown instruction "${instruction}"; write "run", "no-check: <the reason>" or nothing`;
+      problems.push({ file, line, message });
+    }
   }
   return { fences, problems };
-}
-
-/** Returns the line that closes a fence: a marker of the same kind that is at least as long, or the end of the file. */
-function closingLine(lines: readonly string[], start: number, marker: string): number {
-  const closes = (line: string) => {
-    const text = line.replace(/^[\s>]*/, '').trimEnd();
-    return text.length >= marker.length && text === (marker[0] ?? '').repeat(text.length);
-  };
-  const found = lines.findIndex((line, index) => index >= start && closes(line));
-  return found === -1 ? lines.length : found;
-}
-
-function withoutPrefix(line: string, prefix: string): string {
-  if (line.startsWith(prefix)) return line.slice(prefix.length);
-  // An empty line of a quotation ends with its mark.
-  return line.startsWith(prefix.trimEnd())
-    ? line.slice(prefix.trimEnd().length).trimStart()
-    : line.trimStart();
 }

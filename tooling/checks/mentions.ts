@@ -1,32 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { linesOf } from './fences.js';
+import { commandsOf, isIndented, parseMarkdown } from './fences.js';
 import type { Problem } from './problem.js';
-import { filesBelow, readManifest } from './workspace.js';
-
-/** Pages that explain the repository to contributors. */
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'AGENTS.md',
-  'SECURITY.md',
-  'CODE_OF_CONDUCT.md',
-  'docs/field-reports.md',
-  '.github/pull_request_template.md',
-];
+import { contributorPages, filesBelow, readManifest } from './workspace.js';
 
 /** First segments of paths that exist only after an installation or a build. */
 const made = ['node_modules', 'dist', 'archives'];
 const placeholder = /[<*{$…]/;
 
-/** Finds paths, links and npm scripts that these pages or a GitHub workflow mention, but that do not exist. */
+/** Finds paths and npm scripts that a page for contributors or a GitHub workflow mentions, but that do not exist. */
 export function checkMentions(root: string): readonly Problem[] {
   const scripts = Object.keys((readManifest(root).scripts ?? {}) as object);
   const workflows = filesBelow(root, '.github/workflows');
   return [
-    ...pages.filter((page) => existsSync(join(root, page))).flatMap((page) => codeOf(root, page)),
-    ...workflows.flatMap((file) => commandsOf(root, file)),
+    ...contributorPages(root).flatMap((page) => codeOf(root, page)),
+    ...workflows.flatMap((file) => stepsOf(root, file)),
   ].flatMap(({ file, line, code }) =>
     [...missingPaths(root, code), ...missingScripts(scripts, code)].map((message) => ({
       file,
@@ -43,24 +32,19 @@ interface Mention {
   readonly code: string;
 }
 
-/** Returns the text in backticks, the lines of `sh` fences and of indented code, and the targets of links. */
+/** Returns the text in backticks, and the commands in `sh` fences and in indented code. */
 function codeOf(root: string, file: string): readonly Mention[] {
-  return linesOf(readFileSync(join(root, file), 'utf8')).flatMap(({ line, text, fence, typed }) => {
-    const mention = (code: string) => ({ file, line, code });
-    if (typed !== undefined) return [mention(typed)];
-    if (fence !== undefined) return [];
-    return [
-      ...[...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => mention(code)),
-      // Skip links that leave the repository: they have a scheme or begin with "../..".
-      ...[...text.matchAll(/\]\(((?!\w+:|\.\.\/\.\.|#)[^)#\s]+)/g)].map(([, target]) =>
-        mention(`./${target}`),
-      ),
-    ];
-  });
+  const markdown = readFileSync(join(root, file), 'utf8');
+  const spans = parseMarkdown(markdown)
+    .prose.filter((line) => !isIndented(line))
+    .flatMap(({ line, text }) =>
+      [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => ({ line, text: span })),
+    );
+  return [...spans, ...commandsOf(markdown)].map(({ line, text }) => ({ file, line, code: text }));
 }
 
 /** Returns the commands that the steps of a workflow run, including commands in a matrix. */
-function commandsOf(root: string, file: string): readonly Mention[] {
+function stepsOf(root: string, file: string): readonly Mention[] {
   const commands: Mention[] = [];
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;

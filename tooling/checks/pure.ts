@@ -78,7 +78,7 @@ export const PURE: readonly Pure[] = [
  * @param source Whether to bundle the sources of our packages, not their builds. Default true.
  * @throws the failure of esbuild, which names each imported module of Node.
  */
-export async function bundled({ code }: Pure, format: 'iife' | 'esm', source = true): Promise<string> {
+export async function minified({ code }: Pure, format: 'iife' | 'esm', source = true): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(repository, 'examples'), loader: 'js' },
     bundle: true,

@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { build, type Options } from 'tsup';
+import { build, type Plugin } from 'esbuild';
 import { withTemporaryFolder } from '../temporary-folder.js';
 
 // Stops only modules that hang: a busy machine takes ten times as long as an idle one.
@@ -27,22 +27,20 @@ export async function runModules(
   if (paths.length === 0) return [];
   return withTemporaryFolder(async (outDir) => {
     await build({
-      config: false,
-      silent: true,
-      entry: Object.fromEntries(paths.map((path, index) => [String(index), path])),
-      outDir,
+      entryPoints: Object.fromEntries(paths.map((path, index) => [String(index), path])),
+      outdir: outDir,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
       format: 'esm',
-      outExtension: () => ({ js: '.mjs' }),
       target: 'node20',
       platform: 'node',
-      splitting: true,
-      noExternal: [/./],
-      esbuildOptions: (options) => {
-        // Resolve libraries to the paths that Node would find.
-        options.conditions = ['@x/source'];
-        options.mainFields = ['main'];
-      },
-      esbuildPlugins: [librariesByPath],
+      sourcemap: true,
+      logLevel: 'silent',
+      // Resolve libraries to the paths that Node would find.
+      conditions: ['@x/source'],
+      mainFields: ['main'],
+      plugins: [librariesByPath],
     });
     return await inTurns(paths, availableParallelism(), async (path, index) => ({
       path,
@@ -52,7 +50,7 @@ export async function runModules(
 }
 
 /** Keeps libraries out of a bundle, and imports them by absolute path, because only the importing package can resolve them by name. */
-const librariesByPath: NonNullable<Options['esbuildPlugins']>[number] = {
+const librariesByPath: Plugin = {
   name: 'libraries-by-path',
   setup(bundle) {
     bundle.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, pluginData }) => {

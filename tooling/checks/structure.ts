@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkBudget } from './code-lines.js';
+import { checkDependencyRule } from './dependency-rule.js';
 import { checkExports } from './exports.js';
 import { checkExpressions } from './expressions.js';
 import { checkForbiddenText } from './forbidden-text.js';
@@ -17,6 +18,7 @@ const budget = JSON.parse(readFileSync(join(repository, 'tooling/budget.json'), 
 
 report([
   ...checkShapes(repository),
+  ...checkDependencyRule(repository),
   ...checkBudget(repository, files, budget),
   ...checkLongFunctions(repository, files),
   ...checkExpressions(repository, files),

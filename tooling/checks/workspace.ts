@@ -54,6 +54,19 @@ export function documents(root: string): readonly string[] {
   );
 }
 
+/** Returns the paths of the pages that explain the repository to contributors. */
+export function contributorPages(root: string): readonly string[] {
+  return [
+    'README.md',
+    'CONTRIBUTING.md',
+    'AGENTS.md',
+    'SECURITY.md',
+    'CODE_OF_CONDUCT.md',
+    'docs/field-reports.md',
+    '.github/pull_request_template.md',
+  ].filter((file) => existsSync(join(root, file)));
+}
+
 /** Returns the files that Git tracks, and new files that it does not ignore. */
 export function trackedFiles(root: string): readonly string[] {
   const command = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];

@@ -1,10 +1,10 @@
-// Runs commands in turn, the last of them a server, for as long as the process that started this one lives.
+// Runs commands one after the other, until the parent process ends. The last command is a server.
 // Usage: node supervise.mjs <directory> <JSON array of commands>
 //
-// A runner that is killed cannot clean up after itself, but its end of our stdin closes whichever way it goes. Then the
-// running command is killed and the directory, which holds nothing but throw-away data, is removed.
+// A test runner that is killed cannot clean up, but its end of this process's stdin closes in any case. Then this process kills the
+// running command, and removes the directory with its temporary data.
 //
-// Any message over IPC kills the server and starts it again on the same data; the answer is sent in between.
+// A message over IPC kills the server and starts it again on the same data. The answer is sent in between.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -30,10 +30,10 @@ let status = 0;
 for (const [program, ...args] of JSON.parse(commands)) {
   if (orphaned || status !== 0) break;
   do {
-    // Whoever asked may be gone by now.
+    // The parent process may have ended.
     if (crashed && process.connected) process.send('crashed');
     crashed = false;
-    // A group of its own: mariadb-install-db is a script, and killing it alone would leave its server behind.
+    // In a separate process group, because mariadb-install-db is a script: killing only the script would not end its server.
     child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
     const [code] = await once(child, 'exit');
     status = code ?? 1;
@@ -47,6 +47,6 @@ function killGroup() {
   try {
     if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // Gone already.
+    // The group has already ended.
   }
 }

@@ -1,11 +1,11 @@
-// What the commands of a page find: logs, a workspace with a session, servers, a model that answers.
+// Prepares what the commands of a page need: logs, a workspace with a session, and the addresses of servers and of a model.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../workspace.mjs';
 
 const settings = 'name: coder\nmodel: openai:gpt-5\n';
 
-/** A conversation as Claude Code logs it. */
+/** A conversation in the format of Claude Code. */
 const log = ['Which port?', 'Port 8080, as config/server.yaml says.']
   .map((text, index) => ({
     type: index === 0 ? 'user' : 'assistant',
@@ -22,8 +22,8 @@ const log = ['Which port?', 'Port 8080, as config/server.yaml says.']
   .join('\n');
 
 /**
- * Lays out what the commands of a page need, in its folder; a session `s-001` of `alice` with the agent `coder` is in the
- * workspace and in both servers. A page's own `agent.yaml` is taken from it.
+ * Writes the files that the commands of a page need into its folder, with the page's `agent.yaml` if it shows one. Stores a session
+ * `s-001` of `alice` with the agent `coder` in the workspace and in both servers.
  */
 export async function prepareFixtures(directory, services, markdown) {
   for (const project of ['my-app', 'my-project']) {
@@ -44,7 +44,7 @@ export async function prepareFixtures(directory, services, markdown) {
       SESSION_STORE: services.redis,
     },
   };
-  // A change for `git diff` to show.
+  // `git diff` needs a change.
   await run('git', ['init', '--quiet'], { cwd: directory });
   await run('git', ['add', '--intent-to-add', 'prompt.txt'], { cwd: directory });
   const [, own] = /```yaml\n# agent\.yaml\n(.*?)```/s.exec(markdown) ?? [];
@@ -53,7 +53,7 @@ export async function prepareFixtures(directory, services, markdown) {
   return place;
 }
 
-/** Runs a command as it stands, but for the addresses of servers. */
+/** Runs a command with the addresses of the running servers. */
 export function runCommand(command, { directory, env, services }) {
   const here = command
     .replaceAll(/redis:\/\/localhost(?::6379)?/g, services.redis)

@@ -1,4 +1,4 @@
-// Returns every request for a model, in the form of OpenAI's Responses API. The only thing of the walk that is not real.
+// Answers every model request with the same text, in the format of OpenAI's Responses API. Everything else in the walk is real.
 import { createServer } from 'node:http';
 import { openaiAnswer, openaiStream, openaiText } from '../../packages/ai-sdk/test/support/answers.ts';
 

@@ -1,26 +1,26 @@
-// Packs the workspace's packages as they would be published.
+// Packs the packages of the workspace as for publishing.
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTurns } from '../checks/run-module.ts';
 import { root, run, runTool } from '../workspace.mjs';
 
-/** The folders of what is published. */
+/** The folders of the published packages. */
 export const published = [
   ...(await readdir(join(root, 'packages'))).map((name) => `packages/${name}`),
   'apps/cli',
 ];
 
 /**
- * What pnpm needs in its environment to pack or publish: the hook that fills in the repository. The file is not called
- * `.pnpmfile.cjs`, because every install would then compare its checksum with the lockfile.
+ * The environment in which pnpm packs and publishes: names the hook that adds the repository's address. The file is not called
+ * `.pnpmfile.cjs`, because every installation would then compare its checksum with the lockfile.
  */
 export const packing = { npm_config_pnpmfile: join(root, 'tooling/pnpmfile.cjs') };
 
 /**
  * Builds and packs every published package; see {@link packAll}.
  *
- * @param progress is called with a line for a person when a step begins or ends
- * @throws with the output of the build if it fails
+ * @param progress Called with a text for users when a step begins or ends.
+ * @throws If the build fails, with its output.
  */
 export async function buildAndPack(destination, progress = () => {}) {
   const filters = published.map((folder) => `--filter=./${folder}`);
@@ -38,10 +38,10 @@ export async function buildAndPack(destination, progress = () => {}) {
 }
 
 /**
- * Packs folders into a destination that exists.
+ * Packs folders into an existing folder.
  *
- * @param packed is called with each result as soon as it is there
- * @returns for each folder its tarball, and the manifest in the tarball: with versions instead of `workspace:`
+ * @param packed Called with each result.
+ * @returns For each folder, the tarball and its manifest, which has versions instead of `workspace:`.
  */
 export function packAll(folders, destination, packed = () => {}) {
   return inTurns(folders, 3, async (folder) => {

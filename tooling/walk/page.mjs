@@ -1,14 +1,14 @@
-// What a page of the documentation tells its reader to type.
-import { extractFences, linesOf } from '../checks/fences.ts';
+// Reads from a page of the documentation what a reader would type.
+import { commandsOf, extractFences } from '../checks/fences.ts';
 
 const install = /^npm (?:install|i)\s+([^#]*[^#\s])/;
 const command = /(?:^|\|\s*)npx (?:@x\/cli|x)\b/;
 
 /**
- * @returns the packages that a page installs, the commands of ours that it shows, and its TypeScript
+ * @returns The packages that a page installs, its `x` commands, and its TypeScript.
  */
 export function readPage(file, markdown) {
-  const typed = linesOf(markdown).flatMap((line) => line.typed || []);
+  const typed = commandsOf(markdown).map(({ text }) => text);
   return {
     file,
     packages: typed

@@ -1,4 +1,4 @@
-// A registry of npm for packed packages alone, so that `npm install @x/core` can be typed as the documentation says it.
+// An npm registry that has only the packed packages, so that `npm install @x/core` works like in the documentation.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 /**
  * Serves packages on loopback.
  *
- * @param packed the `manifest` and the `tarball` (a path) of each
- * @returns the address, and how to end it
+ * @param packed The manifest and the path of the tarball of each package.
+ * @returns The address, and a function that stops the server.
  */
 export async function serveRegistry(packed) {
   const packages = new Map(

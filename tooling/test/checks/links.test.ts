@@ -26,6 +26,11 @@ test('links lead to pages with or without ".md", to files and to folders', () =>
         '```ts',
         'list[k](none)',
         '```',
+        '- item',
+        '',
+        '  ```ts',
+        '  list[l](none)',
+        '  ```',
       ].join('\n'),
       'examples/README.md': '[one](one.ts)',
       'packages/core/README.md': '[it](../../docs/guide.md)',
@@ -40,6 +45,7 @@ test('a link to what is gone is told with its line', () => {
         'Two.\n\n[one](./0001-none) and [source](../../packages/core/src/none.ts)',
       'examples/README.md': '[two](two.ts) [part](../docs/guide#part) [comment](/guide#comment)',
       'packages/core/README.md': '[guide](../../docs/none.md)',
+      'SECURITY.md': '[report](../../security/advisories/new) and [page](docs/none.md)',
     }),
   ).toEqual([
     'docs/decisions/0002-two.md:3 links to ./0001-none, which does not exist',
@@ -48,5 +54,6 @@ test('a link to what is gone is told with its line', () => {
     'examples/README.md:1 links to ../docs/guide#part, which does not exist',
     'examples/README.md:1 links to /guide#comment, which does not exist',
     'packages/core/README.md:1 links to ../../docs/none.md, which does not exist',
+    'SECURITY.md:1 links to docs/none.md, which does not exist',
   ]);
 });
