@@ -202,7 +202,7 @@ it('stops a compaction by Ctrl-C, and goes on', async () => {
   await seen('>');
   for (const round of [1, 2, 3]) {
     input.write(`${words}\r`);
-    await vi.waitFor(() => expect(screen().split(' out').length).toBe(round + 1), TIMEOUT);
+    await vi.waitFor(() => expect(screen().split('· 9 out')).toHaveLength(round + 1), TIMEOUT);
   }
   input.write('/compact\r');
   await vi.waitFor(() => expect(summaries).toBe(1), TIMEOUT);
