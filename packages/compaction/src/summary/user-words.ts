@@ -78,8 +78,9 @@ export function keepUserWords(
   shorten(programs, () => SHORTEST_REQUEST);
   const sizes = people.map(({ size }) => size);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
-  // Up to half of the room is for the first request, which usually says what the work is for.
-  const free = room - (total - whole) + Math.max(0, (first?.size ?? 0) - room / 2);
+  // A first request of up to half of the room stays whole, because it usually says what the work is for.
+  const given = first === undefined || first.size <= room / 2 ? 0 : first.size - room * LARGEST_SHARE;
+  const free = room - (total - whole) + given;
   const level = levelOf(sizes, free);
   shorten(people, () => level);
   shorten(last, (size) => size - (total - room));
@@ -161,19 +162,30 @@ export function* shortenAhead(requests: readonly Message[], room: number, meter:
   }
 }
 
-/** Shortens a request to fewer sentences, and notes at its end how much was left out. */
+/** Shortens a request to fewer sentences, and notes at its end how much of the original text is left out. */
 function shortened(message: Message, share: number, isTerse: boolean): Message {
-  const { shortened: before } = marksOf(message);
-  const whole = typeof before === 'number' ? before : textOf(message).length;
-  const content = message.content.map((block): ContentBlock => {
+  const last = message.content.findLastIndex(({ type }) => type === 'text');
+  const isCut = marksOf(message).shortened !== undefined;
+  const content = message.content.map((block, index): ContentBlock => {
     if (block.type !== 'text') return block;
-    const text = typeof before === 'number' ? withoutNote(block.text) : block.text;
-    const length = Math.max(40, Math.floor(text.length * share * 0.9));
-    const short = distilled(text, length, isTerse);
-    if (short.length >= block.text.length) return block;
-    return { ...block, text: `${short}\n${STUB_TEXTS.leftOut.write(whole - short.length, whole)}` };
+    const text = isCut && index === last ? withoutNote(block.text) : block.text;
+    const short = distilled(text, Math.max(40, Math.floor(text.length * share * 0.9)), isTerse);
+    return { ...block, text: short.length < text.length ? short : text };
   });
-  return withMarks({ ...message, content }, { shortened: whole });
+  const { length } = textOf(content);
+  if (length >= textOf(message.content).length) return message;
+  const whole = lengthOf(message);
+  const note = STUB_TEXTS.leftOut.write(whole - length, whole);
+  const noted = content.map((block, index) =>
+    block.type === 'text' && index === last ? { ...block, text: `${block.text}\n${note}` } : block,
+  );
+  return withMarks({ ...message, content: noted }, { shortened: whole });
+}
+
+/** Returns the length of a request's text before it was shortened. */
+function lengthOf(message: Message): number {
+  const { shortened: before } = marksOf(message);
+  return typeof before === 'number' ? before : textOf(message).length;
 }
 
 /** Returns the text of a request without the note about what was left out. */
@@ -201,5 +213,5 @@ function withoutRepeats(message: Message, seen: Set<string>): Message {
     isChanged ||= text !== block.text;
     return { ...block, text };
   });
-  return isChanged ? withMarks({ ...message, content }, { shortened: textOf(message).length }) : message;
+  return isChanged ? withMarks({ ...message, content }, { shortened: lengthOf(message) }) : message;
 }

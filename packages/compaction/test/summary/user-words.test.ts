@@ -90,4 +90,42 @@ describe('the words of the user', () => {
     }
     expect(cuts).toBe(2);
   });
+
+  it('say once what is left out of a request of several texts, and count it against the original', () => {
+    const wish = (name: string) =>
+      Array.from({ length: 150 }, (_, index) => `Sentence ${index} asks for ${name} ${index}.`).join(' ');
+    const template = lines(40, 'Rule of the house number');
+    const earlier = userMessage(template);
+    const original = userMessage([
+      { type: 'text', text: `${template}\n${wish('feature')}` },
+      { type: 'text', text: wish('page') },
+    ]);
+    const rest = [assistantMessage('ok'), userMessage('And now?')];
+    let request = original;
+    for (const room of [2_400, 1_200]) {
+      const requests = [earlier, request];
+      request = at(keep(requests, [...requests, ...rest], room), 1);
+      const notes = [...textOf(request).matchAll(/\[… (\d+) of (\d+) characters left out/g)];
+      expect(notes).toHaveLength(1);
+      const body = textOf(request).slice(0, notes[0]?.index).trimEnd();
+      expect(notes[0]?.slice(1).map(Number)).toEqual([
+        textOf(original).length - body.length,
+        textOf(original).length,
+      ]);
+    }
+  });
+
+  it('leave the room that a cut first request gives up to the other requests', () => {
+    const wish = (name: string, length: number) =>
+      Array.from({ length }, (_, index) => `Sentence ${index} asks for ${name} ${index}.`).join(' ');
+    const requests = [
+      wish('start', 300),
+      ...Array.from({ length: 4 }, (_, index) => wish(`part ${index}`, 60)),
+    ].map((text) => userMessage(text));
+    const messages = [...requests, assistantMessage('done'), userMessage('And now?')];
+    const room = meter.messages(requests.slice(1)) / 0.75;
+    const kept = keep(requests, messages, room);
+    expect(kept.slice(1)).toEqual(requests.slice(1));
+    expect(meter.messages(kept)).toBeLessThanOrEqual(room);
+  });
 });
