@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { together, unitWith } from '../../tooling/vitest.js';
 
-const { test, ...config } = together(unitWith('redis', 'mariadb', 'postgres'));
+const { test, ...config } = together(unitWith('redis', 'mariadb', 'postgres', 'bubblewrap'));
 const support = (file: string) => fileURLToPath(new URL(`test/support/${file}`, import.meta.url));
 
 export default defineConfig({
