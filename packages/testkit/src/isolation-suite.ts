@@ -163,15 +163,22 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
         return calls;
       });
       const before = await textsOf(storage, files);
-      const first = agent.call('Swap', RuntimeContext.of({ ...user, sessionId: 'first' }));
+      let hasEnded = false;
+      const first = agent
+        .call('Swap', RuntimeContext.of({ ...user, sessionId: 'first' }))
+        .catch(String)
+        .finally(() => {
+          hasEnded = true;
+        });
       const leakIn = (reply: unknown) => excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
       let place: string | undefined;
       let leak: string | undefined;
       try {
-        place = await Promise.race([
-          vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
-          first.then(() => undefined),
-        ]);
+        const isFound = async () => {
+          place = await placeOf(storage);
+          return place !== undefined || hasEnded;
+        };
+        await vi.waitUntil(isFound, { timeout: 60_000, interval: 50 }).catch(() => {});
         if (calls?.length === 0) return skip('the agent has no tool that takes a command');
         if (place === undefined) throw new Error('The command of the first session swapped no files.');
         const most = Math.min(sequences, SWAP_SEQUENCES);
@@ -187,7 +194,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
         // The first call must not carry out the plans of later tests.
         attacker.plan(() => []);
         if (place !== undefined) await storage.write(`${place}/stop`, '');
-        const reply = await first.catch(String);
+        const reply = await first;
         leak ??= leakIn(reply);
       }
       expect(leak).toBeUndefined();
