@@ -3,6 +3,7 @@ import type { Capability } from '../agent/capability.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
+import { memoize } from '../lib/memoize.js';
 import { headOf } from '../lib/text.js';
 import { parseWith } from './parse.js';
 
@@ -63,9 +64,9 @@ function inFileTerms<Result>(run: () => Result): Result {
   }
 }
 
-function jsonSchemaOf(schema: z.core.$ZodType): JsonObject {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject;
-}
+const jsonSchemaOf = memoize(
+  (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject,
+);
 
 function inSnakeCase(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(inSnakeCase);
