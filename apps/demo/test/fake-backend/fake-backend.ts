@@ -33,7 +33,7 @@ class FakeSession {
   readonly queued: Message[] = [];
   playing: AbortController | undefined;
   /** By path, the files that are there. */
-  readonly replaced = new Map([['docs/release.md', allSourcesOf('packages/core/src')]]);
+  readonly replaced = new Map([['docs/release.md', allSourcesOf('packages/core/src/messages')]]);
   updatedAt: string;
   #state: Partial<SessionState> = {};
 
@@ -271,7 +271,7 @@ export class FakeBackend implements PageBackend {
   }
 
   async readFile(): Promise<FileText> {
-    const text = `# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`;
+    const text = `# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src/config')}`;
     return { text, size: Buffer.byteLength(text) };
   }
 

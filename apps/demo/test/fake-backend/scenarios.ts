@@ -105,8 +105,8 @@ export function* survey(stage: Stage, text: string): Generator<Beat> {
   yield* stage.work('Now everything at once, to see what is there.', [
     {
       name: 'execute',
-      input: { command: `cat ${core}/*/*.ts` },
-      output: allSourcesOf(core),
+      input: { command: `cat ${core}/messages/*.ts` },
+      output: allSourcesOf(`${core}/messages`),
       evictedTo: 'large_tool_results/demo/session/execute-4f2a.txt',
     },
   ]);

@@ -45,6 +45,10 @@ export function launch(): Promise<Browser> {
     executablePath: inject('chromiumPath'),
     args: [
       '--headless',
+      // One process draws all pages, because starting one for each visit takes as long as many tests.
+      '--disable-site-isolation-trials',
+      '--process-per-site',
+      '--renderer-process-limit=1',
       '--no-sandbox',
       '--disable-gpu',
       '--disable-quic',

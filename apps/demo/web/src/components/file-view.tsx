@@ -18,7 +18,8 @@ export function FileView() {
           <ArrowLeft size={16} aria-hidden="true" /> Conversation
         </Button>
       </Header>
-      <div class="scrolls">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a text without links could not be scrolled by keys. */}
+      <section class="scrolls" tabIndex={0} aria-label="Text of the file">
         <div class="view-content stack">
           {file && <p class="quiet small">{`${size(file.size)}${isCut ? ', the beginning' : ''}`}</p>}
           <p class="failure small" role="alert">
@@ -31,7 +32,7 @@ export function FileView() {
               <CodeBlock label={path} text={file.text} />
             ))}
         </div>
-      </div>
+      </section>
     </main>
   );
 }
