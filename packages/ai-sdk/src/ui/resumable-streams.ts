@@ -92,7 +92,7 @@ async function* withBreak<Chunk>(
   let seen = 0;
   try {
     for await (const chunk of chunks) {
-      noteCall(chunk as UICall, open);
+      noteCall(Object(chunk), open);
       if (seen++ >= cursor) yield chunk;
     }
   } catch (error) {

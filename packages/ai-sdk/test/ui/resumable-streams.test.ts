@@ -163,6 +163,21 @@ it.each([0, 2, 9])(
   },
 );
 
+it('passes on chunks that are no objects', async () => {
+  const streams = new ResumableStreams({ store: new InMemorySession(), pollMs: 1 });
+  const chunks = [null, 'text', 1, [2]];
+  const source = new ReadableStream<unknown>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+    },
+  });
+  await streams.record('c', source);
+  const resumed = await streams.resume<unknown>('c');
+  const found: unknown[] = [];
+  for await (const chunk of resumed ?? []) if (found.push(chunk) === chunks.length) break;
+  expect(found).toEqual(chunks);
+});
+
 it('is over for everybody once one reader has read the end', async () => {
   const store = new InMemorySession();
   const streams = new ResumableStreams({ store });
