@@ -173,9 +173,9 @@ function shortened(message: Message, share: number, isTerse: boolean): Message {
     return { ...block, text: short.length < text.length ? short : text };
   });
   const { length } = textOf(content);
-  if (length >= textOf(message.content).length) return message;
   const whole = lengthOf(message);
   const note = STUB_TEXTS.leftOut.write(whole - length, whole);
+  if (length + note.length >= textOf(message.content).length) return message;
   const noted = content.map((block, index) =>
     block.type === 'text' && index === last ? { ...block, text: `${block.text}\n${note}` } : block,
   );

@@ -1,4 +1,5 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keepUserWords } from '../../src/summary/user-words.js';
 import { at, lines, meter } from '../build.js';
@@ -127,5 +128,52 @@ describe('the words of the user', () => {
     const kept = keep(requests, messages, room);
     expect(kept.slice(1)).toEqual(requests.slice(1));
     expect(meter.messages(kept)).toBeLessThanOrEqual(room);
+  });
+
+  it('never become longer, and always say how much of the original is left out', () => {
+    const words = [
+      'Fix',
+      'the login',
+      'of',
+      'src/a.ts',
+      '7 entries',
+      '登录',
+      '- item',
+      '\n\n',
+      '. ',
+      'Done.',
+    ];
+    const short =
+      'keep 页面 登录 7 登录 keep 修复 src/a.ts .  登录 登录 \n keep 修复 登录 \n never never \n 修复 页面 bitte 登录 .  登录 7 登录 7 页面 登录 登录 keep 登录 keep 登录 never 修复 登录 登录 修复 \n 页面 7 \n 登录 never';
+    const parts = (maxLength: number) => fc.array(fc.constantFrom(...words), { minLength: 1, maxLength });
+    const text = fc.oneof(parts(20), parts(300));
+    const texts = fc.array(
+      text.map((parts) => parts.join(' ')),
+      { minLength: 1, maxLength: 3 },
+    );
+    const rooms = fc.array(fc.integer({ min: 10, max: 1_000 }), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(texts, { minLength: 1, maxLength: 5 }), rooms, (given, sizes) => {
+        const originals = given.map((each) =>
+          userMessage(each.map((text) => ({ type: 'text' as const, text }))),
+        );
+        const lengths = new Map(originals.map(({ id, content }) => [id, textOf(content).length]));
+        let requests: readonly Message[] = originals;
+        for (const room of sizes.toSorted((one, other) => other - one)) {
+          const before = new Map(requests.map(({ id, content }) => [id, textOf(content).length]));
+          requests = keep(requests, [...requests, assistantMessage('ok'), userMessage('And now?')], room);
+          for (const { id, content } of requests) {
+            const kept = textOf(content);
+            expect(kept.length).toBeLessThanOrEqual(before.get(id) ?? 0);
+            const [note, left, whole] = /\n\[… (\d+) of (\d+) characters left out.*$/.exec(kept) ?? [''];
+            if (note === '') continue;
+            expect(Number(whole)).toBe(lengths.get(id));
+            expect(Number(left)).toBe(Number(whole) - (kept.length - note.length));
+          }
+        }
+      }),
+      // What can be left out is hardly longer than the note about it.
+      { examples: [[[[short]], [10]]] },
+    );
   });
 });
