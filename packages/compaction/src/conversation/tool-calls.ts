@@ -143,7 +143,7 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
 
 // All patterns match at the beginnings of words, so that `thread` does not match `read`, and `application` not `cat`.
 const CHANGES =
-  /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
+  /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save|manage$|set$)/;
 
 const READS = /^(?:read|view|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 /** Matches a word that joins two verbs: `fetch_and_book` may act, whatever its second verb is. */

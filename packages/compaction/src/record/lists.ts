@@ -57,9 +57,7 @@ export function newestLists(
     for (const use of toolUsesOf(message)) if (!failed.has(use.id)) seen.add(subjectOf(use));
   for (const { at, calls } of turns.toReversed()) {
     for (const { use, looks, result } of calls.toReversed()) {
-      // A tool such as `manage_todo_list` only seems to read.
-      const reads = looks && !/list$/i.test(use.name);
-      if (reads || !result || result.block.origin === 'agent' || outcomeOf(result.block, use).failed)
+      if (looks || !result || result.block.origin === 'agent' || outcomeOf(result.block, use).failed)
         continue;
       const subject = subjectOf(use);
       if (seen.has(subject)) continue;

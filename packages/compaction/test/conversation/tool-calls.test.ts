@@ -27,6 +27,7 @@ describe('readsByName', () => {
   it.each([
     ...['fetch_and_book', 'getOrPay', 'view_then_submit', 'search_and_send', 'list_and_archive'],
     ...['open_account', 'open_ticket', 'find_replace', 'write_file', 'NotebookEdit', 'thread', '', '_'],
+    ...['manage_todo_list', 'SetTodoList'],
   ])('takes a tool that may do more for one that acts: %s', (name) => {
     expect(readsByName(name)).toBe(false);
   });
